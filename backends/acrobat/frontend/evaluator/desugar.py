@@ -1,6 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, `setdefault` as a statement, and names for methods. What is rewritten keeps its position in the
-source."""
+`finally`, `del` of items, `setdefault` as a statement, names for methods, and limits of deques. What is rewritten keeps its
+position in the source."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from backends.acrobat.frontend.evaluator.aliases import by_method
+from backends.acrobat.frontend.evaluator.limits import without_limits
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -55,7 +56,7 @@ def _names_inside(node: ast.AST) -> bool:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
-    made.body = _Statements().body(by_method(definition.body))
+    made.body = _Statements().body(without_limits(by_method(definition.body)))
     if definition.name == "__iter__" and not is_generator(definition):
         made.body = [_ListsReturned().visit(deepcopy(s)) for s in made.body]
     if is_generator(definition):

@@ -216,6 +216,30 @@ def deque_with_limit(xs):
     return list(q)
 
 
+def deques_with_limits(xs):
+    last = collections.deque(xs, maxlen=3)
+    first = deque([0], 2)
+    window: deque[int] = deque(maxlen=len(xs) // 2)
+    sums = []
+    for x in xs:
+        first.appendleft(x)
+        window.append(x)
+        if window and len(window) > 1:
+            sums.append(sum(window) + window[0])
+    last.append(7)
+    return list(last), [x for x in first], sums, max(last)
+
+
+def deque_with_a_limit_given_away(xs):
+    q = deque(maxlen=2)
+    _pushed(q, len(xs))
+    return list(q)
+
+
+def _pushed(q, x):
+    q.append(x)
+
+
 Edge = namedtuple("Edge", ["source", "target"])
 
 
@@ -754,7 +778,7 @@ IDIOMS = [
 """All of the functions above whose names do not begin with a `_`."""
 
 REFUSED = {
-    "deque_with_limit": "maxlen",
+    "deque_with_a_limit_given_away": "maxlen",
     "rounding": "a power",
     "tuple_building": "tuple",
     "alias_of_a_row": "may be seen elsewhere",

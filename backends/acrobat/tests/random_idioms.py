@@ -92,7 +92,7 @@ def sets(m: Maker) -> Lines:
 
 def strings(m: Maker) -> Lines:
     op = m.of("op")
-    v = m.new("name")
+    v, k = m.new("name"), m.new("letter")
     ways: list[Lines] = [
         [
             f"if {op} == 'add':",
@@ -109,6 +109,9 @@ def strings(m: Maker) -> Lines:
         ],
         [f"match {op}:", "    case 'add':", "        h = torch.tanh(h + h)", "    case _:", "        h = h * 0.5"],
         [f"h = torch.sigmoid({m.module(BY_NAME, 'by')}[{op}](h))"],
+        [f"for {k} in {op}:", f"    h = torch.tanh(h * (0.5 if {k} in 'aeiou' else 1.5))"],
+        [f"{v} = {op}[::-1] + f'-{{len({op})}}'", f"if {v}.startswith('d') or {v}.split('-')[1] == '4':", "    h = h * 0.5"],
+        [f"h = torch.tanh(h * (0.1 * {op}.count('d') + 0.2 * len({op}.upper()) + 0.1 * (ord({op}[0]) - 96)))"],
     ]
     return ways[m.choose(len(ways))]
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from backends.acrobat.core.host import HOST, MATH, infer_host
 from backends.acrobat.core.messages import Message, Messages
 from backends.acrobat.core.ops import LISTS, OPS, Fusion, ShapeError, evaluate, infer, is_view
+from backends.acrobat.core.texts import TEXT, evaluate_text
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Lit, Var, Weight
@@ -391,7 +392,40 @@ def type_of(value: Any) -> Type:
 
 def test_every_host_operation_is_tested() -> None:
     tested = {case[0] for case in test_host_operations.pytestmark[0].args[1]}
-    assert set(HOST) == tested | {"fail"}
+    assert set(HOST) == tested | {"fail"} | TEXT.keys()  # `test_operations_on_strings`
+
+
+TEXTS = ["ab", "a", "b", "12", "", ENUM := object()]
+"""What the numbers 0, 1, ... stand for."""
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "value", "operands", "t"),
+    [
+        ("text.letters", [0], [1, 2], [INT], ListT(INT)),
+        ("text.letters", [4], [], [INT], ListT(INT)),
+        ("text.joined", [[1, 2]], 0, [ListT(INT)], INT),
+        ("text.method", ["upper", 4], 4, [INT, INT], INT),
+        ("text.method", ["isdigit", 3], True, [INT, INT], INT),
+        ("text.shown", [12], 3, [INT], INT),
+        ("text.int", [3], 12, [INT], INT),
+        ("text.float", [3], 12.0, [INT], FLOAT),
+        ("text.code", [1], 97, [INT], INT),
+    ],
+)
+def test_operations_on_strings(op: str, args: list[Any], value: Any, operands: list[Type], t: Type) -> None:
+    texts = [*TEXTS, *(a for a in args if isinstance(a, str))]
+    args = [texts.index(a) if isinstance(a, str) else a for a in args]
+    assert evaluate_text(op, args, texts.__getitem__, texts.index) == value
+    assert infer_host(op, operands) == t
+    with pytest.raises(TypeError, match="`evaluate_text`"):
+        HOST[op].evaluate(*args)
+
+
+def test_what_is_no_string_has_no_letters() -> None:
+    for op, number in (("text.letters", TEXTS.index(ENUM)), ("text.int", 1), ("text.code", 0)):
+        with pytest.raises(ValueError, match=r"TypeError|invalid literal"):
+            evaluate_text(op, [number], TEXTS.__getitem__, TEXTS.index)
 
 
 def test_fail_tells_its_values_exactly() -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from backends.acrobat.core.host import HOST, MATH
 from backends.acrobat.core.ops import OPS
+from backends.acrobat.core.texts import TEXT
 from backends.acrobat.core.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Call, Expr, Host, Item, Launch, Op, Weight
@@ -99,6 +100,7 @@ def test_everything_is_drawn() -> None:
         "fail",
         "math.pow",
         *(f"math.{name}" for name in MATH),
+        *TEXT,  # needs what numbers stand for: random models draw strings
     }
     assert set(HOST) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Host}
     assert {TensorT, TupleT, ListT, DataT} <= set(seen)

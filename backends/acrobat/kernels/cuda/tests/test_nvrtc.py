@@ -68,7 +68,7 @@ def test_all_templates_compile_for_launches() -> None:
             by_template.setdefault(emitted.schedule.template, emitted)
     assert {"few", "dots", "columns", "slices", "elements"} <= set(by_template)
     image = compiled(module_text(list(by_template.values()), ("launches",)), H200.arch)
-    assert {"launch_copy_rows", "launch_flag", *(f"launch_{e.symbol}" for e in by_template.values())} == set(image.usage)
+    assert {"launch_copy_rows", "launch_tell_rows", *(f"launch_{e.symbol}" for e in by_template.values())} == set(image.usage)
     assert not any(u.spilled for u in image.usage.values())
 
 

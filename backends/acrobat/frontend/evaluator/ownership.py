@@ -1,8 +1,23 @@
 """Ownership: whether one name alone refers to a value, and to its parts. Only then is changing the value in place the same as
-binding the name to a new value.
+binding the name to a new value, which is all that the program can do.
 
-`Frame.owned` has a name if it alone refers to its list or object, `deep(name)` if nothing else refers to any part of that, and
-`spine(name)` if nothing else refers to any list, set or dictionary in it that is not inside of another object.
+Three claims may hold of a name; `Frame.owned` has those that do:
+
+    claim         nothing but the name refers to               allows, for `table = [[1], [2]]` and `nodes = [Node()]`
+    the name      the list or object itself                    `table.append(xs)`, `nodes[0] = other`
+    `spine(name)` lists, sets and dictionaries inside of it,   `table[0].append(3)`
+                  but for those inside of objects
+    `deep(name)`  any part of it                               `nodes[0].x = 1`
+
+A name gets its claims when it is bound to something new (`fresh`, `fresh_inside`), and loses them when another reference to the
+value or to a part of it comes up:
+
+    row = table[0]       a name for a part: `table` loses `spine` and `deep` (`seen_inside`)
+    other = table        another name for the whole: `table` loses all
+    f(table)             none, if the call gives back what it changes (`functions/call.py`)
+    self.put(table, xs)  `table` and `xs` lose what the call may have put into one another (`lending.taken_in`)
+
+A change that no claim allows is an error at its line.
 """
 
 from __future__ import annotations

@@ -21,13 +21,12 @@ from backends.acrobat.compiler import load
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.kernels import reference
-from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
-from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.kernels.interface import CpuCode, Schedules, Variant
 from backends.acrobat.options import Device as DeviceName
 from backends.acrobat.options import Kernels, Options
 from backends.acrobat.settings import Settings
+from backends.acrobat.tests.sanitizers import plain_variant
 
 MEMORY_LIMIT = 1 << 30
 
@@ -42,17 +41,8 @@ class PlainKernels:
     def __call__(
         self, kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
     ) -> tuple[Variant[CpuCode], ...]:
-        name = reference.symbol(kernel, out_mode)
-        self.definitions[name] = reference.source(kernel, out_mode)
-        emitted = Emitted(
-            symbol=name,
-            kernel=name,
-            schedule=KernelSchedule.default(kernel, target),
-            packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
-            flops_per_row=flops(kernel),
-            code=CpuCode(b"", 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
-        )
-        return (Variant(0, emitted),)
+        self.definitions[reference.symbol(kernel, out_mode)] = reference.source(kernel, out_mode)
+        return (plain_variant(kernel, out_mode, target, b""),)
 
 
 @dataclass(frozen=True, slots=True)

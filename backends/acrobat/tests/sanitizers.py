@@ -106,15 +106,20 @@ def emit_reference(sanitizer: Sanitizer) -> Emit:
             command = [compiler(), "-std=c++20", "-fPIC", *sanitizer.flags, "-c", "-o", str(compiled), str(source)]
             subprocess.run(command, check=True)
             code = compiled.read_bytes()
-        name = reference.symbol(kernel, out_mode)
-        emitted = Emitted(
-            symbol=name,
-            kernel=name,
-            schedule=KernelSchedule.default(kernel, target),
-            packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
-            flops_per_row=flops(kernel),
-            code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
-        )
-        return (Variant(0, emitted),)
+        return (plain_variant(kernel, out_mode, target, code),)
 
     return emit
+
+
+def plain_variant(kernel: Kernel, out_mode: Mode, target: CpuTarget, code: bytes) -> Variant[CpuCode]:
+    """A kernel written as plain C++ (`kernels.reference`), with its object file; empty where the text is compiled elsewhere."""
+    name = reference.symbol(kernel, out_mode)
+    emitted = Emitted(
+        symbol=name,
+        kernel=name,
+        schedule=KernelSchedule.default(kernel, target),
+        packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
+        flops_per_row=flops(kernel),
+        code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
+    )
+    return Variant(0, emitted)

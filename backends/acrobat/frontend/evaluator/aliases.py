@@ -9,6 +9,8 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
+from backends.acrobat.frontend.evaluator.syntax import root_of
+
 
 def by_method(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body of a function with the methods themselves in place of names for them. A name stays as it is if it is assigned
@@ -42,16 +44,13 @@ def by_method(body: Sequence[ast.stmt]) -> list[ast.stmt]:
             methods[name] = s.value
     if not methods:
         return list(body)
-    return [made for s in body if (made := _Replace(methods).visit(deepcopy(s))) is not None]
+    return [_Replace(methods).visit(deepcopy(s)) for s in body]
 
 
 def _root(path: ast.expr) -> str:
     """The name that `a` in `a.b.method` is; "" of other expressions."""
-    if not isinstance(path, ast.Attribute):
-        return ""
-    while isinstance(path, ast.Attribute):
-        path = path.value
-    return path.id if isinstance(path, ast.Name) else ""
+    is_path = isinstance(path, ast.Attribute) and not any(isinstance(x, ast.Subscript) for x in ast.walk(path))
+    return (root_of(path) or "") if is_path else ""
 
 
 def _place(node: ast.stmt | ast.expr) -> tuple[int, int]:
@@ -64,7 +63,7 @@ class _Replace(ast.NodeTransformer):
     def __init__(self, methods: dict[str, ast.expr]) -> None:
         self.methods = methods
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.methods:
             return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)

@@ -359,11 +359,12 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
             found = f.expression(written.body)
     else:
         before, owned, f.env = f.env, f.owned, env | f.kept_fields()
-        f.owned = owned - {x for name in parameters for x in (name, deep(name))}
+        inner = {x for name in parameters for x in claims(name)}
+        f.owned = owned - inner
         try:
             found = f.expression(written.body)
         finally:
-            f.env, f.owned = before | f.kept_fields(), owned & (f.owned | {*parameters, *map(deep, parameters)})
+            f.env, f.owned = before | f.kept_fields(), owned & (f.owned | inner)
     changed, f.mutated = sorted(f.mutated & set(env)), earlier | f.mutated
     if changed := [name for name in changed if name not in f.program.carried.types]:
         raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")

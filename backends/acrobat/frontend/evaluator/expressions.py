@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
-from functools import partial
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
@@ -14,7 +13,7 @@ from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, t
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.objects import Given, as_dict, construct, of_known_class, record_of
+from backends.acrobat.frontend.evaluator.objects import as_dict, construct, of_known_class, record_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
@@ -244,33 +243,29 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
     return result
 
 
-def _text_with(f: Frame, node: ast.JoinedStr, part: ast.FormattedValue, hint: str, value: Value) -> Value:
-    """An f-string with a value in the place of one of its parts."""
-    given = ast.FormattedValue(Given(value), -1, None)
-    return _text(f, ast.copy_location(ast.JoinedStr([given if p is part else p for p in node.values]), node), hint)
-
-
 @handles(EXPRESSIONS, ast.JoinedStr)
 def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
     """An f-string. Parts that are known at run time only are strings and ints."""
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None:
-            value = f.expression(part.value)
-            if isinstance(value, OneOf):  # the name of a class: one text for each
-                return mapped_choice(f, node, value, partial(_text_with, f, node, part, hint))
     parts: list[Value] = []
     for part in node.values:
         match part:
             case ast.Constant(str() as text):
                 parts.append(Static(text))
             case ast.FormattedValue(inner, -1, None):
-                value = f.expression(inner)
-                if is_unknown(value):
-                    return unknown()
-                text_of_it = shown(f, value)
-                if text_of_it is None:
-                    return f.problem(node, "of what is known at run time only, an f-string takes strings and ints")
-                parts.append(text_of_it)
+                parts.append(f.expression(inner))
             case _:
                 return f.problem(node, "an f-string has plain values in it here")
-    return joined(f, node, parts)
+    return _text_of(f, node, parts)
+
+
+def _text_of(f: Frame, node: ast.JoinedStr, parts: Sequence[Value]) -> Value:
+    """An f-string of these values."""
+    for i, part in enumerate(parts):
+        if isinstance(part, OneOf):  # the name of a class: one text for each
+            return mapped_choice(f, node, part, lambda each, i=i: _text_of(f, node, [*parts[:i], each, *parts[i + 1 :]]))  # type: ignore[misc]
+    if any(map(is_unknown, parts)):
+        return unknown()
+    texts = [Static(f"{x}") if is_known else shown(f, part) for part in parts for is_known, x in [known(part)]]
+    if None in texts:
+        return f.problem(node, "of what is known at run time only, an f-string takes strings and ints")
+    return joined(f, node, [text for text in texts if text is not None])

@@ -15,10 +15,10 @@ from backends.acrobat.frontend.evaluator.lists import list_of, sliced
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.strings import letters
+from backends.acrobat.frontend.evaluator.strings import as_one, letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -140,7 +140,7 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
 @handles(SUBSCRIPTS, "string")
 def _of_string(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     part = _of_list(f, node, letters(f, value), index)
-    return f.host("text.joined", [part], SYMBOL, "text") if isinstance(index, ast.Slice) and not is_unknown(part) else part
+    return as_one(f, part) if isinstance(index, ast.Slice) and not is_unknown(part) else part
 
 
 @handles(SUBSCRIPTS, "dict")

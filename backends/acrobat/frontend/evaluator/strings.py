@@ -14,7 +14,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS
+from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.types import SYMBOL, describe
 from backends.acrobat.frontend.values import Dyn, Method, Static, Value, is_unknown, kind, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
@@ -48,13 +48,18 @@ def joined(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
     """Several strings as one."""
     if all(isinstance(known(p)[1], str) for p in parts):
         return Static("".join(known(p)[1] for p in parts))
-    return f.host("text.joined", [list_of(f, node, list(parts))], SYMBOL, "text")
+    return as_one(f, list_of(f, node, list(parts)))
+
+
+def as_one(f: Frame, texts: Value) -> Dyn:
+    """The strings of a list as one."""
+    return f.host("text.joined", [texts], SYMBOL, "text")
 
 
 def shown(f: Frame, value: Value) -> Value | None:
-    """`str(value)` of a string or an int; None for other values, whose text needs more than the program has."""
+    """`str(value)` of what is known, a string or an int; None for other values, whose text needs more than the program has."""
     is_known, x = known(value)
-    if is_known and isinstance(x, (str, int, float, bool, type(None))):
+    if is_known:
         return Static(str(x))
     if kind(value) == "string":
         return value
@@ -66,18 +71,23 @@ def number(f: Frame, text: Value, type: Any) -> Value:
     return f.host("text.float" if type == FLOAT else "text.int", [text], type, "number")
 
 
-FUNCTIONS[words.letters] = lambda f, node, args, kwargs, hint: unknown() if is_unknown(args[0]) else letters(f, args[0])
-ITERATION["string"] = letters
+@handles(FUNCTIONS, words.letters)
+def _letters(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return unknown() if is_unknown(args[0]) else letters(f, args[0])
 
 
+@handles(ITERATION, "string")
+def _iterated(f: Frame, text: Dyn) -> Value:
+    return letters(f, text)
+
+
+@handles(FUNCTIONS, words.joined)
 def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     parts = as_list(f, node, iterable(f, args[0]))
-    return unknown() if is_unknown(parts) else f.host("text.joined", [parts], SYMBOL, "text")
+    return unknown() if is_unknown(parts) else as_one(f, parts)
 
 
-FUNCTIONS[words.joined] = _joined
-
-
+@handles(FUNCTIONS, ord)
 def _code(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (letter,) = CallArguments("ord", args, kwargs).bind("c")
     is_known, x = known(letter)
@@ -86,22 +96,14 @@ def _code(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
     return unknown() if is_unknown(letter) else f.host("text.code", [letter], INT, "code")
 
 
-FUNCTIONS[ord] = _code
-
-
+@handles(LENGTHS, "string")
 def _length(f: Frame, text: Value) -> Value:
     return f.host("list.len", [letters(f, text)], INT, "size")
 
 
-LENGTHS["string"] = _length
-
-
+@handles(METHODS, "string")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    name, text = method.name, method.owner
-    return method_of_string(f, node, text, name, args, kwargs)
-
-
-METHODS["string"] = _method
+    return method_of_string(f, node, method.owner, method.name, args, kwargs)
 
 
 def method_of_string(
@@ -141,13 +143,12 @@ def _not_empty(text: Value) -> Value:
     return text
 
 
+@handles(MEMBERSHIP, "string")
 def _contains(f: Frame, node: ast.AST, text: Value, wanted: Value) -> Value:
     return f.program.call(f, ast.Pass(), strings.contains, [text, wanted], {})
 
 
-MEMBERSHIP["string"] = _contains
-
-
+@handles(BINARY, "string")
 def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
     """`a + b` of strings, `text * n`."""
     match op:
@@ -157,6 +158,3 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
             text, times = (a, b) if is_string(a) else (b, a)
             return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
-
-
-BINARY["string"] = _binary

@@ -102,8 +102,14 @@ def codes(self, words):
     return [ord(letter) - ord("a") for letter in words[0]], int("1" + str(len(words))), float(str(len(words)) + ".5")
 
 
+def once(self, words):
+    stack = list(words)
+    label = f"{stack.pop()}-{Color.RED}-{len(stack)}"
+    return label, stack, str(Color.BLUE)
+
+
 WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
-FUNCTIONS = [letters, vowels, parts, methods, made, truth, halves, codes]
+FUNCTIONS = [letters, vowels, parts, methods, made, truth, halves, codes, once]
 
 
 def of(function: Any) -> Any:

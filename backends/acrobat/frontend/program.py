@@ -25,11 +25,12 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, Dat
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
+from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Keywords, Placeholder, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Placeholder, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, map_children, walk
 

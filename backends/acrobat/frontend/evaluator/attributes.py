@@ -8,18 +8,9 @@ import types
 from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Method,
-    Static,
-    TupleV,
-    Value,
-    kind,
-    nothing_known,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
 
 
 def attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:

@@ -28,13 +28,11 @@ from backends.acrobat.frontend.evaluator.strings import number, shown
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Method, OneOf, SliceOf
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
-    Method,
-    OneOf,
-    SliceOf,
     Special,
     Static,
     TupleV,

@@ -58,21 +58,13 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Absent, Closure, Keywords, Method, Narrowed, Nested, OneOf, Partial, Super
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
-    Absent,
-    Closure,
     Dyn,
     Held,
-    Keywords,
-    Method,
-    Narrowed,
-    Nested,
-    OneOf,
-    Partial,
     Special,
     Static,
-    Super,
     TupleV,
     Value,
     is_container,

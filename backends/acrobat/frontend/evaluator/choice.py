@@ -11,11 +11,10 @@ from typing import Any
 from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import NEVER, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
-    Method,
-    OneOf,
     Special,
     Static,
     Value,

@@ -36,11 +36,10 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
-    Method,
-    OneOf,
     Static,
     TupleV,
     Value,

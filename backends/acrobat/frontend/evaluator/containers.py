@@ -31,11 +31,10 @@ from backends.acrobat.frontend.evaluator.tables import (
     METHODS,
     handles,
 )
+from backends.acrobat.frontend.specials import Closure, Method
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
-    Closure,
     Dyn,
-    Method,
     Special,
     Static,
     TupleV,

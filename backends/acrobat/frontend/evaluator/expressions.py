@@ -21,11 +21,10 @@ from backends.acrobat.frontend.evaluator.strings import joined, shown
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
+from backends.acrobat.frontend.specials import Closure, OneOf
 from backends.acrobat.frontend.values import (
-    Closure,
     Dyn,
     Held,
-    OneOf,
     Static,
     TupleV,
     Value,

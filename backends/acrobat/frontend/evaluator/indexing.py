@@ -18,14 +18,11 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.strings import as_one, letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Keywords, Method, OneOf, SliceOf
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
-    Keywords,
-    Method,
-    OneOf,
-    SliceOf,
     Special,
     Static,
     TupleV,

@@ -17,18 +17,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, flattened, iterable, length, mapped, sliced
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, handles
-from backends.acrobat.frontend.values import (
-    Held,
-    Partial,
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_unknown,
-    nothing_known,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.specials import Partial
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, is_list, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.library import iteration
 
 

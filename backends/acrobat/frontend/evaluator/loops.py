@@ -33,12 +33,11 @@ from backends.acrobat.frontend.evaluator.syntax import (
     stored,
 )
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     NOTHING,
     Dyn,
-    Method,
-    Nested,
     Static,
     TupleV,
     Value,

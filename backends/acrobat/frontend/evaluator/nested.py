@@ -15,7 +15,8 @@ from backends.acrobat.frontend.evaluator.outputs import changed_parameters, give
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.source import LIFTED, Lifted, decorated, parse
-from backends.acrobat.frontend.values import Closure, Nested, Value, is_container
+from backends.acrobat.frontend.specials import Closure, Nested
+from backends.acrobat.frontend.values import Value, is_container
 
 _functions: dict[Any, FunctionType] = {}
 

@@ -34,14 +34,10 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.specials import Absent, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
-    Absent,
     Dyn,
-    Method,
-    Narrowed,
-    OneOf,
-    Partial,
     Static,
     Value,
     guess,

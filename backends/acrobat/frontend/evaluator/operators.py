@@ -15,10 +15,10 @@ from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
+from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
-    OneOf,
     Static,
     TupleV,
     Value,

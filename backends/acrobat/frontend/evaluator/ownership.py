@@ -29,8 +29,9 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Method, Static, Value, is_array, is_container, is_object, type_or_none
+from backends.acrobat.frontend.values import Static, Value, is_array, is_container, is_object, type_or_none
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""

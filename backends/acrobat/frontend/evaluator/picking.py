@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import hint_of
 from backends.acrobat.frontend.source import source_of, stripped
-from backends.acrobat.frontend.values import Method, Special, Static
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.values import Special, Static
 
 
 def picks_modules(f: Frame, target: ast.expr, body: Sequence[ast.AST]) -> bool:

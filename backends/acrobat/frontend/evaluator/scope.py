@@ -31,12 +31,12 @@ from backends.acrobat.frontend.evaluator.syntax import (
 )
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
+from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     END,
     HELD,
     Held,
-    Nested,
     Static,
     Value,
     is_array,

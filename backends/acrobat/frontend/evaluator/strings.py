@@ -15,8 +15,9 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
-from backends.acrobat.frontend.values import Dyn, Method, Static, Value, is_unknown, kind, known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, kind, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")

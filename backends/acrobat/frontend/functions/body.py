@@ -23,10 +23,10 @@ from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
+from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     HELD,
-    Narrowed,
     Static,
     TupleV,
     Value,

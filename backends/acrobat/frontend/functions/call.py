@@ -25,12 +25,12 @@ from backends.acrobat.frontend.functions.signatures import class_of, fixed, oper
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import LIFTED, source_of, span_of
+from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
     Held,
-    Keywords,
     Placeholder,
     Special,
     Static,

@@ -43,6 +43,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
     lookup,
 )
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.ints import MOVES, arithmetic, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import (
@@ -67,7 +68,6 @@ from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
-    Method,
     Static,
     TupleV,
     Value,

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.source import stripped
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
 from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
@@ -40,8 +41,6 @@ from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torc
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
-    Method,
-    OneOf,
     Static,
     TupleV,
     Value,

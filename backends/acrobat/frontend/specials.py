@@ -1,0 +1,222 @@
+"""Values that exist while a function is compiled only: functions, methods, slices and the like, with the few uses of each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.core.types import Type
+from backends.acrobat.frontend.values import Dyn, Special, Value
+from backends.acrobat.ir import nodes as n
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure(Special):
+    """A lambda, the values of the names that it uses, and its function and file. A call compiles its expression in place."""
+
+    node: ast.Lambda
+    env: dict[str, Any]
+    function: Any = None
+    file: str = ""
+
+    @property
+    def refusal(self) -> str:
+        return "a lambda cannot be kept in a variable of the compiled program"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "lambda", self.node, tuple((name, of(v)) for name, v in self.env.items())
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.env.values() for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return replace(self, env={name: inner(v) for name, v in self.env.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nested(Special):
+    """A function inside a function. `env` has the values of the names that it uses from the functions around it, once it was
+    given to another function; before that it is None, and the names have the values of the moment of the call."""
+
+    node: ast.FunctionDef
+    file: str
+    outer: FunctionType | None
+    defaults: tuple[tuple[str, Value], ...]
+    env: dict[str, Any] | None = None
+    lifted: FunctionType | None = None
+
+    @property
+    def refusal(self) -> str:
+        return f"the function `{self.node.name}` cannot be kept in a variable of the compiled program"
+
+    @property
+    def held(self) -> list[Value]:
+        return [v for _, v in self.defaults] + list((self.env or {}).values())
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "nested", self.node, self.lifted, tuple(of(v) for v in self.held)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.held for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        defaults = tuple((name, inner(v)) for name, v in self.defaults)
+        return replace(self, defaults=defaults, env=self.env and {name: inner(v) for name, v in self.env.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Special):
+    """A module of a list or dictionary that is chosen at run time. The program checks that `index` is one of `alternatives`."""
+
+    index: Dyn
+    alternatives: tuple[Value, ...]
+    about: Dyn | None = None
+    """The object whose class decides; the alternatives are in the order of `classes`."""
+    classes: tuple[type, ...] = ()
+
+    @property
+    def refusal(self) -> str:
+        return "a module chosen at run time is called where it is chosen: `self.modules[i](x)`"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "one of", tuple(map(of, self.alternatives))
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [*of(self.index), *(a for v in self.alternatives for a in of(v))]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        index = inner(self.index)
+        assert isinstance(index, Dyn)
+        return OneOf(index, tuple(map(inner, self.alternatives)))
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed(Special):
+    """An argument that is an object of this class of its union. In the called function its name has that class."""
+
+    value: Dyn
+    cls: type
+
+    @property
+    def refusal(self) -> str:
+        return "an object of a known class is an argument of a function of the model here"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "narrowed", self.cls, of(self.value)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return of(self.value)
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        value = inner(self.value)
+        assert isinstance(value, Dyn)
+        return Narrowed(value, self.cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Special):
+    """A method that objects of one class of a union do not have: calling it is an error of the instance, with this text."""
+
+    text: str
+
+    @property
+    def refusal(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Special):
+    """A method and the value that it belongs to. `function` is the Python function, None for methods that the tables handle."""
+
+    owner: Any
+    name: str
+    function: Any = None
+
+    @property
+    def refusal(self) -> str:
+        return f"the method `{self.name}` cannot be kept in a variable of the compiled program"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "method", of(self.owner), self.name
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return of(self.owner)
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return Method(inner(self.owner), self.name, self.function)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOf(Special):
+    """A `slice` that the source makes, for use as an index."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def refusal(self) -> str:
+        return "a `slice` serves as an index, and is not kept in a variable of the compiled program"
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Special):
+    """A `functools.partial`: a function with its first arguments and some arguments by name."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+    @property
+    def refusal(self) -> str:
+        return "a `partial` function cannot be kept in a variable of the compiled program"
+
+    @property
+    def held(self) -> list[Value]:
+        return [self.function, *self.args, *(v for _, v in self.kwargs)]
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "partial", len(self.args), tuple(k for k, _ in self.kwargs), tuple(map(of, self.held))
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.held for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        function, *rest = map(inner, self.held)
+        named = tuple((k, v) for (k, _), v in zip(self.kwargs, rest[len(self.args) :], strict=True))
+        return Partial(function, tuple(rest[: len(self.args)]), named)
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Special):
+    """`super()`: an object whose methods are looked up in the classes behind `cls` in its method resolution order."""
+
+    owner: Value
+    cls: type
+
+    @property
+    def refusal(self) -> str:
+        return "`super()` stands where a method of it is called"
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords(Special):
+    """The value of a parameter `**kwargs`: the named arguments that belong to no other parameter."""
+
+    entries: tuple[tuple[str, Value], ...]
+
+    @property
+    def refusal(self) -> str:
+        return "`**` arguments cannot be kept in a variable of the compiled program"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "keywords", tuple((k, of(v)) for k, v in self.entries)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for _, v in self.entries for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return Keywords(tuple((k, inner(v)) for k, v in self.entries))

@@ -11,13 +11,10 @@ from torch import nn
 from backends.acrobat.core.span import Span
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend import language
+from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.program import ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
-
-LANGUAGE = (*language.PYTHON, *language.TORCH)
-"""The files whose handlers make up the language: importing them enters the handlers into the evaluator's tables."""
 
 
 def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:

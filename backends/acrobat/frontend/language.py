@@ -1,5 +1,7 @@
 """All that the language consists of: importing these files fills the tables of the evaluator."""
 
+# ruff: noqa: F401 (imported for what they enter in the tables)
+
 from __future__ import annotations
 
 from backends.acrobat.frontend.evaluator import (
@@ -8,23 +10,30 @@ from backends.acrobat.frontend.evaluator import (
     calls,
     comprehensions,
     conditions,
+    container_classes,
+    container_methods,
     containers,
     expressions,
     failures,
     indexing,
     iterators,
+    kept,
     lists,
     markers,
     mathematics,
     mutation,
     nested,
+    nones,
     objects,
     operators,
+    set_operators,
     statements,
+    strings,
     sums,
 )
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (
+    ints,
     kinds,
     lifting,
     making,
@@ -36,26 +45,3 @@ from backends.acrobat.frontend.tensors import (
     reductions,
     shapes,
 )
-
-PYTHON = (
-    attributes,
-    builtins,
-    calls,
-    comprehensions,
-    conditions,
-    containers,
-    expressions,
-    failures,
-    indexing,
-    iterators,
-    lists,
-    markers,
-    mathematics,
-    mutation,
-    nested,
-    objects,
-    operators,
-    statements,
-    sums,
-)
-TORCH = (kinds, lifting, making, masks, modules, operations, parts, products, reductions, shapes, tensor_indexing)

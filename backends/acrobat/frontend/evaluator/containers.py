@@ -7,37 +7,25 @@ The program has them as lists in order of insertion: a set as its elements, each
 from __future__ import annotations
 
 import ast
-import collections
-import types
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose, negation
+from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
-from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.lists import as_list, mapped
 from backends.acrobat.frontend.evaluator.tables import (
-    BINARY,
     CALLS,
-    COMPARED_SETS,
-    FUNCTIONS,
-    ITEMS_PUT,
     ITERATION,
     MEMBERSHIP,
-    METHODS,
     handles,
 )
-from backends.acrobat.frontend.specials import Closure, Method
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
-    Special,
     Static,
-    TupleV,
     Value,
     empty,
     guess,
@@ -51,7 +39,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import iteration, python
+from backends.acrobat.library import python
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
 
@@ -172,11 +160,11 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
             default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
         if is_unknown(whole):
             return default
-        return choose(f, ast.Pass(), found, lambda: _there(f, node, whole, key), lambda: default)
-    return _there(f, node, whole, key)
+        return choose(f, ast.Pass(), found, lambda: at_key(f, node, whole, key), lambda: default)
+    return at_key(f, node, whole, key)
 
 
-def _there(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     """The value of a key; a missing key is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
@@ -217,236 +205,6 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         assert isinstance(whole.type, ListT)
         return f.program.call(f, node, python.contains, [items_of(whole), f.coerce(key, whole.type.item)], {})
     return f.program.call(f, node, python.has_key, [items_of(whole), _key(f, whole, key)], {})
-
-
-def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
-    """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
-    assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
-    return f.coerce(value, whole.type.item.items[1]) if is_empty(value) else value
-
-
-@handles(METHODS, "set", "dict")
-def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
-    """A method of a set or dictionary that is called for its result."""
-    if kwargs:
-        return None
-    whole, name = method.owner, method.name
-    kind = kind_of(whole)
-    if is_unknown(whole):
-        if name == "get" and len(args) == 2 and not nothing_known(args[1]) and type_or_none(args[1]) not in (None, NONE):
-            f.program.incomplete = True  # nothing is in it so far
-            return guess(type_of(args[1]))
-        return unknown()
-    match kind, name, list(args):
-        case "dict", "items", []:
-            return items_of(whole)
-        case "dict", "keys", []:
-            return column(f, whole, 0)
-        case "dict", "values", []:
-            return column(f, whole, 1)
-        case "dict", "get", [key, default]:
-            default = _as_value(f, whole, default)
-            if is_unknown(key) or is_unknown(default):
-                return unknown()
-            found = contains(f, node, whole, key)
-            return (
-                unknown()
-                if is_unknown(found)
-                else choose(f, ast.Pass(), found, lambda: _there(f, node, whole, key), lambda: default)
-            )
-        case "dict", "get", [key]:
-            return _method(f, node, method, [key, Static(None)], {})
-        case "dict", "most_common", counts if len(counts) <= 1:
-            ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
-            return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
-        case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            at = place(f, node, node.func.value, "pop")
-            if at is None:
-                return unknown()
-            held = contains(f, node, whole, key)
-            value = (
-                choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: _as_value(f, whole, others[0]))
-                if others
-                else _there(f, node, whole, key)
-            )
-            give(
-                f, at[0], of_kind(f.program.call(f, node, python.without_key, [items_of(whole), key], {}), type_of(whole).kind)
-            )
-            return value
-        case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            at = place(f, node, node.func.value, "setdefault")
-            if at is None:
-                return unknown()
-            held = contains(f, node, whole, key)
-            value = _as_value(f, whole, value)
-            value = choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: value)
-            give(f, at[0], put(f, node, whole, key, value))
-            return value
-        case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
-            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
-            together = _of_sets(f, node, SET_METHODS[name], whole, other)
-            return unknown() if together is None else together
-        case (("set" | "dict"), "copy", []):
-            same: Value = whole
-            return same
-    return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
-
-
-SET_METHODS = {
-    "union": "bitor",
-    "intersection": "bitand",
-    "difference": "sub",
-    "symmetric_difference": "bitxor",
-    "issubset": "le",
-    "issuperset": "ge",
-}
-
-
-def _of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
-    """The result of an operator on two sets, by its name ("bitor", "le", ...); None for an operator that sets do not have."""
-    functions = {
-        "bitor": python.union,
-        "bitand": python.common,
-        "sub": python.lacking,
-        "bitxor": python.in_one,
-        "le": python.within_set,
-    }
-    if name in ("ge", "gt"):
-        return _of_sets(f, node, {"ge": "le", "gt": "lt"}[name], b, a)
-    if is_unknown(a) or is_unknown(b) or name not in functions:
-        return unknown() if name in functions else None
-    found = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
-    return found if name == "le" else of_kind(found, "set")
-
-
-@handles(BINARY, "set", "dict")
-def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
-    if kind_of(a) == kind_of(b) == "set":
-        found = _of_sets(f, node, name, a, b)
-        if found is not None:
-            return found
-    if kind_of(a) == kind_of(b) == "dict" and name == "bitor":
-        return merged(f, node, a, b)
-    raise Refused(f"this operator does not take {describe(type_or_none(a))} and {describe(type_or_none(b))}")
-
-
-def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """The dictionary `a | b`: for keys in both the entry of `b` counts."""
-    if nothing_known(a) or nothing_known(b):
-        return unknown()
-    t = f.common([type_of(a), type_of(b)])
-    if contains_unknown(t):
-        return a if is_unknown(b) else b
-    pairs = [items_of(f.coerce(x, t)) for x in (a, b)]
-    return of_kind(f.program.call(f, node, python.merged, pairs, {}), t.kind)
-
-
-@handles(COMPARED_SETS, "set")
-def _compared(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
-    """`<=`, `>=`, `==` and `!=` of sets."""
-    if name in ("eq", "ne"):
-        if is_unknown(a) or is_unknown(b):
-            return unknown()
-        both = [_of_sets(f, node, "le", x, y) for x, y in ((a, b), (b, a))]
-        same = choose(f, ast.Pass(), both[0], lambda: both[1], lambda: Static(False))  # type: ignore[arg-type, return-value]
-        return same if name == "eq" else negation(f, same)
-    return _of_sets(f, node, name, a, b)
-
-
-# ---- changing
-
-
-def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
-    """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    values = [f.expression(a) for a in args]
-    found = place(f, s, owner, name)
-    if found is None:
-        return
-    who, whole = found
-    if any(changeable(f, type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
-        seen_inside(f, owner)
-    if any(map(nothing_known, values)):
-        return
-    match kind_of(whole), name, values:
-        case "set", "add", [x]:
-            t = type_of(whole)
-            try:
-                joined = ListT(f.common([t.item, type_of(x)]), kind="set")
-            except Mismatch:
-                f.problem(s, f"this set holds {describe(t.item)}, this adds {describe(type_of(x))}")
-                return
-            if contains_unknown(joined):
-                give(f, who, empty(joined, f.span))
-                return
-            items = items_of(f.coerce(whole, joined))
-            give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
-        case "set", "discard", [x] if not is_unknown(whole):
-            items = items_of(whole)
-            give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
-        case "dict", "update", [other]:
-            if kind_of(other) != "dict":
-                other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
-            give(f, who, merged(f, s, whole, other))
-        case "set", "remove", [x] if not is_unknown(whole):
-            give(f, who, of_kind(f.program.call(f, s, python.without_first, [items_of(whole), x], {}), "set"))
-        case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
-            other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
-            left = _of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
-            give(f, who, unknown() if left is None else left)
-        case "set", "update", [xs] if not is_unknown(whole):
-            more = as_list(f, s, iterable(f, xs))
-            give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
-        case _:
-            f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
-
-
-@handles(ITEMS_PUT, "dict")
-def _put_entry(f: Frame, s: ast.AST, name: str | ChangedPlace, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    """`d[key] = value`."""
-    keys = [f.expression(e) for e in entries]
-    give(f, name, put(f, s, whole, keys[0] if len(keys) == 1 else TupleV(tuple(keys)), value))
-
-
-DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
-
-
-@handles(FUNCTIONS, collections.defaultdict)
-def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
-    match args:
-        case [Static(factory)] if factory in DEFAULTS:
-            return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)
-        case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
-            name = f"made at {f.span.line}.{f.span.column} in {f.file}"
-            f.program.factories[name] = factory
-            return empty(replace(EMPTY["dict"], kind=f"dict:{name}"), f.span)
-    raise Refused("`defaultdict` takes int, float, list, set, dict, or a function without values of run time here")
-
-
-def _holds_values(factory: Value) -> bool:
-    """Whether a lambda uses values that are known at run time only, which the dictionary would have to keep."""
-
-    def atoms(v: Value) -> list[Any]:
-        if isinstance(v, TupleV):
-            return [a for x in v.items for a in atoms(x)]
-        return v.operands(atoms) if isinstance(v, Special) else [v] if isinstance(v, Dyn) else []
-
-    return bool(atoms(factory))
-
-
-@handles(FUNCTIONS, collections.OrderedDict)
-def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
-
-
-@handles(FUNCTIONS, collections.Counter)
-def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    if not args:
-        return empty(replace(EMPTY["dict"], kind="dict:count"), f.span)
-    items = as_list(f, node, iterable(f, args[0]))
-    if nothing_known(items) or contains_unknown(type_of(items)):
-        return unknown()
-    return of_kind(f.program.call(f, node, iteration.counted, [items], {}), "dict:count")
 
 
 @handles(ITERATION, "dict")

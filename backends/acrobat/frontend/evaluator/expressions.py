@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import as_dict, construct, of_known_class, record_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
 from backends.acrobat.frontend.evaluator.strings import joined, shown
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
@@ -199,7 +200,7 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
             return as_dict(f, record)
         if isinstance(value, Static):
             value = containers.dict_of(f, node, [(Static(k), f.program.wrap(v)) for k, v in value.value.items()])
-        result = value if result is None else containers.merged(f, node, result, value)
+        result = value if result is None else merged(f, node, result, value)
     return result or containers.empty_of_kind(f, "dict")
 
 

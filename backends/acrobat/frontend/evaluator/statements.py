@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
-from backends.acrobat.frontend.evaluator import containers, loops, mutation
+from backends.acrobat.frontend.evaluator import container_methods, loops, mutation
 from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.failures import raised_if
+from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
@@ -177,9 +178,9 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             mutation.method(f, s, owner, name, args)
             return
         case ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, []) if (
-            name in SET_CHANGES and who in f.env and containers.kind_of(f.env[who])
+            name in SET_CHANGES and who in f.env and kind_of(f.env[who])
         ):
-            containers.change(f, s, owner, name, args)
+            container_methods.change(f, s, owner, name, args)
             return
     changed, bound = len(f.builder.instead), len(f.builder.bindings)
     names = dict(f.env)

@@ -1,0 +1,73 @@
+"""The classes of `collections` that are dictionaries: `defaultdict`, `OrderedDict`, `Counter`."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import types
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs, empty_of_kind, of_kind
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.tables import (
+    FUNCTIONS,
+    handles,
+)
+from backends.acrobat.frontend.specials import Closure
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    empty,
+    nothing_known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.library import iteration
+
+DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
+
+
+@handles(FUNCTIONS, collections.defaultdict)
+def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
+    match args:
+        case [Static(factory)] if factory in DEFAULTS:
+            return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)
+        case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
+            name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+            f.program.factories[name] = factory
+            return empty(replace(EMPTY["dict"], kind=f"dict:{name}"), f.span)
+    raise Refused("`defaultdict` takes int, float, list, set, dict, or a function without values of run time here")
+
+
+def _holds_values(factory: Value) -> bool:
+    """Whether a lambda uses values that are known at run time only, which the dictionary would have to keep."""
+
+    def atoms(v: Value) -> list[Any]:
+        if isinstance(v, TupleV):
+            return [a for x in v.items for a in atoms(x)]
+        return v.operands(atoms) if isinstance(v, Special) else [v] if isinstance(v, Dyn) else []
+
+    return bool(atoms(factory))
+
+
+@handles(FUNCTIONS, collections.OrderedDict)
+def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
+
+
+@handles(FUNCTIONS, collections.Counter)
+def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not args:
+        return empty(replace(EMPTY["dict"], kind="dict:count"), f.span)
+    items = as_list(f, node, iterable(f, args[0]))
+    if nothing_known(items) or contains_unknown(type_of(items)):
+        return unknown()
+    return of_kind(f.program.call(f, node, iteration.counted, [items], {}), "dict:count")

@@ -34,14 +34,18 @@ from backends.acrobat.frontend.evaluator import (
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (
     ints,
-    kinds,
+    library_words,
     lifting,
     making,
     masks,
+    memory,
+    methods,
     modules,
     operations,
     parts,
     products,
     reductions,
     shapes,
+    torch_functions,
 )
+from backends.acrobat.frontend.tensors import operators as tensor_operators

@@ -1,4 +1,4 @@
-"""Functions that the front end compiles by rules of its own (`tensors/kinds.py`); their bodies are for eager Python."""
+"""Functions that the front end compiles by rules of its own (`tensors/library_words.py`); their bodies are for eager Python."""
 
 from __future__ import annotations
 

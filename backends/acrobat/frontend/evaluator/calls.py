@@ -190,7 +190,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     made = variable_of(result)
     if dropped or deep(made) in f.new_lists:
         return result
-    if changeable(f, type_or_none(result)) and not _makes_lists(callee):  # tensors: `_forget_aliases` (`tensors/kinds.py`)
+    if changeable(f, type_or_none(result)) and not _makes_lists(callee):  # tensors: `_forget_aliases` (`tensors/memory.py`)
         receiver = (
             [node.func.value] if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")) else []
         )

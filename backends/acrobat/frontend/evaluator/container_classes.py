@@ -12,23 +12,10 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs, empty_of_kind, of_kind
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
-from backends.acrobat.frontend.evaluator.tables import (
-    FUNCTIONS,
-    handles,
-)
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Special,
-    Static,
-    TupleV,
-    Value,
-    empty,
-    nothing_known,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, empty, nothing_known, type_of, unknown
 from backends.acrobat.library import iteration
 
 DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}

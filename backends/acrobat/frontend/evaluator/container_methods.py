@@ -23,11 +23,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.set_operators import SET_METHODS, merged, of_sets
-from backends.acrobat.frontend.evaluator.tables import (
-    ITEMS_PUT,
-    METHODS,
-    handles,
-)
+from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (

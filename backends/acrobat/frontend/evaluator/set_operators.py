@@ -8,21 +8,9 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers import items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import (
-    BINARY,
-    COMPARED_SETS,
-    handles,
-)
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import (
-    Static,
-    Value,
-    is_unknown,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.library import python
 
 SET_METHODS = {

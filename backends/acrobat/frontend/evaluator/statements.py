@@ -12,8 +12,8 @@ from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
 from backends.acrobat.frontend.evaluator import container_methods, loops, mutation
 from backends.acrobat.frontend.evaluator.conditions import decide
-from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.containers import kind_of
+from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor

@@ -1,0 +1,64 @@
+"""The functions of `library/words.py`, which the library's text uses where the front end has a rule of its own."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.values import Held, Static, Value, is_unknown, known, nothing_known, unknown
+from backends.acrobat.library import words
+
+
+@handles(FUNCTIONS, words.unrolled)
+def _unrolled(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    whole = args[0]
+    items: Value = f.static_list(Static(tuple(whole.value)) if isinstance(whole, Static) else iterable(f, whole))
+    return items
+
+
+@handles(FUNCTIONS, words.in_order)
+def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    keys, descending = args
+    numbers: Value = f.host("list.order", [keys, descending], ListT(INT), "order")
+    return numbers
+
+
+@handles(FUNCTIONS, words.is_fixed)
+def _is_fixed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return Static(known(args[0])[0])
+
+
+@handles(FUNCTIONS, words.packed)
+def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return unknown() if is_unknown(args[0]) else Held("packed", args[0])
+
+
+@handles(FUNCTIONS, words.is_packed)
+def _is_packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return Static(isinstance(args[0], Held) and args[0].kind == "packed")
+
+
+@handles(FUNCTIONS, words.steps_of)
+def _steps_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (sequence,) = args
+    if nothing_known(sequence):
+        return unknown()
+    if not isinstance(sequence, Held) or sequence.kind != "packed":
+        raise Refused("`pad_packed_sequence` takes what `pack_padded_sequence` or a recurrent module of it gives")
+    return sequence.value
+
+
+@handles(FUNCTIONS, words.highest)
+def _highest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    numbers: Value = f.host("list.top", args, ListT(INT), "highest")
+    return numbers
+
+
+@handles(FUNCTIONS, words.refuse)
+def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    message, *advice = (constant(a, "the message") for a in args)
+    raise Refused(f"{message} is not in the language", *advice)

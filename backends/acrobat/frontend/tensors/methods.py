@@ -1,0 +1,175 @@
+"""Attributes and methods of tensors, and of values that stand for tensors."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from backends.acrobat import library
+from backends.acrobat.core.types import BOOL, INT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mutation import give
+from backends.acrobat.frontend.evaluator.ownership import calls_own_function
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.tensors import host_tensors
+from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints
+from backends.acrobat.frontend.tensors.lifting import as_floats, dtype_of, extent_of, in_place, select, shape, shape_of
+from backends.acrobat.frontend.tensors.masks import MASK_OPERATIONS, as_mask, is_mask, of_bools, with_masks
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.shapes import move, permute
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, is_unknown
+
+PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
+
+
+@handles(ATTRIBUTES, "tensor", "ragged")
+def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    rank = len(shape(value))
+    match name:
+        case "shape":
+            return TupleV(tuple(extent_of(f, value, d) for d in range(rank))) if is_ragged(value) else Static(shape_of(value))
+        case "ndim":
+            return Static(rank)
+        case "dtype":
+            return Static(dtype_of(value))
+        case "device":
+            return Static(torch.device("cpu"))
+        case "data":
+            return value
+        case "T":
+            return permute(f, value, list(reversed(range(rank))))
+        case "mT" if rank > 1:
+            return permute(f, value, [*range(rank - 2), rank - 1, rank - 2])
+    if not callable(getattr(torch.Tensor, name, None)):
+        return f.problem(node, f"`{name}` of a tensor is not in the language", "LANGUAGE.md lists the operations")
+    return Method(value, name)
+
+
+@handles(ATTRIBUTES, Held)
+def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
+    if name == "dtype" and dtype_of(value) is not None:
+        return Static(dtype_of(value))
+    if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
+        found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
+        return Held("mask", found) if name in ("T", "mT") else found
+    if value.kind == "packed" and name == "data":
+        return move(f, value.value, "squeeze", 1)  # type: ignore[arg-type]
+    return Method(value, name)
+
+
+@handles(ATTRIBUTES, HostTensor)
+def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Value:
+    return host_tensors.attribute(value, name) or Method(value, name)
+
+
+@handles(ATTRIBUTES, "number")
+def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    if name in MOVES or value.type == INT and name in ("dim", "size", "to", "float", "expand", "repeat"):
+        return Method(value, name)
+    if name == "data" and value.type == INT:
+        return value
+    if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
+        return Method(value, name)
+    return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+
+
+@handles(METHODS, "tensor", "ragged")
+def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    name = method.name
+    if of_bools(method.owner) and name in MASK_OPERATIONS:
+        return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
+    if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
+        return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
+    if name in library.FUNCTIONS and not (name == "type_as" and len(args) == 1):
+        return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
+    if name == "type_as":  # not by the library: a constant stays one
+        return call_operation(f, "to", CallArguments("to", [method.owner, *args], kwargs))
+    if name in ("fill_", "zero_") and is_tensor(method.owner):
+        return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+    if name in ("fill_", "zero_") and is_ints(method.owner) and isinstance(node, ast.Call) and _made_for(f, node):
+        if any(map(is_unknown, args)):  # the type of the result is known all the same, which ends a loop's search for types
+            f.program.incomplete = True
+            return guess(method.owner.type)
+        return call_operation(f, "full_like", CallArguments("full_like", [method.owner, *(args or [Static(0)])], kwargs))
+    if name.endswith("_") and name[:-1] in library.FUNCTIONS and isinstance(node, ast.Call):
+        return _changed_by_library(f, node, method.owner, name, args, kwargs)
+    return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+
+
+def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`x.index_add_(...)` and the like, of library operations. Refuses tensors not made by this function or for the call."""
+    assert isinstance(node.func, ast.Attribute)
+    changed = f.program.call(f, node, library.FUNCTIONS[name[:-1]], [owner, *args], kwargs)
+    match node.func.value:
+        case ast.Name(who) if who in f.owned:
+            give(f, who, changed)
+            return changed
+    return changed if _made_for(f, node) else in_place(f, owner, lambda x: changed)
+
+
+def _made_for(f: Frame, node: ast.Call) -> bool:
+    """Whether a method's tensor is made for the call: `torch.ones(1, 1).type_as(x).fill_(2)`."""
+    assert isinstance(node.func, ast.Attribute)
+    made = node.func.value
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in CONVERSIONS:
+        made = made.func.value
+    match made:
+        case ast.Call(ast.Attribute(attr=name) | ast.Name(name)) as call:
+            return name in OWNERS and not calls_own_function(f, call)
+    return False
+
+
+CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
+"""Methods that give a tensor of another dtype."""
+
+
+@handles(METHODS, Held)
+def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    owner = method.owner
+    if is_mask(owner) and method.name == "tolist":
+        return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
+    if is_mask(owner):
+        return with_masks(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
+    if owner.kind == "index" and method.name in ("item", "long", "int") and not args:
+        inner: Value = owner.value if method.name == "item" else owner
+        return inner
+    if owner.kind in ("index", "ids", "loose"):
+        return _of_ints(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
+    if owner.kind == "row" and method.name in ("view", "reshape"):
+        return call_operation(f, "reshape", CallArguments("reshape", [owner.value, *args], kwargs))
+    raise Mismatch(owner.refusal)
+
+
+def _of_ints(f: Frame, name: str, call: CallArguments) -> Value:
+    """A method of a tensor of ints that is written out, or of an int that is an element of one."""
+    if name in MOVES or isinstance(call.args[0], Held) and call.args[0].kind == "loose":
+        return call_operation(f, name, call)
+    have = extents_of(f, call.args[0])
+    if name in ("dim", "size") and not call.args[1:]:
+        return Static(len(have)) if name == "dim" else Static(tuple(have))
+    if name == "to" and all(dtype_of(v) is None for v in call.args[1:]):
+        return call.args[0]
+    whole = arranged(f, elements(f, call.args[0]), have or [1])
+    if name == "float" and not have:
+        return select(f, as_floats(f, whole), 0, Static(0))  # type: ignore[arg-type]
+    if not have and name not in ("expand", "repeat"):
+        raise Refused(f"`{name}` of a tensor of one int is not in the language")
+    return call_operation(f, name, CallArguments(name, [whole, *call.args[1:]], call.kwargs))
+
+
+@handles(METHODS, HostTensor)
+def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return host_tensors.method(method.owner, method.name, [*args, *kwargs.values()])
+
+
+@handles(METHODS, "number")
+def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
+    if method.name in ("item", "long", "int", "any", "all") and not args:
+        return method.owner
+    return _of_ints(f, method.name, CallArguments(method.name, [method.owner, *args], kwargs))

@@ -1,0 +1,161 @@
+"""What Python's operators, loops, comparisons and conversions do with tensors."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat import library
+from backends.acrobat.core.host import float32
+from backends.acrobat.core.types import FLOAT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.conditions import condition
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, is_ints, one
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.masks import as_mask, negated, of_bools, of_masks
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.products import matmul
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    type_of,
+    unknown,
+)
+
+
+@handles(BINARY, "tensor", "ragged")
+def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    whole = arithmetic(f, name, a, b)
+    if whole is not None:
+        return whole
+    if of_bools(a) or of_bools(b):
+        return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
+    if isinstance(a, Held) or isinstance(b, Held):
+        return of_masks(f, node, operator, name, a, b)
+    if name == "pow":
+        return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
+    if name in ("floordiv", "mod"):
+        return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
+    if name == "matmul" and (is_ragged(a) or is_ragged(b)):
+        return matmul(f, a, b)
+    if name in ("add", "sub", "mul", "div", "matmul"):
+        return op(f, name, [a, b])
+    return f.problem(
+        node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", "LANGUAGE.md lists the operations"
+    )
+
+
+@handles(UNARY, "tensor", "ragged")
+def _unary(f: Frame, operator: ast.unaryop, a: Value) -> Value | None:
+    match operator:
+        case ast.Invert() if of_bools(a):
+            return negated(f, as_mask(f, a))
+        case ast.USub():
+            return arithmetic(f, "sub", Static(0), a) or op(f, "neg", [a])
+        case ast.UAdd():
+            return a
+    return None
+
+
+@handles(ITERATION, "tensor")
+def rows(f: Frame, x: Dyn) -> TupleV:
+    """The parts of a tensor along the first dimension, as a loop or unpacking takes them. Raises Refused."""
+    if not shape_of(x):
+        raise Refused("a tensor without dimensions cannot be iterated over")
+    return TupleV(tuple(op(f, "index", [x], {"dim": 0, "i": i}) for i in range(shape_of(x)[0])))
+
+
+@handles(ITERATION, "ragged")
+def _rows(f: Frame, x: Dyn) -> Value:
+    rows = unknown() if is_unknown(x) else as_rows(f, x, 0)
+    units = x.type.units if axis(x) == 0 else 0  # type: ignore[union-attr]
+    if not units or is_unknown(rows):
+        return rows
+    return mapped(f, [rows], lambda i: arranged(f, elements(f, i), [1] * units))
+
+
+@handles(LENGTHS, "ragged")
+def _varying(f: Frame, x: Dyn) -> Value:
+    return extent_of(f, x, 0)
+
+
+@handles(LENGTHS, "tensor")
+def _fixed(f: Frame, x: Dyn) -> Value | None:
+    return Static(shape_of(x)[0]) if shape_of(x) else None
+
+
+@handles(LENGTHS, Held)
+def _held_length(f: Frame, x: Held) -> Value | None:
+    items = f.components(x.value) if x.kind == "ids" else None
+    return None if items is None else Static(len(items))
+
+
+@handles(LENGTHS, HostTensor)
+def _host_length(f: Frame, x: HostTensor) -> Value | None:
+    return Static(len(x.tensor)) if x.tensor.ndim else None
+
+
+@handles(TRUTHS, "tensor")
+def _truth(f: Frame, x: Dyn, node: ast.AST) -> Value:
+    return condition(f, item(f, x, "value"), node)
+
+
+@handles(TRUTHS, HostTensor)
+def _host_truth(f: Frame, x: HostTensor, node: ast.AST) -> Value:
+    return Static(bool(x.read().value))
+
+
+@handles(NUMBERS, "tensor")
+def _number(f: Frame, x: Dyn) -> Value:
+    return item(f, x, "value")
+
+
+@handles(NUMBERS, Held, "ragged")
+def _held_number(f: Frame, x: Held | Dyn) -> Value:
+    if is_ints(x) and (isinstance(x, Held) or all(e == 1 for e in shape(x))):
+        return one(f, x)
+    return x
+
+
+@handles(COMPARED, Held, "ragged")
+def _comparable_ints(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of a comparison, of which one is a tensor of one int, as numbers."""
+    return tuple(one(f, v) if is_ints(v) and not is_number(v) else v for v in (a, b))  # type: ignore[return-value]
+
+
+@handles(NUMBERS, HostTensor)
+def _host_number(f: Frame, x: HostTensor) -> Value:
+    return x.read()
+
+
+@handles(COMPARED, "tensor")
+def _comparable_numbers(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of a comparison, of which one is a tensor, as the numbers that torch compares: of float32, unless both are
+    ints. A number of Python, or an int, that is compared with floats is rounded to float32 first."""
+    types = [type_of(v) for v in (a, b)]
+    floats = any(t == FLOAT or (isinstance(t, TensorT) and t.dtype == "float32") for t in types)
+
+    def number(v: Value) -> Value:
+        t = type_of(v)
+        if is_tensor(v):
+            v = item(f, v, "value")  # type: ignore[arg-type]
+            if t.dtype == "float32":
+                return v
+        if not floats or is_unknown(v) or not is_number(v):
+            return v
+        is_known, x = known(v)
+        return Static(float32(x)) if is_known else f.host("float32", [as_int(f, v)], FLOAT, "rounded")
+
+    return number(a), number(b)

@@ -1,0 +1,92 @@
+"""Calls of functions of PyTorch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+import torch.nn.functional as functional
+
+from backends.acrobat import library
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.conditions import comparison
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.tensors.masks import is_mask, with_masks
+from backends.acrobat.frontend.tensors.operations import call_operation, either
+from backends.acrobat.frontend.tensors.values import of_torch
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Held, Static, Value, is_array
+
+ADDITIONS += [torch.add]
+
+
+def torch_name(function: Any) -> str | None:
+    """The name under which `call_operation` knows a function object of torch, or None."""
+    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer):
+        name = str(getattr(function, "__name__", ""))
+        if name and getattr(module, name, None) is function:
+            return name
+    return None
+
+
+def _of_torch(function: Any) -> Callable[..., Value] | None:
+    """The handler of a function object of torch; None for a function that torch does not define."""
+    name = torch_name(function)
+    if name is None:
+        return _no_operation if isinstance(function, FunctionType) and of_torch(function) else None
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        if name in library.FUNCTIONS:
+            return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
+        if any(is_mask(a) for a in (*args, *kwargs.values())):
+            return with_masks(f, name, CallArguments(name, args, kwargs))
+        if args and isinstance(args[0], Held):
+            raise Mismatch(args[0].refusal)
+        return call_operation(f, name, CallArguments(name, args, kwargs))
+
+    return work
+
+
+def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return f.problem(
+        node, f"`{ast.unparse(node.func)}` is not an operation of the language", "LANGUAGE.md lists the operations"
+    )
+
+
+LIBRARIES.append(_of_torch)
+
+
+def _needs_values(callee: Value) -> bool:
+    match callee:
+        case Static(value):
+            of_torch = str(getattr(value, "__module__", None) or "").startswith("torch")
+            return torch_name(value) is not None or of_torch and lookup(FUNCTIONS, value) is not None
+        case Method(owner, function=None):
+            return is_array(owner)
+    return False
+
+
+NEED_VALUES.append(_needs_values)
+
+
+@handles(FUNCTIONS, torch.finfo)
+def _limits(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (dtype,) = CallArguments("finfo", args, kwargs).bind("type")
+    return Static(torch.finfo(constant(dtype, "the dtype")))
+
+
+COMPARING = {"eq": ast.Eq, "ne": ast.NotEq, "not_equal": ast.NotEq, "lt": ast.Lt, "less": ast.Lt, "le": ast.LtE}
+COMPARING |= {"less_equal": ast.LtE, "gt": ast.Gt, "greater": ast.Gt, "ge": ast.GtE, "greater_equal": ast.GtE}
+
+
+@either(*COMPARING)
+def _compared(f: Frame, call: CallArguments) -> Value:
+    """`torch.eq` and the like: the comparison of Python's operator."""
+    a, b = call.bind("input", "other")
+    found: Value = comparison(f, ast.Pass(), COMPARING[call.name](), a, b)
+    return found

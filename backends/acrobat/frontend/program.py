@@ -21,8 +21,9 @@ from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
 from backends.acrobat.frontend.evaluator.outputs import Changing
 from backends.acrobat.frontend.functions.signatures import fixed
 from backends.acrobat.frontend.functions.table import Functions
-from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.boundary import plain
+from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.specials import Keywords

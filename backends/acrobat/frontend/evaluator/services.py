@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
-from backends.acrobat.frontend.instances.annotations import Datatypes
 from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.values import Value
 

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
-from backends.acrobat.frontend.instances.annotations import Datatypes
+from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Value, guess, is_container, is_empty, is_unknown, type_or_none
 

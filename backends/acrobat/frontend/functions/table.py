@@ -19,8 +19,9 @@ from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
 from backends.acrobat.frontend.functions.signatures import fixed, signature
-from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, source_of, stripped
 from backends.acrobat.frontend.values import Dyn, Fixed, Value, is_container

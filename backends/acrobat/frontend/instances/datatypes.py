@@ -1,0 +1,301 @@
+"""The table of a model's datatypes: which union each class belongs to and what its fields hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, get_args, get_origin
+
+from torch import Tensor, nn
+
+from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT
+from backends.acrobat.frontend.instances.annotations import (
+    AnnotationError,
+    check_dataclass,
+    hints,
+    line_of_class,
+    union_members,
+    unions_in,
+)
+from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
+from backends.acrobat.frontend.instances.sample_types import SampleTypes
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown
+
+
+class Datatypes(SampleTypes):
+    """The unions of dataclasses and the optionals of one program. Types of fields are refined in each round of compiling."""
+
+    def __init__(self, root: nn.Module) -> None:
+        super().__init__()
+        self.root = root
+        self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
+        self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
+        self._sample: tuple[Sequence[Any], Observer] | None = None
+        self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
+        self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
+        self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
+        self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
+        self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
+        classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
+        self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
+
+    # ---- registering
+
+    def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
+        """The name of the union of `cls` and `written`; a dataclass in no union is one by itself. Raises AnnotationError."""
+        if cls in self.wrong:
+            raise self.wrong[cls]
+        if cls not in self.of_class:
+            try:
+                self._register(cls, written)
+            except AnnotationError as error:
+                self.wrong[cls] = error
+                raise
+        name = self.of_class[cls]
+        if strange := [m.__name__ for m in written if m not in self.cases[name]]:
+            raise AnnotationError(
+                f"the union of {', '.join(m.__name__ for m in written)} is met after {name}, which lacks {', '.join(strange)}: "
+                "name it where its classes are defined"
+            )
+        return name
+
+    def union_of_made(self, cls: type, names: Sequence[str]) -> str:
+        """The name of the union of an ordinary class, whose objects the model makes with the attributes `names`."""
+        if cls not in self.of_class:
+            name = cls.__name__
+            while name in self.cases:
+                name += "_"
+            self.cases[name] = (cls,)
+            self.of_class[cls] = name
+            self.made[cls] = tuple(names)
+            self.fields |= {(cls, x): UNKNOWN for x in names}
+        elif cls in self.seen:
+            for x in names:
+                if not self.has_field(cls, x):
+                    raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
+        return self.of_class[cls]
+
+    def record_fields(self, cls: type) -> list[str]:
+        """All keys of a record class. If the sample has such dictionaries, all their entries are read from here on."""
+        if cls in self.seen:
+            for key in self.seen[cls]:
+                self.has_field(cls, key)
+            return self.field_names(cls)
+        return list(cls.keys_of_record)  # type: ignore[attr-defined]
+
+    def _register(self, cls: type, written: Sequence[type]) -> None:
+        """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
+        if issubclass(cls, RecordOf):
+            self.cases[cls.__name__] = (cls,)
+            self.of_class[cls] = cls.__name__
+            SHOWN[cls.__name__] = f"a dict of {', '.join(cls.keys_of_record)}"
+            self.fields |= {(cls, key): UNKNOWN for key in cls.keys_of_record}
+            return
+        together = {cls, *written}
+        name = ""
+        while True:
+            named = {*self.modules, *(c.__module__ for c in together)} & set(sys.modules)  # `exec`ed classes may have none
+            unions = [u for m in named for u in unions_in(sys.modules[m])]
+            more = together.union(*(members for members, _ in unions if together & members))
+            if more == together:
+                break
+            together = more
+        for c in together:
+            check_dataclass(c)
+            if c in self.of_class:
+                raise AnnotationError(
+                    f"`{c.__name__}` is met alone before its union is: name the union where its classes are defined"
+                )
+        ordered = sorted(together, key=lambda c: (c.__module__ != cls.__module__, c.__module__, line_of_class(c)))
+        name = next((n for members, n in unions if n and members == together), "_or_".join(c.__name__ for c in ordered))
+        while name in self.cases:
+            name += "_"
+        self.cases[name] = tuple(ordered)
+        for member in ordered:
+            self.of_class[member] = name
+        for member in ordered:
+            hinted = hints(member)
+            for f in dataclasses.fields(member):
+                self.fields[member, f.name] = self.resolve(hinted[f.name])
+
+    # ---- types from a sample
+
+    def observe(self, instances: Sequence[Any]) -> Any:
+        """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
+        if self._sample is None or self._sample[0] is not instances:
+            self._sample = instances, Observer(instances)
+        observer = self._sample[1]
+        self.seen = observer.fields
+        self.start_round()
+        for cls, name in [(c, x) for c, x in self.fields if c in self.seen and x not in self.asked.get(c, [])]:
+            del self.fields[cls, name]  # entered for an annotation; the sample tells the type once the field is read
+        together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
+        for place in observer.places():
+            for cls in place.classes:
+                joined = together[next(iter(place.classes))] | together[cls]
+                for member in joined:
+                    together[member] = joined
+        for cls in observer.fields:
+            if cls not in self.of_class:
+                members = tuple(c for c in observer.fields if c in together[cls])
+                name = "_or_".join(c.__name__ for c in members)
+                while name in self.cases:
+                    name += "_"
+                self.cases[name] = members
+                self.of_class |= dict.fromkeys(members, name)
+        for cls, names in self.asked.items():
+            for name in names:
+                if name != IDENTITY and (cls, name) not in self.refined:
+                    self.fields[cls, name] = self._field_seen(cls, name)  # `walked` may have grown
+        return self.type_at(observer.root, "the instance")
+
+    # ---- resolving
+
+    def resolve(self, t: Any) -> Any:
+        """The type an annotation stands for; tensors without a shape are UNKNOWN. Raises AnnotationError."""
+        if t is Tensor or t is nn.Parameter:
+            return UNKNOWN
+        if t is int or t is bool or t is float:
+            return {int: INT, bool: BOOL, float: FLOAT}[t]
+        if t is str:
+            return SYMBOL
+        if t is list:
+            return ListT(UNKNOWN)
+        if t in (dict, tuple, set, Any, object):
+            return UNKNOWN
+        origin = get_origin(t)
+        if origin is dict:
+            return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
+        if origin is set:
+            return ListT(self.resolve(get_args(t)[0]), kind="set")
+        if origin is Annotated:
+            base, *extent = get_args(t)
+            if base is Tensor:
+                return TensorT(tuple(self._extent(e) for e in extent))
+            return self.resolve(base)
+        if origin is list:
+            return ListT(self.resolve(get_args(t)[0]))
+        if origin is tuple:
+            items = get_args(t)
+            if Ellipsis in items:
+                if contains_unknown(self.resolve(items[0])):
+                    return UNKNOWN  # tensors, of a number that the values tell
+                raise AnnotationError("tuples of variable length are lists here: write list[...]")
+            return TupleT(tuple(self.resolve(i) for i in items))
+        if members := union_members(t):
+            rest = tuple(m for m in members if m is not type(None))
+            if len(rest) < len(members):
+                inner = functools.reduce(operator.or_, rest)
+                return self.optional(self.resolve(inner))
+            if self._sample is not None and not all(map(dataclasses.is_dataclass, members)):
+                return UNKNOWN
+            if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
+                return DataT(self.union_of(members[0], members))
+            if any(m in (str, int, float, bool, tuple, list, dict, Tensor) or get_origin(m) is not None for m in members):
+                return UNKNOWN  # a mixed union, which the values tell
+            raise AnnotationError(f"the union {t} is not one of dataclasses")
+        if isinstance(t, type) and dataclasses.is_dataclass(t):
+            return DataT(self.union_of(t))
+        if self._sample is not None and getattr(t, "__module__", "") != "builtins":
+            return UNKNOWN  # an ordinary class, say: values tell what it is
+        raise AnnotationError(
+            f"`{getattr(t, '__name__', t)}` is not a type of the language: "
+            "use Tensor, int, bool, float, list, tuple or dataclasses"
+        )
+
+    def _python_class(self, cls: type) -> type:
+        return stand_in(cls, self.made[cls]) if cls in self.made else cls
+
+    def _extent(self, e: Any) -> int:
+        value = getattr(self.root, e, None) if isinstance(e, str) else e
+        if not isinstance(value, int):
+            raise AnnotationError(
+                f"the extent {e!r} is neither an int nor the name of an int attribute of {type(self.root).__name__}"
+            )
+        return value
+
+    # ---- fields
+
+    def field_names(self, cls: type) -> list[str]:
+        """The fields of a class in order; of one known from a sample those that the program reads."""
+        if cls in self.seen:
+            return self.asked.setdefault(cls, [])
+        if issubclass(cls, RecordOf):
+            return list(cls.keys_of_record)
+        if cls in self.made:
+            return list(self.made[cls])
+        return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+
+    def identify(self, cls: type) -> None:
+        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is not in the sample."""
+        if cls not in self.seen or not cls.__dictoffset__ or issubclass(cls, RecordOf):
+            raise AnnotationError(f"`id` is for objects of the sample that have no slots, not for a `{cls.__name__}`")
+        self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
+
+    def forget_none(self, classes: Sequence[type], name: str) -> None:
+        """Do not read a field that is None in the whole sample: the model keeps what it writes there elsewhere."""
+        for c in classes:
+            if name in self.asked.get(c, []) and contains_unknown(self.fields[c, name]):
+                self.asked[c].remove(name)
+                del self.fields[c, name]
+
+    def has_field(self, cls: type, name: str) -> bool:
+        """Whether objects of the class have that field. If the class is in the sample, the field is read from here on."""
+        if cls in self.seen:
+            if name not in self.seen[cls]:
+                return False
+            if name not in self.asked.setdefault(cls, []):
+                self.fields[cls, name] = self._field_seen(cls, name)
+                self.asked[cls].append(name)
+                self.changed = True
+            return True
+        return name in self.field_names(cls)
+
+    def _field_seen(self, cls: type, name: str) -> Any:
+        """The type of a field of a class in the sample: of its annotation, if that is complete, else of the values seen."""
+        if dataclasses.is_dataclass(cls):
+            try:
+                written = self.resolve(hints(cls)[name])
+                if not contains_unknown(written):
+                    return written
+            except (AnnotationError, KeyError):
+                pass
+        return self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
+
+    def vector(self, cls: type, name: str) -> int:
+        """The length of the lists of floats in a field, if all in the sample have the same one; else 0."""
+        place = self.seen.get(cls, {}).get(name)
+        return 0 if place is None else place.vector
+
+    def field_type(self, cls: type, name: str) -> Any:
+        return self.fields[cls, name]
+
+    def widen(self, cls: type, name: str, t: Any) -> Any:
+        """Set the type of a field to `t`, which covers all values that the model gives it. Gives `t`."""
+        self.refined.add((cls, name))
+        if t != self.fields.get((cls, name), UNKNOWN):
+            self.fields[cls, name] = t
+            self.changed = True
+        return t
+
+    def table(self, used: Mapping[str, None]) -> dict[str, DataType]:
+        """The datatypes of the finished program: the unions and optionals with the names `used`."""
+        out = {}
+        for name in used:
+            if name in self.mixed:
+                cases = [Case(f"of_{x}", (("value", t),), self.class_in_mixed(name, x)) for x, t in self.mixed[name].items()]
+                out[name] = DataType(name, tuple(cases))
+            elif name in self.optionals:
+                out[name] = DataType(name, (Case("None", ()), Case("Some", (("value", self.optionals[name]),))))
+            else:
+                out[name] = DataType(
+                    name,
+                    tuple(
+                        Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), self._python_class(c))
+                        for c in self.cases[name]
+                    ),
+                )
+        return out

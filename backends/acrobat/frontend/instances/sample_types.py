@@ -1,0 +1,169 @@
+"""Types of what stands at the places of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, TensorT, TupleT, Type
+from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.instances.observed import Place
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe
+
+SHORT = 4
+"""The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
+
+
+KINDS = {"str": "symbol", "object": "class"}
+"""The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
+TYPES: dict[str, tuple[str, type]] = {
+    "bool": ("a bool", bool),
+    "int": ("an int", int),
+    "float": ("a float", float),
+    "str": ("a string", str),
+    "tensor": ("a tensor", Tensor),
+    "tuple": ("a tuple", tuple),
+    "list": ("a list", list),
+    "dict": ("a dict", dict),
+    "object": ("an object", object),
+}
+"""Of each of `PYTHON_TYPES` its words in messages, and the class."""
+
+
+class SampleTypes:
+    """The types of the places of a sample, and the unions that they need: optionals, and mixed unions of Python's own types."""
+
+    def __init__(self) -> None:
+        self.of_class: dict[type, str] = {}  # class -> union
+        self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
+        self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
+        self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
+        self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
+        self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
+        self.changed = False  # whether a type was changed in this round of compiling
+        self.walked: set[type] = set()  # record classes of dictionaries that the program walks over
+
+    def start_round(self) -> None:
+        """Have the types of mixed unions found anew: more may be known of the sample than when they were found last."""
+        self._settled.clear()
+
+    def optional(self, inner: Any) -> Any:
+        """The type of a value of type `inner` or None; unknown as long as `inner` is not known entirely."""
+        if contains_unknown(inner):
+            return UNKNOWN
+        name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        self.optionals[name] = inner
+        SHOWN[name] = f"{describe(inner)} or None"
+        return DataT(name)
+
+    def unassigned(self, inner: Any) -> Any:
+        """The type of a name to which a value of a type is assigned on some paths only."""
+        if contains_unknown(inner):
+            return UNKNOWN
+        name = "Unassigned_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        self.optionals[name] = inner
+        return DataT(name)
+
+    def note_walked(self, cls: type) -> None:
+        """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""
+        if cls not in self.walked:
+            self.walked.add(cls)
+            self.changed = True
+
+    def is_walked(self, cls: type) -> bool:
+        return cls in self.walked
+
+    def type_at(self, place: Place, what: str) -> Any:
+        """The type of what was seen at a place of a sample; `what` names the place in errors. Raises AnnotationError."""
+        place = place.found()
+        if place.trouble:
+            raise AnnotationError(place.trouble)
+        kinds = place.types
+        if place.is_dict or kinds == {"class"} and self.walked.intersection(place.classes):
+            kinds = (kinds - {"class"}) | {"dict"}
+        if kinds == {"int", "float"}:
+            kinds = {"float"}
+        if len(kinds) > 1 or place.recursive:
+            inner = self._mixed_type_at(place, kinds, what)
+        else:
+            inner = self._plain_type_at(place, next(iter(kinds), ""), what)
+        return self.optional(inner) if "none" in place.kinds and kinds else inner
+
+    def _mixed_type_at(self, place: Place, kinds: set[str], what: str) -> Any:
+        """The type of a place that has values of several of Python's types, or has trees in tuples or lists."""
+        if place not in self._mixed_at:
+            words = [x for x in PYTHON_TYPES if KINDS.get(x, x) in kinds]
+            shown = [TYPES[x][0] for x in words]
+            name = "Mixed_" + "_".join(words)
+            while name in self.mixed:
+                name += "_"
+            self._mixed_at[place], self.mixed[name] = name, {}
+            self._enums |= {name} if place.enums else set()
+            SHOWN[name] = " or ".join(shown) if len(shown) > 1 else f"{shown[0]} with others of its kind in it"
+        name = self._mixed_at[place]
+        if name not in self._settled:
+            self._settled.add(name)  # entered before they are found: a tree's type has itself in it
+            found = {x: self._plain_type_at(place, KINDS.get(x, x), what) for x in PYTHON_TYPES if KINDS.get(x, x) in kinds}
+            self.changed = self.changed or found != self.mixed[name]
+            self.mixed[name] = found
+        return DataT(name)
+
+    def class_in_mixed(self, name: str, word: str) -> type:
+        """The class of the values of a mixed union for one of `PYTHON_TYPES`."""
+        return Enum if word == "str" and name in self._enums else TYPES[word][1]
+
+    def _plain_type_at(self, place: Place, kind: str, what: str) -> Any:
+        match kind:
+            case "int" | "bool" | "float":
+                return {"int": INT, "bool": BOOL, "float": FLOAT}[kind]
+            case "symbol":
+                return SYMBOL
+            case "tensor":
+                return self._tensor_at(place, what)
+            case "list":
+                assert place.item is not None
+                return ListT(self.type_at(place.item, f"an element of {what}"))
+            case "tuple":
+                if len(place.sizes) > 1 and place.item is not None:
+                    return ListT(self.type_at(place.item, f"an element of {what}"))
+                return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
+            case "dict":
+                assert place.key is not None
+                assert place.value is not None
+                pair = TupleT((self.type_at(place.key, f"a key of {what}"), self.type_at(place.value, f"a value of {what}")))
+                return ListT(pair, kind="dict")
+            case "class":
+                return DataT(self.of_class[next(iter(place.classes))])
+        return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None
+
+    def _tensor_at(self, place: Place, what: str) -> Any:
+        assert place.shape is not None
+        if len(place.dtypes) > 1:
+            raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
+        (dtype,) = place.dtypes
+        shape = list(place.shape)
+        if dtype in (torch.int64, torch.int32, torch.bool) and shape:
+            wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
+            if len(wider) == 1:  # one sentence of ints, which may have dimensions of extent 1 around it
+                units = len(shape) - 1 - wider[0]
+                one = 1 if len(shape) > 1 and shape[wider[0]] == 1 else None
+                return ListT(BOOL if dtype == torch.bool else INT, rows=wider[0], extent=one, units=units)
+            numbers: Any = BOOL if dtype == torch.bool else INT
+            for extent in reversed(shape):  # extents count as varying, but for short ones, such as those of edges (2, n)
+                numbers = ListT(numbers, rows=0, extent=extent if extent is not None and extent <= SHORT else None)
+            return numbers
+        if dtype != torch.float32:
+            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
+        return ragged_type(shape)
+
+
+def ragged_type(shape: Sequence[int | None]) -> Any:
+    """The type of a tensor with these extents, None for one that varies between instances."""
+    if None not in shape:
+        return TensorT(tuple(e for e in shape if e is not None))
+    k = list(shape).index(None)
+    return ListT(ragged_type([*shape[:k], *shape[k + 1 :]]), rows=k)

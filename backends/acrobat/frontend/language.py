@@ -8,6 +8,7 @@ from backends.acrobat.frontend.evaluator import (
     attributes,
     builtins,
     calls,
+    comparisons,
     comprehensions,
     conditions,
     container_classes,
@@ -30,6 +31,7 @@ from backends.acrobat.frontend.evaluator import (
     statements,
     strings,
     sums,
+    truths,
 )
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (

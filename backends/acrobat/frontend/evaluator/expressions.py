@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import mapped_choice, negation
-from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, truth
+from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
 from backends.acrobat.frontend.evaluator.objects import as_dict, construct, of_known_class, record_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view

@@ -14,10 +14,11 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
-from backends.acrobat.frontend.evaluator.conditions import class_key, of_class, truth
+from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.narrowing import class_key, of_class
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives

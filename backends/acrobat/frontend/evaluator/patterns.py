@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.choice import choose, optional
-from backends.acrobat.frontend.evaluator.conditions import comparison, condition, truth
+from backends.acrobat.frontend.evaluator.comparisons import comparison
+from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import NUMBERS, SEQUENCES, by_type, mixed, word_of
+from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.instances.sample_types import TYPES
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, is_list, is_unknown, known, type_of, unknown

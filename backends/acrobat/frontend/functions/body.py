@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.conditions import class_key
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexed import by_place
 from backends.acrobat.frontend.evaluator.lists import as_result
+from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.sizes import size_of

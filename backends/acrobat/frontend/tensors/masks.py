@@ -15,7 +15,7 @@ import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
+from backends.acrobat.frontend.evaluator.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, RESULTS, TRUTHS, UNARY, handles

@@ -8,11 +8,11 @@ from backends.acrobat import library
 from backends.acrobat.core.host import float32
 from backends.acrobat.core.types import FLOAT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.conditions import condition
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.masks import as_mask, negated, of_bools, of_masks

@@ -12,7 +12,7 @@ import torch.nn.functional as functional
 
 from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
-from backends.acrobat.frontend.evaluator.conditions import comparison
+from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.specials import Method

@@ -1,0 +1,250 @@
+"""Comparisons: `==`, `<`, `is`, `in` and the others, of all kinds of values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat import library
+from backends.acrobat.core.types import BOOL, DataT, ScalarT, TupleT
+from backends.acrobat.frontend.evaluator import constants
+from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, word_of
+from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.objects import identity
+from backends.acrobat.frontend.evaluator.tables import (
+    COMPARED,
+    COMPARED_AS_WHOLES,
+    COMPARED_SETS,
+    EXPRESSIONS,
+    MEMBERSHIP,
+    handles,
+)
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    is_list,
+    is_number,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import strings
+
+COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
+}
+
+
+@handles(EXPRESSIONS, ast.Compare)
+def _compare(f: Frame, node: ast.Compare, hint: str) -> Value:
+    return _chain(f, node, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
+
+
+def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+    """The comparison `left < a < b`: `b` is computed only where `left < a`."""
+    (op, right_node), *others = rest
+    right = f.borrowed(right_node)
+    one = comparison(f, node, op, left, right)
+    if not others:
+        return one
+    return choose(f, node, one, lambda: _chain(f, node, right, others), lambda: Static(False))
+
+
+def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
+    if isinstance(op, (ast.Is, ast.IsNot)) and (OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))):
+        op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
+    if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        a, b = b, a
+    if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
+        return _same_object(f, node, a, b, negate=isinstance(op, (ast.IsNot, ast.NotEq)))
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = _membership(f, node, a, b)
+        return found if isinstance(op, ast.In) or is_unknown(found) else negation(f, found)
+    if type(op) not in COMPARISONS:
+        return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
+    by_cases = _by_cases(f, node, op, a, b)
+    return _of_values(f, node, op, a, b) if by_cases is None else by_cases
+
+
+def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
+    """`a is b`, or `a is not b` with `negate`: of None, and of objects of the instance."""
+    same = type_or_none(a)
+    if b != Static(None) and isinstance(same, DataT) and same == type_or_none(b) and optional(f, a) is None:
+        return f.host("ne" if negate else "eq", [identity(f, node, a), identity(f, node, b)], BOOL)
+    if b != Static(None):
+        return f.problem(node, "`is` only compares with None, and objects of the instance")
+    if isinstance(a, Static):
+        return Static((a.value is None) != negate)
+    if isinstance(a, Dyn) and optional(f, a) is not None:
+        return is_none(f, a, negate)
+    if type_or_none(a) is NONE:  # an element of a list of None
+        return Static(not negate)
+    return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
+
+
+def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value | None:
+    """A comparison with a value that is one of several, or may be None, each of its cases compared; None for other values."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, OneOf) and all(isinstance(v, Static) for v in (other, *one.alternatives)):
+            same = [Static((v.value == other.value) != isinstance(op, ast.NotEq)) for v in one.alternatives]  # type: ignore
+            return among(f, node, one.index, [lambda v=v: v for v in same])  # type: ignore[misc]
+    if not isinstance(op, (ast.Eq, ast.NotEq)):
+        return None
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Dyn) and optional(f, one) is not None:  # None is equal to None alone
+            return open_optional(
+                f,
+                node,
+                one,
+                lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
+                lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
+            )
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
+            return by_type(f, node, one, lambda _, inner, other=other: _equal(f, node, op, inner, other))  # type: ignore[misc]
+    return None
+
+
+def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """A comparison of two values that are there, each of one type."""
+    name, python = COMPARISONS[type(op)]
+    a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    (known_a, x), (known_b, y) = known(a), known(b)
+    if known_a and known_b:
+        try:
+            return Static(python(x, y))
+        except TypeError as error:
+            return f.problem(node, str(error))
+    for whole in () if nothing_known(a) or nothing_known(b) else COMPARED_AS_WHOLES:
+        mask = whole(f, op, a, b)
+        if mask is not None:
+            return mask
+    rule = COMPARED.get(kind(a)) or COMPARED.get(kind(b))
+    if rule is not None:
+        a, b = rule(f, a, b)
+    if kind(a) == kind(b) and kind(a) in COMPARED_SETS:
+        of_kind = COMPARED_SETS[kind(a)](f, node, name, a, b)
+        if of_kind is not None:
+            return of_kind
+    if is_list(a) and is_list(b) and name in ("eq", "ne") and not nothing_known(a) and not nothing_known(b):
+        return _same_lists(f, node, name, a, b)
+    if is_unknown(a) or is_unknown(b):
+        return unknown()
+    return _of_types(f, node, op, a, b)
+
+
+def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """A comparison of numbers, tuples, objects or strings, whose types are known."""
+    name = COMPARISONS[type(op)][0]
+    left, right = type_of(a), type_of(b)
+    if is_number(a) and is_number(b):
+        return f.host(name, [a, b], BOOL)
+    if isinstance(left, TupleT) and isinstance(right, TupleT):
+        compare = _same_tuples if name in ("eq", "ne") else _tuples_in_order
+        return compare(f, node, op, f.components(a) or [], f.components(b) or [])
+    if name in ("eq", "ne") and left == right:
+        if isinstance(left, DataT) and _by_identity(f, left):
+            return f.host(name, [identity(f, node, a), identity(f, node, b)], BOOL)
+        if left == SYMBOL:
+            return f.host(name, [a, b], BOOL)
+    return f.problem(node, f"{describe(left)} and {describe(right)} cannot be compared")
+
+
+def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """`a == b` or `a != b`, where `a` is a mixed value of a certain type: values of different types are not equal."""
+    if isinstance(b, Dyn) and f.mixed(b.type):
+        return comparison(f, node, op, a, b)
+    one, other = word_of(a), word_of(b)
+    if one and other and one != other and not {one, other} <= {*COMPUTED}:
+        return Static(isinstance(op, ast.NotEq))
+    return comparison(f, node, op, a, b)
+
+
+def _by_identity(f: Frame, t: DataT) -> bool:
+    """Whether objects of a type are equal only to themselves, as those of a class without `__eq__` are."""
+    classes = f.program.datatypes.cases.get(t.name, ())
+    return bool(classes) and all(
+        c in f.program.datatypes.seen and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)} for c in classes
+    )
+
+
+def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """`==` and `!=` of lists, element by element."""
+    t = f.common([type_of(a), type_of(b)])
+    if contains_unknown(t):  # an element type is unknown: at least one of the lists is empty
+        some = next((v for v in (a, b) if not is_unknown(v)), None)
+        if some is None:
+            return Static(name == "eq")
+        t = type_of(some)
+    same = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same, [f.coerce(a, t), f.coerce(b, t)], {})
+    return same if name == "eq" or is_unknown(same) else negation(f, same)
+
+
+def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """`==` and `!=` of tuples, component by component."""
+    result: Value = Static(len(a) == len(b))
+    for x, y in zip(a, b, strict=False):
+        same = comparison(f, node, ast.Eq(), x, y)
+        result = choose(f, node, result, lambda same=same: same, lambda: Static(False))  # type: ignore[misc]
+    return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
+
+
+def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """`<`, `<=`, `>` and `>=` of tuples: the first components that differ decide. As in Python, it is an error of the instance
+    if the numbers before a component without an order are all equal."""
+    if not a or not b:
+        return Static(COMPARISONS[type(op)][1](len(a), len(b)))
+    if not (is_number(a[0]) and is_number(b[0])):
+        return fail(f, "TypeError: the tuples that are compared agree in all numbers before their components without an order")
+    strict = ast.Lt() if isinstance(op, (ast.Lt, ast.LtE)) else ast.Gt()
+    same = comparison(f, node, ast.Eq(), a[0], b[0])
+    return choose(
+        f, node, same, lambda: _tuples_in_order(f, node, op, a[1:], b[1:]), lambda: comparison(f, node, strict, a[0], b[0])
+    )
+
+
+def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """`a in b`, for a container known at compile time, a tuple, a value with a rule for it, or a list of numbers or strings."""
+    is_known, x = known(a)
+    match b:
+        case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):
+            if is_known:
+                return Static(x in whole)
+            if is_unknown(a):
+                return unknown()
+            if isinstance(whole, str):
+                return f.program.call(f, ast.copy_location(ast.Pass(), node), strings.contains, [b, a], {})
+            return constants.contains(f, a, list(whole))
+        case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
+            return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
+    if kind(b) in MEMBERSHIP:
+        return MEMBERSHIP[kind(b)](f, node, b, a)
+    if is_unknown(a) or is_unknown(b):
+        return unknown()
+    items = f.components(b) or f.display(b)
+    if items is not None:
+        result: Value = Static(False)
+        for item in items:
+            same = comparison(f, node, ast.Eq(), a, item)
+            result = choose(f, node, result, lambda: Static(True), lambda same=same: same)  # type: ignore[misc]
+        return result
+    if is_list(b) and isinstance(b.type.item, ScalarT) or is_list(b) and b.type.item == SYMBOL:  # type: ignore[union-attr]
+        return f.program.call(f, node, library.python.contains, [b, a], {})
+    return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")

@@ -1,0 +1,91 @@
+"""The truth values of values, as `bool`, `if` and `while` take them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
+from backends.acrobat.frontend.evaluator.choice import is_none, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import by_type
+from backends.acrobat.frontend.evaluator.objects import class_attribute
+from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.ir import nodes as n
+
+
+def condition(f: Frame, value: Value, node: ast.AST) -> Value:
+    """`bool(value)` as a bool of the host; for a tensor of one element the instance waits. Problems are reported at `node`."""
+    match value:
+        case Static(v):
+            return Static(bool(v))
+        case TupleV(items):
+            return Static(bool(items))
+    if nothing_known(value):
+        return unknown()
+    handler = TRUTHS.get(kind(value))
+    found = None if handler is None else handler(f, value, node)
+    if found is not None:
+        return found
+    t = type_or_none(value)
+    return f.problem(
+        node, f"{describe(t)} has no truth value here" if isinstance(value, Dyn) else "this has no truth value here"
+    )
+
+
+@handles(TRUTHS, "number", "list", "set", "dict", "ragged")
+def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    match value.type:
+        case ScalarT("bool"):
+            return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
+        case ScalarT(kind):
+            if isinstance(value.atom, n.Lit):
+                return Static(bool(value.atom.value))
+            return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
+    return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
+
+
+@handles(TRUTHS, "string")
+def _not_empty(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    return f.host("ne", [value, Static("")], BOOL, "truth")
+
+
+@handles(TRUTHS, "object")
+def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    if f.mixed(value.type):
+        return by_type(f, node, value, lambda _, inner: condition(f, inner, node))
+    inner = optional(f, value)
+    if inner is None:
+        return _of_object(f, value, node)
+    if always_true(f, inner):
+        return is_none(f, value, negate=True)
+    return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
+
+
+TRUTH_METHODS = ("__bool__", "__len__")
+"""The methods that Python asks for the truth of an object, the first that there is. Without one the object is true."""
+
+
+def always_true(f: Frame, t: Any) -> bool:
+    """Whether values of a type are objects without a truth value of their own, all of which count as true."""
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return bool(classes) and not any(hasattr(c, name) or issubclass(c, RecordOf) for c in classes for name in TRUTH_METHODS)
+
+
+def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    """The truth of an object: what its `__bool__` gives, else whether its `__len__` is not 0."""
+    if always_true(f, value.type):
+        return Static(True)
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    if len(classes) == 1 and issubclass(classes[0], (RecordOf, tuple)):
+        return Static(bool(getattr(classes[0], "keys", ()) or getattr(classes[0], "_fields", ())))
+    name = next(x for x in TRUTH_METHODS if any(hasattr(c, x) for c in classes))
+    method = class_attribute(f, node, value, classes, name)
+    if not isinstance(method, Method):
+        return None
+    return condition(f, f.program.call(f, ast.Pass(), method.function, [value], {}), node)

@@ -17,12 +17,12 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, mapped_choice
+from backends.acrobat.frontend.evaluator.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.kept import attribute_or
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give, place
-from backends.acrobat.frontend.evaluator.objects import class_of, record_of
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.strings import number, shown
 from backends.acrobat.frontend.evaluator.sums import extremum

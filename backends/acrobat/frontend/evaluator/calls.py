@@ -18,25 +18,19 @@ from backends.acrobat.frontend.evaluator import constants, mutation, nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
+from backends.acrobat.frontend.evaluator.classes import class_attribute, record_of, records_of
 from backends.acrobat.frontend.evaluator.conditions import TESTED, truth
 from backends.acrobat.frontend.evaluator.constants import chosen, method_of, of_constant
+from backends.acrobat.frontend.evaluator.construction import construct, instantiate
+from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.objects import (
-    as_dict,
-    class_attribute,
-    construct,
-    field,
-    has_key,
-    instantiate,
-    record_of,
-    records_of,
-)
 from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
+from backends.acrobat.frontend.evaluator.records import as_dict, has_key
 from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims, deep, root_of

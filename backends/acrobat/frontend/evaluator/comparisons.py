@@ -11,10 +11,10 @@ from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, DataT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, word_of
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.objects import identity
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
     COMPARED_AS_WHOLES,

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import mapped_choice, negation
+from backends.acrobat.frontend.evaluator.classes import record_of
 from backends.acrobat.frontend.evaluator.conditions import truth
+from backends.acrobat.frontend.evaluator.construction import construct
+from backends.acrobat.frontend.evaluator.fields import of_known_class
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
-from backends.acrobat.frontend.evaluator.objects import as_dict, construct, of_known_class, record_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
 from backends.acrobat.frontend.evaluator.strings import joined, shown

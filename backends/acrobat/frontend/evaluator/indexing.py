@@ -7,10 +7,13 @@ from enum import EnumType
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator import constants, containers, lists, objects
+from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import mapped_choice, optional
+from backends.acrobat.frontend.evaluator.classes import class_attribute
+from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import list_of, sliced
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.mutation import give
@@ -48,13 +51,13 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
         if isinstance(chosen, OneOf):
-            keys = [ast.copy_location(objects.Given(each), index) for each in chosen.alternatives]
+            keys = [ast.copy_location(Given(each), index) for each in chosen.alternatives]
             by_class = dict(zip(chosen.alternatives, keys, strict=True))
             return mapped_choice(f, node, chosen, lambda each: subscript(f, node, value, by_class[each]))
     if isinstance(index, (ast.Name, ast.Attribute)):
         chosen = f.borrowed(index)
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
-            index = ast.copy_location(objects.Given(opened(f, index, chosen)), index)
+            index = ast.copy_location(Given(opened(f, index, chosen)), index)
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
@@ -74,7 +77,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
         value = f.borrowed(index)
     if not isinstance(value, SliceOf):
         return index
-    bounds = [None if v == Static(None) else objects.Given(v) for v in (value.start, value.stop, value.step)]
+    bounds = [None if v == Static(None) else Given(v) for v in (value.start, value.stop, value.step)]
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
@@ -102,7 +105,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
 @handles(SUBSCRIPTS, OneOf)
 def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
     """`self.layers[i][j]`: an item of one of several lists of modules."""
-    at = ast.copy_location(objects.Given(f.expression(index)), index)
+    at = ast.copy_location(Given(f.expression(index)), index)
     return mapped_choice(f, node, value, lambda each: subscript(f, node, each, at))
 
 
@@ -160,18 +163,18 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 @handles(SUBSCRIPTS, "object")
 def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Constant) and isinstance(index.value, str):
-        return objects.field(f, node, value, index.value)
+        return field(f, node, value, index.value)
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases.get(value.type.name, ())
     if len(classes) == 1 and issubclass(classes[0], RecordOf) and not isinstance(index, ast.Slice):
         key = f.expression(index)
         if known(key)[0]:
-            return objects.field(f, node, value, str(known(key)[1]))
+            return field(f, node, value, str(known(key)[1]))
         if is_unknown(key):
             return unknown()
         keys = f.program.datatypes.record_fields(classes[0])
-        return constants.chosen(f, node, list(keys), key, lambda k: objects.field(f, node, value, k))
-    method = objects.class_attribute(f, node, value, classes, "__getitem__") if classes else None
+        return constants.chosen(f, node, list(keys), key, lambda k: field(f, node, value, k))
+    method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
     if isinstance(method, Method) and not isinstance(index, ast.Slice):
         return f.program.call(f, node, method.function, [value, f.expression(index)], {})
     return f.problem(node, "this cannot be indexed")

@@ -17,9 +17,9 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.containers import items_of, put
+from backends.acrobat.frontend.evaluator.fields import field_at_first, identity
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.objects import field_at_first, identity
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.observed import RecordOf

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.state import settle

@@ -7,9 +7,9 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
 from backends.acrobat.frontend.evaluator.choice import is_none, open_optional, optional
+from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
-from backends.acrobat.frontend.evaluator.objects import class_attribute
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method

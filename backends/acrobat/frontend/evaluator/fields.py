@@ -1,0 +1,177 @@
+"""Fields of objects of the instance, also those that some classes of a union have only; what objects are told apart by."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Sequence
+
+from backends.acrobat.core.types import IDENTITY, DataT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.attributes import attribute
+from backends.acrobat.frontend.evaluator.choice import among, fail, optional
+from backends.acrobat.frontend.evaluator.classes import (
+    METHODS_OF_RECORDS,
+    class_attribute,
+    class_of,
+    is_method,
+    number_of_class,
+    records_of,
+)
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import with_attribute
+from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.specials import Absent, Method, OneOf
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_of, unknown, variable_of
+from backends.acrobat.ir import nodes as n
+
+
+@handles(ATTRIBUTES, "object")
+def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    assert isinstance(value.type, DataT)
+    if optional(f, value) is not None:
+        return attribute(f, node, opened(f, node, value), name)
+    if f.mixed(value.type):
+        return attribute(f, node, with_attribute(f, node, value, name), name)
+    if name == "__class__":
+        return class_of(f, node, value)
+    if (kept := _kept(f, node, value, name)) is not None:
+        return kept
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have and records_of(f, value) and name in METHODS_OF_RECORDS:
+        return Method(value, name)
+    if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
+        return found
+    if not have and any(hasattr(c, name) for c in classes) or len(have) < len(classes) and is_method(classes, name):
+        return of_each_class(f, node, value, name)
+    if not have:
+        return f.problem(node, f"{value.type.name} has no field `{name}`")
+    return field_at_first(f, value, have, name)
+
+
+def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:
+    """The value of a field that the model writes on objects of the instance; None for other fields."""
+    for rule in FIELDS_READ:
+        if (found := rule(f, node, value, name)) is not None:
+            return found
+    return None
+
+
+def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Value:
+    """A field that objects of the classes `have` of a union have. As in Python, one of another class is an error of the
+    instance."""
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    types = [datatypes.field_type(c, name) for c in have]
+    if all(t is NONE for t in types) and len(have) == len(classes):
+        return Static(None)  # no object has anything else in this field
+    t = f.common(types)
+    for c in have:  # such as the list of children of leaves, which was always empty
+        if c in datatypes.seen and contains_unknown(datatypes.field_type(c, name)) and not contains_unknown(t):
+            datatypes.widen(c, name, t)
+    arms = []
+    for c in classes:
+        fields = datatypes.field_names(c)
+        if c not in have:
+            variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
+            with f.branch() as b:
+                of_dict = f"KeyError: {name!r}"
+                never = fail(f, of_dict if issubclass(c, RecordOf) else f"AttributeError: a {c.__name__} has no `{name}`")
+                body = b.finish(f.atom(never if contains_unknown(t) else f.coerce(never, t)))
+            arms.append(n.Arm(c.__name__, variables, body))
+            continue
+        variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
+        at = fields.index(name)
+        if variables[at].type != t and not contains_unknown(t):
+            raise Mismatch(f"`{name}` is {describe(variables[at].type)} in {c.__name__}, {describe(t)} elsewhere")
+        arms.append(n.Arm(c.__name__, variables, variables[at]))
+    if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
+        f.program.incomplete = True
+        return guess(t)
+    found = f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+    sizes = {datatypes.vector(c, name) for c in have}
+    if len(sizes) == 1:
+        f.vectors[variable_of(found)] = sizes.pop()
+    return found
+
+
+def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    """A method, property or constant that the classes of a union have each in their own way, or some of them only."""
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+
+    if (kept := _kept(f, node, value, name)) is not None:
+        return kept
+
+    def arm(cls: type) -> Value:
+        if datatypes.has_field(cls, name):
+            return field_at_first(f, value, [cls], name)
+        found = class_attribute(f, node, value, (cls,), name)
+        return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if found is None else found
+
+    def got(cls: type) -> Value:
+        found = arm(cls)
+        return fail(f, found.text) if isinstance(found, Absent) else found
+
+    which = number_of_class(f, value, classes)
+    with f.trial():
+        found = [arm(c) for c in classes]
+    if all(isinstance(x, (Method, Absent)) for x in found):
+        return OneOf(which, tuple(found), value, tuple(classes))
+    fields = [
+        c for c, x in zip(classes, found, strict=True) if c in datatypes.seen and datatypes.has_field(c, name) and is_unknown(x)
+    ]
+    types = [type_of(x) for x in found if not isinstance(x, (Method, Absent))]
+    if fields and not contains_unknown(t := f.common(types)):  # lists that were always empty in the sample
+        for c in fields:
+            datatypes.widen(c, name, t)
+    return among(f, node, which, [functools.partial(got, c) for c in classes])
+
+
+def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
+    """An attribute of an object of a known class. A field that was not read before is read from the next round on."""
+    if isinstance(value, Dyn) and optional(f, value) is None and (kept := _kept(f, node, value, name)) is not None:
+        return kept
+    if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
+        return field_at_first(f, value, [cls], name)
+    if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
+        return found
+    return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
+
+
+@handles(FUNCTIONS, id)
+def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`id(x)` of an object of the instance: a number that no other object of the instance has."""
+    (x,) = CallArguments("id", args, kwargs).bind("object")
+    return identity(f, node, x)
+
+
+def identity(f: Frame, node: ast.AST, x: Value) -> Value:
+    """The number of an object of the instance, which no other one has."""
+    if nothing_known(x):
+        return unknown()
+    if not isinstance(x, Dyn) or not isinstance(x.type, DataT) or optional(f, x) is not None:
+        return f.problem(node, "`id` is for objects of the instance here")
+    for cls in f.program.datatypes.cases[x.type.name]:
+        f.program.datatypes.identify(cls)
+    return field(f, node, x, IDENTITY)
+
+
+def parts_of_tuple(f: Frame, value: Value) -> list[Value] | None:
+    """The components of a named tuple; None for other values."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        return None
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if len(classes) != 1 or not issubclass(classes[0], tuple):
+        return None
+    return [field(f, ast.Pass(), value, name) for name in classes[0]._fields]  # type: ignore[attr-defined]
+
+
+COMPONENTS.append(parts_of_tuple)

@@ -11,7 +11,7 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.calls import called
+from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, flattened, iterable, length, mapped, sliced

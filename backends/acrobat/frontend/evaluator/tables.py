@@ -89,6 +89,9 @@ MEMBERSHIP: dict[Any, Callable[..., Value]] = {}
 
 FUNCTIONS: dict[Any, Callable[..., Value]] = {}
 """A function object of Python's or of a library -> (frame, node, args, kwargs, hint) -> its result."""
+WRITTEN: dict[Any, Callable[..., Value | None]] = {}
+"""A function that looks at its arguments as written -> (frame, call, function) -> its result; None where the call is a plain
+one."""
 LIBRARIES: list[Callable[[Any], Callable[..., Value] | None]] = []
 """Each finds the handler, as in FUNCTIONS, of a function object that its library knows."""
 BUILTINS: dict[str, Callable[..., Value | None]] = {}

@@ -1,0 +1,184 @@
+"""Calls with compiled arguments, by what is called: a function, a class, a method, a lambda, one of several."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import operator
+import types
+from collections.abc import Hashable, Sequence
+from enum import EnumType
+from functools import partial
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator import nested
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.attributes import attribute
+from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
+from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
+from backends.acrobat.frontend.evaluator.construction import construct, instantiate
+from backends.acrobat.frontend.evaluator.enumerations import member
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
+from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
+from backends.acrobat.frontend.evaluator.strings import method_of_string
+from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
+from backends.acrobat.frontend.evaluator.tables import (
+    ATTRIBUTES,
+    CALLS,
+    FUNCTIONS,
+    LIBRARIES,
+    METHODS,
+    NEED_VALUES,
+    handles,
+    lookup,
+)
+from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_list, kind, known, nothing_known, unknown
+
+
+def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
+    """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
+    callee = opened(f, node, callee)
+    if callee == Static(len):  # what is inside may well be None
+        args = [opened(f, node, a, types=ITERABLE) for a in args]
+    elif _needs_values(callee):
+        whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
+        args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
+    handler = CALLS.get(kind(callee))
+    if handler is None:
+        return f.problem(node, "this cannot be called")
+    return handler(f, node, callee, list(args), dict(kwargs), hint)
+
+
+def _needs_values(callee: Value) -> bool:
+    """Whether None among the arguments of a call is an error: of PyTorch's functions, and of these of Python's."""
+    if isinstance(callee, Static) and isinstance(callee.value, Hashable) and callee.value in NO_NONE:
+        return True
+    return any(rule(callee) for rule in NEED_VALUES)
+
+
+NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}
+"""Functions and classes of Python's that take no None, nor a list with one."""
+
+
+@handles(CALLS, OneOf)
+def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A call of a module that is chosen by an index known at run time only: one arm for each alternative."""
+    arms = []
+    for i, each in enumerate(callee.alternatives):
+        given = args
+        if callee.about is not None and _compiled(each):  # the object whose class decides is of that class there
+            cls = callee.classes[i]
+            given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]
+            if isinstance(each, Method) and isinstance(each.owner, Dyn) and each.owner.atom == callee.about.atom:
+                each = Partial(Static(each.function), (Narrowed(each.owner, cls),), ())
+        arms.append(partial(called, f, node, each, given, kwargs))
+    return among(f, node, callee.index, arms)
+
+
+def _compiled(callee: Value) -> bool:
+    """Whether a call compiles a function of the source."""
+    function = getattr(callee, "function" if isinstance(callee, Method) else "value", None)
+    return isinstance(function, (types.FunctionType, types.MethodType))
+
+
+@handles(CALLS, Absent)
+def _missing(f: Frame, node: ast.AST, callee: Absent, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return fail(f, callee.text)
+
+
+@handles(ATTRIBUTES, OneOf)
+def _attribute_of_one(f: Frame, node: ast.AST, value: OneOf, name: str) -> Value:
+    """An attribute of a module or class that is chosen at run time: one of the attributes."""
+    return mapped_choice(f, node, value, lambda each: attribute(f, node, each, name))
+
+
+@handles(CALLS, Closure)
+def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A call of a lambda: its expression is compiled here, with the values that its names had where it was written."""
+    written = callee.node
+    parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
+    values = CallArguments("lambda", args, kwargs).bind(*parameters)
+    env = {**callee.env, **dict(zip(parameters, values, strict=True))}
+    nested.up_to_date(f, callee)
+    earlier, f.mutated = f.mutated, set()
+    if callee.function is not None and callee.function is not f.function:
+        with f.in_function(callee.function, callee.file, env):
+            found = f.expression(written.body)
+    else:
+        before, owned, f.env = f.env, f.owned, env | f.kept_fields()
+        inner = {x for name in parameters for x in claims(name)}
+        f.owned = owned - inner
+        try:
+            found = f.expression(written.body)
+        finally:
+            f.env, f.owned = before | f.kept_fields(), owned & (f.owned | inner)
+    changed, f.mutated = sorted(f.mutated & set(env)), earlier | f.mutated
+    if changed := [name for name in changed if name not in f.program.carried.types]:
+        raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")
+    return found
+
+
+@handles(CALLS, Method)
+def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    owner, name = callee.owner, callee.name
+    if name in CHANGING and is_container(owner) and not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return f.problem(node, f"`{name}` of a list, set or dictionary is called by that name", f"write `xs.{name}(...)`")
+    if isinstance(owner, Dyn) and isinstance(owner.type, DataT) and isinstance(callee.function, types.FunctionType):
+        return f.program.call(f, node, callee.function, [owner, *args], kwargs)
+    handler = METHODS.get(kind(owner))
+    found = None if handler is None else handler(f, node, callee, args, kwargs)
+    if found is not None:
+        return found
+    if nothing_known(owner):
+        return unknown()
+    if name == "append":
+        return f.problem(node, "`append` gives nothing", "it stands as a statement of its own")
+    if is_list(owner):
+        return f.problem(node, f"`{name}` of a list is not in the language", "build a new list, with a comprehension or a loop")
+    return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
+
+
+@handles(CALLS, Static)
+def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    value = callee.value
+    if isinstance(value, operator.attrgetter) and len(args) == 1 and not kwargs:
+        return attribute(f, node, args[0], value.__reduce__()[1][0])
+    if isinstance(value, type) and dataclasses.is_dataclass(value):
+        return construct(f, node, value, args, kwargs)
+    if (handler := lookup(FUNCTIONS, value)) is not None:
+        result: Value = handler(f, node, args, kwargs, hint)
+        return result
+    for find in LIBRARIES:
+        if (of_library := find(value)) is not None:
+            return of_library(f, node, args, kwargs, hint)
+    if isinstance(value, EnumType) and len(args) == 1 and not kwargs:
+        return member(f, node, value, args[0])
+    if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+        return instantiate(f, node, value, args, kwargs)
+    if isinstance(value, types.FunctionType):
+        return f.program.call(f, node, value, args, kwargs)
+    if isinstance(value, types.MethodType) and isinstance(value.__self__, type):
+        return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
+    if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
+        return instantiate(f, node, value, args, kwargs)
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
+        return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)
+    if isinstance(value, functools.partial):
+        given = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
+        return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
+    if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
+        return f.program.call(f, node, call, [Static(value), *args], kwargs)
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str) and not all(known(a)[0] for a in args):
+        made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
+        if made is not None:
+            return made
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
+        return of_constant(f, node, value, args)
+    facts = [known(a) for a in args]
+    if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
+        return Static(value(*(v for _, v in facts)))
+    written = ast.unparse(getattr(node, "func", node))
+    return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")

@@ -1,0 +1,168 @@
+"""Python's functions that give lists, sets, dictionaries, tuples and iterators, and `len`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.callees import called
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.values import (
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import iteration
+
+
+@handles(BUILTINS, "set", "frozenset")
+def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case []:
+            return containers.empty_of_kind(f, "set")
+        case [xs]:
+            return containers.set_of(f, node, iterable(f, xs))
+    return None
+
+
+@handles(BUILTINS, "dict")
+def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case []:
+            return containers.empty_of_kind(f, "dict")
+        case [xs] if is_list(xs):
+            return containers.dict_of_pairs(f, node, xs)
+        case [xs] if kind(xs) == "dict":
+            return xs if is_unknown(xs) else containers.of_kind(xs, "dict")
+    return None
+
+
+@handles(BUILTINS, "list")
+def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None:
+    if len(args) > 1:
+        return None
+    whole = iterable(f, args[0]) if args else TupleV(())
+    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else whole
+
+
+@handles(BUILTINS, "tuple")
+def _tuple(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    whole = iterable(f, args[0]) if len(args) == 1 else None
+    return whole if isinstance(whole, TupleV) else None
+
+
+@handles(BUILTINS, "len")
+def _len(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return length_of(f, node, args[0]) if len(args) == 1 else None
+
+
+@handles(BUILTINS, "range")
+def _range(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if not 1 <= len(args) <= 3:
+        return None
+    start, stop, step = ([Static(0), *args, Static(1)] if len(args) == 1 else [*args, Static(1)])[:3]
+    if any(type_or_none(a) != INT for a in args):
+        return f.problem(node, "`range` takes ints", "read a tensor's value with int(...)")
+    facts = [known(a) for a in args]
+    if all(k for k, _ in facts):
+        return Static(range(*(v for _, v in facts)))
+    return f.host("range", [start, stop, step], ListT(INT))
+
+
+@handles(BUILTINS, "reversed")
+def _reversed(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) != 1:
+        return None
+    if isinstance(args[0], Held):
+        return f.problem(node, "`reversed` takes a list", "write reversed(list(...))")
+    whole = iterable(f, args[0])
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(whole.items[::-1]))
+    return whole if is_unknown(whole) else Held("iterator", f.host("list.reverse", [whole], type_of(whole), "reversed"))
+
+
+@handles(BUILTINS, "enumerate")
+def _enumerate(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if not 1 <= len(args) <= 2:
+        return None
+    whole = iterable(f, args[0])
+    is_known, start = known(args[1]) if len(args) == 2 else (True, 0)
+    if isinstance(whole, TupleV) and is_known:
+        return Held("iterator", TupleV(tuple(TupleV((Static(i), v)) for i, v in enumerate(whole.items, start))))
+    if is_unknown(whole):
+        return unknown()
+    if len(args) == 2:
+        items = as_list(f, node, whole)
+        return Held("iterator", f.program.call(f, ast.Pass(), iteration.numbered, [items, args[1]], {}))
+    return Held("iterator", f.host("enumerate", [whole], ListT(TupleT((INT, type_of(whole).item)))))
+
+
+@handles(BUILTINS, "zip")
+def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    lists = [iterable(f, a) for a in args]
+    strict = any(k.arg == "strict" and ast.unparse(k.value) == "True" for k in node.keywords)
+    if strict and lists:
+        if len({len(xs.items) for xs in lists if isinstance(xs, TupleV)}) > 1:
+            raise Refused("`zip` with `strict=True` of tuples of different lengths")
+        lists = [as_list(f, node, xs) if isinstance(xs, TupleV) and not _of_modules(xs) else xs for xs in lists]
+        first, *others = lists
+        if not any(isinstance(xs, TupleV) or nothing_known(xs) or is_unknown(xs) for xs in lists):
+            lists = [first, *(f.program.call(f, ast.Pass(), iteration.same_length, [xs, first], {}) for xs in others)]
+    return _zipped(f, node, lists) if args else None
+
+
+def _of_modules(xs: TupleV) -> bool:
+    return any(isinstance(v, Special) and v.unrolled for v in xs.items)
+
+
+def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
+    tuples = [xs for xs in lists if isinstance(xs, TupleV)]
+    if len(tuples) == len(lists):
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
+    if any(is_unknown(xs) for xs in lists):
+        return unknown()
+    if any(map(_of_modules, tuples)):
+        return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
+    lists = [as_list(f, node, xs) for xs in lists]
+    if not all(is_list(xs) for xs in lists):
+        raise Refused("`zip` takes lists here")
+    return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
+
+
+def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
+    """`zip` of module lists and lists of the program, as `count` tuples. A shorter list is an error of the instance."""
+
+    def at(xs: Value, i: int) -> Value:
+        return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
+
+    return TupleV(tuple(TupleV(tuple(at(xs, i) for xs in lists)) for i in range(count)))
+
+
+@handles(BUILTINS, "map")
+def _map(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _mapped(f, node, *args) if len(args) == 2 else None
+
+
+def _mapped(f: Frame, node: ast.Call, function: Value, xs: Value) -> Value:
+    """`map(function, xs)`."""
+    whole = iterable(f, xs)
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(tuple(called(f, node, function, [x], {}) for x in whole.items)))
+    if is_unknown(whole):
+        return unknown()
+    return Held("iterator", mapped(f, [whole], lambda x: called(f, node, function, [x], {})))  # type: ignore[list-item]

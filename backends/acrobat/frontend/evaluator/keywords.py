@@ -1,0 +1,44 @@
+"""The dictionary of a parameter `**kwargs`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.frontend.evaluator.arguments import constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.specials import Keywords, Method
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value
+
+
+@handles(ATTRIBUTES, Keywords)
+def _keywords_attribute(f: Frame, node: ast.AST, value: Keywords, name: str) -> Value:
+    return Method(value, name)
+
+
+@handles(SUBSCRIPTS, Keywords)
+def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value:
+    key = constant(f.expression(index), "the name of an argument")
+    if key not in dict(value.entries):
+        return f.problem(node, f"there is no argument `{key}` here")
+    return dict(value.entries)[key]
+
+
+@handles(MEMBERSHIP, Keywords)
+def _given(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
+    return Static(constant(key, "the name of an argument") in dict(value.entries))
+
+
+@handles(METHODS, Keywords)
+def _keywords_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    entries: dict[str, Value] = dict(method.owner.entries)
+    match method.name, args:
+        case "get", [key, *default]:
+            return entries.get(constant(key, "the name of an argument"), default[0] if default else Static(None))
+        case "items", []:
+            return Held("iterator", TupleV(tuple(TupleV((Static(k), v)) for k, v in entries.items())))
+        case "keys", []:
+            return Held("iterator", TupleV(tuple(map(Static, entries))))
+        case "values", []:
+            return Held("iterator", TupleV(tuple(entries.values())))
+    return None

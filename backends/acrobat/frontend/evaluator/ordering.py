@@ -1,0 +1,124 @@
+"""`min`, `max` and `sorted`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat import library
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT, TupleT
+from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.callees import called
+from backends.acrobat.frontend.evaluator.choice import Arm, choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.operators import as_int
+from backends.acrobat.frontend.evaluator.sums import extremum
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import (
+    Static,
+    Value,
+    is_list,
+    is_number,
+    is_tensor,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+
+
+@handles(BUILTINS, "min")
+def _min(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _extreme(f, node, "min", args)
+
+
+@handles(BUILTINS, "max")
+def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _extreme(f, node, "max", args)
+
+
+def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
+    facts = [known(a) for a in args]
+    if len(args) == 1:
+        item = getattr(type_or_none(args[0]), "item", None)
+        if isinstance(item, TupleT) and is_list(args[0]):
+            return ordered(f, node, name, args, {})  # type: ignore[arg-type]
+        return extremum(f, node, args[0], name)
+    if not args:
+        return None
+    if all(k for k, _ in facts):
+        return Static({"min": min, "max": max}[name](*(v for _, v in facts)))
+    return _nary(f, node, name, args)
+
+
+def extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -> Value:
+    """`max(xs, default=...)` and `min(xs, default=...)`: the default if the list is empty."""
+    items = as_list(f, node, iterable(f, xs))
+    if nothing_known(items) or is_unknown(items) or nothing_known(default):
+        return unknown()
+
+    def found() -> Value:
+        best = _extreme(f, node, name, [items])
+        return unknown() if best is None else best
+
+    return _or_default(f, node, items, default, found)
+
+
+def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: Arm) -> Value:
+    """`found()`, or the default if the list is empty."""
+    return choose(f, node, f.host("gt", [length_of(f, node, items), Static(0)], BOOL), found, lambda: default)
+
+
+def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`sorted` of a list, and `max` and `min` of one of tuples or with a `key`; keys are numbers or tuples of numbers."""
+    if args and containers.kind_of(args[0]):
+        args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
+    if name in ("min", "max") and "default" in kwargs:
+        default = kwargs["default"]
+        rest = {k: v for k, v in kwargs.items() if k != "default"}
+        whole = as_list(f, node, iterable(f, args[0]))
+        if nothing_known(whole) or is_unknown(whole):
+            return unknown()
+        return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [whole], rest))
+    xs, key, reverse = CallArguments(name, args, kwargs).bind(
+        "iterable", "key", "reverse", key=Static(None), reverse=Static(False)
+    )
+    items = iterable(f, xs)
+    if is_unknown(items) or nothing_known(items):
+        return unknown()
+    items = as_list(f, node, items)
+    keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
+    if is_unknown(keys) or is_unknown(items):
+        return unknown()
+    by_tuples = isinstance(type_of(keys).item, TupleT) and all(isinstance(t, ScalarT) for t in type_of(keys).item.items)
+    if not by_tuples and not isinstance(type_of(keys).item, ScalarT):
+        return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
+    if name == "sorted":
+        by = library.python.sorted_by_tuples if by_tuples else library.python.sorted_list
+        return f.program.call(f, node, by, [items, keys, reverse], {})
+    return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
+def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
+    """`min(a, b, ...)` and `max(a, b, ...)` of numbers: a bool if all are, a float if one of them is, else an int."""
+    kinds = {type_or_none(a) for a in args} - {BOOL}
+    if any(not isinstance(k, ScalarT) for k in kinds):
+        wrong = next(a for a in args if not is_number(a))
+        if is_tensor(wrong):
+            return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
+        return f.problem(node, f"`{name}` takes numbers, not {describe(type_or_none(wrong))}")
+    if not kinds:  # all are bools
+        result: Value = args[0]
+        for a in args[1:]:
+            result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
+        return result
+    kind = FLOAT if FLOAT in kinds else INT
+    result = f.coerce(as_int(f, args[0]), kind)
+    for a in args[1:]:
+        result = f.host(name, [result, f.coerce(as_int(f, a), kind)], kind)
+    return result

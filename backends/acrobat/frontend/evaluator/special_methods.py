@@ -1,0 +1,60 @@
+"""What Python asks objects for by their special methods: `__len__`, `__call__`, `__iter__`, `__contains__`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator import constants
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.callees import called
+from backends.acrobat.frontend.evaluator.classes import class_attribute, record_of, records_of
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.records import as_dict, has_key
+from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, handles
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.values import Dyn, Static, Value, known
+
+
+def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
+    """The result of an object's special method, such as `__len__`; None if its classes have no such method."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    method = class_attribute(f, node, value, classes, name) if classes else None
+    return called(f, node, method, args, {}) if isinstance(method, Method) else None
+
+
+@handles(LENGTHS, "object")
+def _length(f: Frame, value: Dyn) -> Value | None:
+    if (record := record_of(f, value)) is not None:
+        return Static(len(record.keys_of_record))  # type: ignore[attr-defined]
+    return special(f, ast.Pass(), value, "__len__", [])
+
+
+@handles(CALLS, "object")
+def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    found = special(f, node, callee, "__call__", args) if not kwargs else None
+    return f.problem(node, "this object cannot be called") if found is None else found
+
+
+@handles(ITERATION, "object")
+def _iterated(f: Frame, value: Dyn) -> Value:
+    if (record := record_of(f, value)) is not None:
+        return as_dict(f, record)
+    found = special(f, ast.Pass(), value, "__iter__", [])
+    if found is None:
+        raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+    return iterable(f, found)
+
+
+@handles(MEMBERSHIP, "object")
+def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
+    if (record := record_of(f, value)) is not None:
+        keys = list(record.keys_of_record)  # type: ignore[attr-defined]
+        is_known, name = known(item)
+        return Static(name in keys) if is_known else constants.contains(f, item, keys)
+    if records_of(f, value) and known(item)[0]:
+        return has_key(f, value, str(known(item)[1]))
+    found = special(f, node, value, "__contains__", [item])
+    return f.problem(node, "`in` of this object is not in the language") if found is None else found

@@ -1,0 +1,251 @@
+"""Values as operands of the program, and as values of a wanted type; the type that covers several types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Any
+
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
+from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.frame_state import FrameState
+from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    SYMBOL,
+    UNASSIGNED,
+    HeldT,
+    Mismatch,
+    NeverT,
+    UnknownT,
+    contains_unknown,
+    describe,
+    is_unassigned,
+    join_types,
+)
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    FilledPlaceholder,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_unknown,
+    type_of,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+from backends.acrobat.ir import nodes as n
+
+
+class CoercingFrame(FrameState):
+    """A frame that makes operands and host operations of values, and converts values to wanted types."""
+
+    def host(self, op: str, args: Sequence[Value], type: Type, hint: str = "") -> Dyn:
+        """Bind the result, of this type, of a host operation. It is a placeholder if an argument or the type is unknown."""
+        if any(is_unknown(a) for a in args) or contains_unknown(type):
+            return guess(type)
+        return self.bind(n.Host(op, tuple(self.atom(a) for a in args), type, span=self.span), hint or op.removeprefix("list."))
+
+    def atom(self, value: Value) -> n.Atom:
+        """The value as an operand. Raises Mismatch if it cannot be one."""
+        match value:
+            case Dyn(n.Var(type=NeverT()) as atom):
+                return replace(atom, type=INT)
+            case Dyn(atom):
+                return self.builder.now(atom)
+            case Static(bool() as v):
+                return n.Lit(v, BOOL, span=self.span)
+            case Static(int() as v):
+                if not -(2**63) <= v < 2**63:
+                    raise Mismatch(f"the integer {v} does not fit into 64 bits")
+                return n.Lit(v, INT, span=self.span)
+            case Static(float() as v):
+                return n.Lit(v, FLOAT, span=self.span)
+            case Static(str() | Enum() as v):
+                return n.Lit(self.program.symbols.number(v), SYMBOL, span=self.span)
+            case TupleV(items):
+                atoms = tuple(self.atom(v) for v in items)
+                if any(contains_unknown(a.type) for a in atoms):
+                    return unknown().atom
+                return self.bind(n.Tuple(atoms, TupleT(tuple(a.type for a in atoms)), span=self.span), "tuple").atom
+            case Static(tuple() as items):
+                return self.atom(TupleV(tuple(Static(v) for v in items)))
+            case Held("ids", TupleV(items)):
+                atoms = tuple(self.atom(v) for v in items)
+                return self.bind(n.ListOf(atoms, type_of(value), span=self.span), "ids").atom
+            case Held() if type_or_none(value) is not None:
+                return replace(self.atom(value.value), type=type_of(value))
+            case Special() if value is NOTHING:
+                return self.bind(n.Tuple((), UNASSIGNED, span=self.span), "unassigned").atom
+            case Static(None):
+                return self.bind(n.Tuple((), NONE, span=self.span), "none").atom
+        type_of(value)
+        raise AssertionError(value)
+
+    def try_atom(self, value: Value, node: ast.AST) -> n.Atom:
+        """As `atom`; a mismatch becomes a problem at `node`."""
+        try:
+            return self.atom(value)
+        except Mismatch as error:
+            return self.problem(node, str(error)).atom
+
+    def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
+        """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
+        types = [t for t in types if t is not NEVER] or types
+        some = [t for t in types if t is not NONE]
+        joined: Any = UnknownT()
+        optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
+        unassigned = next((t for t in some if is_unassigned(t)), None)
+        if UNASSIGNED in types or unassigned is not None:
+            held = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
+            return self.program.datatypes.unassigned(self.common(held, numbers)) if held else UNASSIGNED
+        if len(some) < len(types) or optional is not None:
+            inner = self.common([self.program.datatypes.optionals[t.name] if t == optional else t for t in some])
+            return self.program.datatypes.optional(inner)
+        if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
+            return mixed
+        if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
+            return replace(some[0], item=self.common([t.item for t in some], numbers))
+        if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
+            return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
+        for t in some:
+            joined = join_types(joined, t, numbers)
+        return joined
+
+    def mixed(self, type: Any) -> dict[str, Any]:
+        """The types of a mixed union by their words; empty for other types."""
+        return self.program.datatypes.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
+
+    def fit(self, types: Sequence[Any], mixed: Any) -> bool:
+        """Whether values of all types are values of a mixed union."""
+        return all(isinstance(t, UnknownT) or t == mixed or self.word_of(t, mixed) is not None for t in types)
+
+    def word_of(self, type: Any, mixed: Any) -> str | None:
+        """Which type of a mixed union covers values of a type; None if none does."""
+        for word, held in self.mixed(mixed).items():
+            if word in ("tuple", "list") and isinstance(type, TupleT) and isinstance(held, ListT):
+                if word == "tuple" and self.fit(type.items, held.item):
+                    return word
+                continue
+            if word == "tuple" and isinstance(type, ListT) and "list" in self.mixed(mixed):
+                continue
+            try:
+                if self.common([type, held]) == held:
+                    return word
+            except Mismatch:
+                continue
+        return None
+
+    def coerce(self, value: Value, type: Any) -> Value:
+        """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
+        if isinstance(type, UnknownT) or (is_unknown(value) and not isinstance(getattr(value, "type", None), ListT)):
+            return value
+        have = type_of(value)
+        if have == type:
+            return value
+        if have is NEVER:
+            if contains_unknown(type):
+                return value
+            none = self.bind(n.ListOf((), ListT(type), span=self.span), "none")
+            return self.host("list.get", [none, Dyn(self.atom(value))], type, "never")
+        if isinstance(type, DataT) and type.name in self.program.datatypes.optionals:
+            if have is UNASSIGNED if is_unassigned(type) else have is NONE:
+                return self.bind(n.Construct("None", (), type, span=self.span), "none")
+            inner = self.program.datatypes.optionals[type.name]
+            return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
+        match value, type:
+            case TupleV(items), TupleT(wanted) if len(items) == len(wanted):
+                return TupleV(tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
+            case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
+                parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
+                return TupleV(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
+        if isinstance(value, Held) and isinstance(type, HeldT) and value.kind == type.kind:
+            return Held(value.kind, self.coerce(value.value, type.inner))
+        for rule in COERCIONS:
+            found = rule(self, value, have, type)
+            if found is not None:
+                return found
+        if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
+            raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+        if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
+            if isinstance(value, Dyn) and isinstance(value.atom, FilledPlaceholder):
+                self.learn(value.atom.span, type)
+                return Dyn(FilledPlaceholder("", type, span=value.atom.span))
+            if contains_unknown(type):
+                return value
+            made = self.bind(n.ListOf((), type, span=self.span), "empty")
+            self.empties.add(variable_of(made))
+            return made
+        if have == INT and type == FLOAT:
+            if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
+                return self.host("float", [value], FLOAT)
+            return Static(float(self.atom(value).value))  # type: ignore[union-attr]
+        if isinstance(have, ListT) and isinstance(type, ListT) and isinstance(value, Dyn):
+            item = self.var("item", have.item)
+            with self.branch() as b:
+                body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
+            return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
+        raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+
+    def learnt(self, span: Span) -> Any:
+        """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""
+        return self.program.learnt.get((self.key, span), UnknownT())
+
+    def learn(self, span: Span, type: Any) -> None:
+        """Note for the next round the type of the list made at `span`, whose element type was not known there."""
+        self.program.incomplete = True
+        if not contains_unknown(type) and self.learnt(span) != type:
+            self.program.learnt[self.key, span] = type
+            self.program.changed = True
+
+    def not_yet(self, type: Any) -> Dyn:
+        """A placeholder for a list with elements that is made here, and whose type is known in part only."""
+        self.program.incomplete = True
+        return Dyn(FilledPlaceholder("", type, span=self.span))
+
+    def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span) -> tuple[Any, list[n.Expr]]:
+        """The common type of the branches' values and each branch as an expression of that type."""
+        known = [v for _, v in branches]
+        try:
+            type = self.common([type_of(v) for v in known], numbers=True)
+        except Mismatch:
+            self.problem(where, f"the branches differ in type: {self.places(known)}", "give the same type on every path")
+            return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
+        out = []
+        for b, v in branches:
+            outer, self.builder = self.builder, b
+            try:
+                atom: n.Expr = unknown().atom if contains_unknown(type) else self.atom(self.coerce(v, type))
+            except Mismatch as error:
+                self.problem(where, str(error))
+                atom = unknown().atom
+            finally:
+                self.builder = outer
+            out.append(b.finish(atom))
+        return type, out
+
+    def places(self, values: Sequence[Value]) -> str:
+        """For messages: the types of `values` and the lines that they come from."""
+        out: dict[str, None] = {}
+        for v in values:
+            t, line = type_or_none(v), self.line_of(v)
+            what = type(v).__name__.lower() if t is None else "None" if t is NONE else describe(t)
+            out[what + (f" (line {line})" if line else "")] = None
+        return ", ".join(out)
+
+    def line_of(self, value: Value) -> int:
+        match value:
+            case Dyn(atom):
+                return atom.span.line
+            case TupleV(items):
+                return max((self.line_of(v) for v in items), default=0)
+        return 0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,115 +14,26 @@ from torch import nn
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
+from backends.acrobat.frontend.entry import Entry, annotation_of_instance, parameters, taking_one_instance, types_of_parameters
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.outputs import Changing
-from backends.acrobat.frontend.functions.signatures import fixed
 from backends.acrobat.frontend.functions.table import Functions
-from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Placeholder, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import binders, map_children, walk
+from backends.acrobat.ir.visitor import binders, walk
 
 ROUNDS = 12
 """The most rounds of compiling: enough to find the types of recursions through this many functions and fields. Real models need
 two or three. A type that the last round still changes is an error that names it."""
-
-
-def _parameters(
-    definition: ast.FunctionDef, function: FunctionType, bound: bool, module: nn.Module, sample: Sequence[Any] | None
-) -> tuple[list[str], dict[str, Value]]:
-    """The parameters of `forward` that an instance gives, and the values that the others have, in the order in which the
-    compiled function takes them. An instance gives the parameters that have no default value, or else the first one; if the
-    instances of the sample are tuples that PyTorch takes as several arguments only, it gives so many."""
-    written = definition.args
-    places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
-    defaults = defaults_of(definition, function)
-    given = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
-    count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
-    if len(given) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
-        given = places[:count]
-    others: dict[str, Value] = {
-        a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in given
-    }
-    others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
-    others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
-    return given, others
-
-
-def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
-    """Whether the instances of a sample, tuples of `count`, are the arguments of `module(*instance)`: eager PyTorch, tried on a
-    copy of the model, cannot take the first one whole, and can take it apart."""
-    if any(type(x) is not tuple or len(x) != count for x in sample):
-        return False
-
-    def runs(*arguments: Any) -> bool:
-        try:
-            with torch.no_grad():
-                copy.deepcopy(module)(*copy.deepcopy(arguments))
-        except Exception:  # whatever the model raises
-            return False
-        return True
-
-    return not runs(sample[0]) and runs(*sample[0])
-
-
-def _annotated(function: FunctionType, params: Sequence[str], hint: Any) -> dict[str, Any]:
-    """The annotation of an instance under the parameters' names joined by commas: `hint` if there is one, of several parameters
-    a tuple of their annotations. Empty if an annotation is missing."""
-    if hint is not None:
-        return {", ".join(params): hint}
-    annotated = hints(function)
-    if any(p not in annotated for p in params):
-        return {}
-    types = tuple(annotated[p] for p in params)
-    return {", ".join(params): types[0] if len(types) == 1 else tuple[types]}  # type: ignore[valid-type]
-
-
-def _arguments(instance: Any, params: Sequence[str]) -> list[Any]:
-    """The types of `forward`'s parameters, of which an instance gives all. Raises Refused."""
-    if len(params) == 1:
-        return [instance]
-    if not isinstance(instance, TupleT) or len(instance.items) != len(params):
-        raise Refused(
-            f"`forward` takes {len(params)} arguments, so an instance is a tuple of {len(params)}, not {describe(instance)}",
-            "give tuples in the order of the parameters",
-        )
-    return list(instance.items)
-
-
-def _of_one_instance(functions: dict[str, n.Function], instance: TupleT) -> dict[str, n.Function]:
-    """The functions, of which `forward` takes the instance as one tuple in place of its components. A `forward` that is also
-    called elsewhere stays as it is under another name, and is called by one that takes the tuple."""
-    forward = functions["forward"]
-    again = any(isinstance(e, n.Call) and e.function == "forward" for f in functions.values() for e in walk(f.body))
-    whole = n.Var("instance.", instance)
-    body: n.Expr = forward.body
-    if again:
-        inner = "forward.inner"
-
-        def renamed(e: n.Expr) -> n.Expr:
-            e = map_children(e, renamed)
-            return replace(e, function=inner) if isinstance(e, n.Call) and e.function == "forward" else e
-
-        functions = {name: replace(f, body=renamed(f.body)) for name, f in functions.items()}
-        functions[inner] = replace(functions["forward"], name=inner)
-        parts = tuple(n.Var(f"{p.name}.part", p.type) for p in forward.params)
-        result = n.Var("result.", forward.result)
-        body = n.Let(result, n.Call(inner, parts, forward.result, span=forward.span), result, span=forward.span)
-    else:
-        parts = forward.params
-    for i, part in reversed(list(enumerate(parts))):
-        body = n.Let(part, n.Field(whole, i, part.type, span=forward.span), body, span=forward.span)
-    return {**functions, "forward": replace(forward, params=(whole,), body=body)}
 
 
 class ProgramBuilder(Functions):
@@ -149,8 +57,6 @@ class ProgramBuilder(Functions):
             self.weights[first] = type
             self.values[first] = values_of(t)
         self.root = Module(module, tuple(atoms), root=True)
-
-    # ---- services for frames
 
     def tensor_name(self, t: torch.Tensor, name: str) -> str:
         """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
@@ -177,84 +83,21 @@ class ProgramBuilder(Functions):
     def has_state(self, owner: Any) -> bool:
         return isinstance(owner, nn.Module) and any(map(self.carried.attributes_of, owner.modules()))
 
-    # ---- the entry
-
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
-        found, bound = forward_of(self.module)
-        if found is None:
-            raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
-        function = stripped(found)
-        self.changing[function] = ()  # `forward` is not allowed to change its instance
-        definition, file = source_of(function)
-        span = span_of(definition, file)
-        params, others = _parameters(definition, function, bound, self.module, sample)
-        if strange := decorated(definition):
-            raise CompileError([Problem(span, strange, "write what it does into the function")])
-        if hooked(self.module):
-            raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
-        if globally_hooked():
-            message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
-            raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
-        if not params:
-            advice = "give it the instance as its argument"
-            raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
-        for _ in range(ROUNDS):
-            self.reset()
-            results = dict(self.results)
-            instance = UNKNOWN  # stays so after an error, to find the other problems too
-            given: list[Any] = [UNKNOWN] * len(params)
-            try:
-                instance = self._instance(_annotated(function, params, hint), params, sample)
-                given = _arguments(instance, params)
-            except (AnnotationError, Refused) as error:
-                self.problem(Problem(span, str(error), getattr(error, "advice", "")))
-            named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(params, given, strict=True)}
-            values: list[Value] = [*([self.root] if bound else []), *(named | others).values()]
-            key = self.key(function, values)
-            self.key_names[key] = "forward"
-            self.names["forward"] = key
-            self.compile(key, function, values)
-            self._find_state()
-            if not self.changed and not self.datatypes.changed:
-                break
-        else:
-            self._unsettled(span, results)
-        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.carried.unions
-        if given_out:
-            what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
-            self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
-        for (cls, name), where in self.stored.items():
-            if (cls, name) not in self.carried.state and any(
-                issubclass(c, cls) and x == name for c, x in (*self.reads.attributes, *self.reads.tensors)
-            ):
-                what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
-                self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
-        fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
-        for name, t in {"the instance": instance, **fields}.items():
-            if self._has_set(t):
-                advice = "give a list there, and make the set in the model: `set(xs)`"
-                self.problem(Problem(span, f"an instance has no sets, but {name} is one or has one in it", advice))
+        entry = self._entry(sample)
+        key, instance = self._in_rounds(entry, hint, sample)
+        self._check_state(entry.span, key)
+        self._check_sets(entry.span, instance)
         if self.problems:
-            for cls, name in self._reached(instance):
-                held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
-                if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
-                    self.problem(self._unknown_field(span, cls, name))
+            self._name_unknown_fields(entry.span, instance)
             raise CompileError(self.problems)
-        for (cls, name), where in self.stored.items():
-            if (cls, name) in self.carried.state:
-                continue
-            message = (
-                f"{where.file}:{where.line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
-            )
-            warnings.warn(message, stacklevel=2)
+        self._warn_of_unread()
         if self.incomplete or self.functions[key] is None:
-            self._explain(span)
-        functions = _of_one_instance(self._reachable(), instance) if len(params) > 1 else self._reachable()
-        for f in functions.values():
-            for v in (e for e in walk(f.body) if isinstance(e, Placeholder)):
-                message = "the type of this list's elements cannot be found"
-                self.problem(Problem(v.span if v.span.line else f.span, message, "annotate it: `xs: list[int] = []`"))
+            self._explain(entry.span)
+        reachable = self._reachable()
+        functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable
+        self._check_placeholders(functions)
         if self.problems:
             raise CompileError(self.problems)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
@@ -265,6 +108,97 @@ class ProgramBuilder(Functions):
             values={k: v for k, v in self.values.items() if k in used},
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
+
+    def _entry(self, sample: Sequence[Any] | None) -> Entry:
+        """The model's `forward`. Raises CompileError for one that cannot be compiled."""
+        found, bound = forward_of(self.module)
+        if found is None:
+            raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
+        function = stripped(found)
+        self.changing[function] = ()  # `forward` is not allowed to change its instance
+        definition, file = source_of(function)
+        span = span_of(definition, file)
+        params, others = parameters(definition, function, bound, self.module, sample)
+        if strange := decorated(definition):
+            raise CompileError([Problem(span, strange, "write what it does into the function")])
+        if hooked(self.module):
+            raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
+        if globally_hooked():
+            message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
+            raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
+        if not params:
+            advice = "give it the instance as its argument"
+            raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
+        return Entry(function, span, [self.root] if bound else [], params, others)
+
+    def _in_rounds(self, entry: Entry, hint: Any, sample: Sequence[Any] | None) -> tuple[Any, Any]:
+        """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
+        for _ in range(ROUNDS):
+            self.reset()
+            results = dict(self.results)
+            instance = UNKNOWN  # stays so after an error, to find the other problems too
+            given: list[Any] = [UNKNOWN] * len(entry.params)
+            try:
+                instance = self._instance(annotation_of_instance(entry.function, entry.params, hint), entry.params, sample)
+                given = types_of_parameters(instance, entry.params)
+            except (AnnotationError, Refused) as error:
+                self.problem(Problem(entry.span, str(error), getattr(error, "advice", "")))
+            named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(entry.params, given, strict=True)}
+            values: list[Value] = [*entry.owner, *(named | entry.others).values()]
+            key = self.key(entry.function, values)
+            self.key_names[key] = "forward"
+            self.names["forward"] = key
+            self.compile(key, entry.function, values)
+            self._find_state()
+            if not self.changed and not self.datatypes.changed:
+                break
+        else:
+            self._unsettled(entry.span, results)
+        return key, instance
+
+    def _check_state(self, span: Span, key: Any) -> None:
+        """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it
+        assigns to and reads, and that are no variables. `key` is that of `forward`."""
+        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.carried.unions
+        if given_out:
+            what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
+            self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
+        for (cls, name), where in self.stored.items():
+            if (cls, name) not in self.carried.state and any(
+                issubclass(c, cls) and x == name for c, x in (*self.reads.attributes, *self.reads.tensors)
+            ):
+                what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
+                self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
+
+    def _check_sets(self, span: Span, instance: Any) -> None:
+        """Note a problem for each place of an instance that has a set."""
+        fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
+        for name, t in {"the instance": instance, **fields}.items():
+            if self._has_set(t):
+                advice = "give a list there, and make the set in the model: `set(xs)`"
+                self.problem(Problem(span, f"an instance has no sets, but {name} is one or has one in it", advice))
+
+    def _name_unknown_fields(self, span: Span, instance: Any) -> None:
+        """Note a problem for each field of an instance's objects whose type is not known."""
+        for cls, name in self._reached(instance):
+            held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
+            if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
+                self.problem(self._unknown_field(span, cls, name))
+
+    def _warn_of_unread(self) -> None:
+        """Warn of attributes that the model assigns to and nothing reads: the compiled program does not assign to them."""
+        for (cls, name), where in self.stored.items():
+            if (cls, name) not in self.carried.state:
+                line = f"{where.file}:{where.line}"
+                message = f"{line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
+                warnings.warn(message, stacklevel=3)
+
+    def _check_placeholders(self, functions: Mapping[str, n.Function]) -> None:
+        """Note a problem for each list whose type was not found."""
+        for f in functions.values():
+            for v in (e for e in walk(f.body) if isinstance(e, Placeholder)):
+                message = "the type of this list's elements cannot be found"
+                self.problem(Problem(v.span if v.span.line else f.span, message, "annotate it: `xs: list[int] = []`"))
 
     def _find_state(self) -> None:
         """Have attributes of modules that are assigned to and also read be variables from the next round on."""

@@ -31,7 +31,7 @@ ADVICE = {
 
 
 class Frame(TakingApartFrame):
-    """Compiles one function for one set of argument types, statement by statement. Problems are noted, and compiling goes on."""
+    """Compiles one function for one set of argument types, step by step. Problems are noted, and compiling goes on."""
 
     def expression(self, node: ast.expr, hint: str = "") -> Value:
         """The value of `node`; a problem is noted and gives an unknown value. `hint` is a name for the value's variable."""

@@ -1,0 +1,124 @@
+"""How the compiled `forward` takes an instance: which of its parameters the instance gives, and what the others are."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import nn
+
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
+from backends.acrobat.frontend.functions.signatures import fixed
+from backends.acrobat.frontend.instances.annotations import hints
+from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import TupleV, Value
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.visitor import map_children, walk
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The model's `forward`: its function and line, the module if it is a method, the parameters that an instance gives, and
+    the values of the others, in the order in which the compiled function takes them."""
+
+    function: FunctionType
+    span: Span
+    owner: list[Value]
+    params: list[str]
+    others: dict[str, Value]
+
+
+def parameters(
+    definition: ast.FunctionDef, function: FunctionType, bound: bool, module: nn.Module, sample: Sequence[Any] | None
+) -> tuple[list[str], dict[str, Value]]:
+    """The parameters of `forward` that an instance gives, and the values that the others have, in the order in which the
+    compiled function takes them. An instance gives the parameters that have no default value, or else the first one; if the
+    instances of the sample are tuples that PyTorch takes as several arguments only, it gives so many."""
+    written = definition.args
+    places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
+    defaults = defaults_of(definition, function)
+    given = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
+    count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
+    if len(given) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
+        given = places[:count]
+    others: dict[str, Value] = {
+        a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in given
+    }
+    others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
+    others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
+    return given, others
+
+
+def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
+    """Whether the instances of a sample, tuples of `count`, are the arguments of `module(*instance)`: eager PyTorch, tried on a
+    copy of the model, cannot take the first one whole, and can take it apart."""
+    if any(type(x) is not tuple or len(x) != count for x in sample):
+        return False
+
+    def runs(*arguments: Any) -> bool:
+        try:
+            with torch.no_grad():
+                copy.deepcopy(module)(*copy.deepcopy(arguments))
+        except Exception:  # whatever the model raises
+            return False
+        return True
+
+    return not runs(sample[0]) and runs(*sample[0])
+
+
+def annotation_of_instance(function: FunctionType, params: Sequence[str], hint: Any) -> dict[str, Any]:
+    """The annotation of an instance under the parameters' names joined by commas: `hint` if there is one, of several parameters
+    a tuple of their annotations. Empty if an annotation is missing."""
+    if hint is not None:
+        return {", ".join(params): hint}
+    annotated = hints(function)
+    if any(p not in annotated for p in params):
+        return {}
+    types = tuple(annotated[p] for p in params)
+    return {", ".join(params): types[0] if len(types) == 1 else tuple[types]}  # type: ignore[valid-type]
+
+
+def types_of_parameters(instance: Any, params: Sequence[str]) -> list[Any]:
+    """The types of `forward`'s parameters, of which an instance gives all. Raises Refused."""
+    if len(params) == 1:
+        return [instance]
+    if not isinstance(instance, TupleT) or len(instance.items) != len(params):
+        raise Refused(
+            f"`forward` takes {len(params)} arguments, so an instance is a tuple of {len(params)}, not {describe(instance)}",
+            "give tuples in the order of the parameters",
+        )
+    return list(instance.items)
+
+
+def taking_one_instance(functions: dict[str, n.Function], instance: TupleT) -> dict[str, n.Function]:
+    """The functions, of which `forward` takes the instance as one tuple in place of its components. A `forward` that is also
+    called elsewhere stays as it is under another name, and is called by one that takes the tuple."""
+    forward = functions["forward"]
+    again = any(isinstance(e, n.Call) and e.function == "forward" for f in functions.values() for e in walk(f.body))
+    whole = n.Var("instance.", instance)
+    body: n.Expr = forward.body
+    if again:
+        inner = "forward.inner"
+
+        def renamed(e: n.Expr) -> n.Expr:
+            e = map_children(e, renamed)
+            return replace(e, function=inner) if isinstance(e, n.Call) and e.function == "forward" else e
+
+        functions = {name: replace(f, body=renamed(f.body)) for name, f in functions.items()}
+        functions[inner] = replace(functions["forward"], name=inner)
+        parts = tuple(n.Var(f"{p.name}.part", p.type) for p in forward.params)
+        result = n.Var("result.", forward.result)
+        body = n.Let(result, n.Call(inner, parts, forward.result, span=forward.span), result, span=forward.span)
+    else:
+        parts = forward.params
+    for i, part in reversed(list(enumerate(parts))):
+        body = n.Let(part, n.Field(whole, i, part.type, span=forward.span), body, span=forward.span)
+    return {**functions, "forward": replace(forward, params=(whole,), body=body)}

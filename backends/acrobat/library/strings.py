@@ -30,6 +30,14 @@ def find(text, wanted):
     return place(text, wanted, 0)
 
 
+def last(text, wanted):
+    """Where `wanted` begins in `text` for the last time; -1 if it does not."""
+    at = len(letters(text)) - len(letters(wanted))
+    while at >= 0 and letters(text)[at : at + len(letters(wanted))] != letters(wanted):
+        at -= 1
+    return max(at, -1)
+
+
 def contains(text, wanted):
     return place(text, wanted, 0) >= 0
 
@@ -68,13 +76,31 @@ def count(text, wanted):
     return total
 
 
-def split(text, separator):
-    """`text.split(separator)`, where `separator` is not empty."""
+def partition(text, separator):
+    """`text.partition(separator)`, where `separator` is not empty."""
+    at = place(text, separator, 0)
+    if at < 0:
+        return text, "", ""
+    inside = letters(text)
+    return joined(inside[:at]), separator, joined(inside[at + len(letters(separator)) :])
+
+
+def rpartition(text, separator):
+    """`text.rpartition(separator)`, where `separator` is not empty."""
+    at = last(text, separator)
+    if at < 0:
+        return "", "", text
+    inside = letters(text)
+    return joined(inside[:at]), separator, joined(inside[at + len(letters(separator)) :])
+
+
+def split(text, separator, most):
+    """`text.split(separator, most)`, where `separator` is not empty; a negative `most` is any number."""
     inside, size = letters(text), len(letters(separator))
     parts = []
     start = 0
     at = place(text, separator, 0)
-    while at >= 0:
+    while at >= 0 and len(parts) != most:
         parts.append(joined(inside[start:at]))
         start = at + size
         at = place(text, separator, start)
@@ -100,7 +126,7 @@ def words_of(text):
 
 def replace(text, old, new):
     """`text.replace(old, new)`, where `old` is not empty."""
-    return join(new, split(text, old))
+    return join(new, split(text, old, -1))
 
 
 def join(separator, parts):

@@ -19,6 +19,10 @@ class Refused(Exception):
         self.message, self.advice = message, advice
 
 
+class Unbound(Refused):
+    """Raised for a call whose arguments are not those that the function takes, which is a TypeError in Python."""
+
+
 class CallArguments:
     """The arguments of one call, bound by position or name as the caller wrote them."""
 
@@ -27,14 +31,14 @@ class CallArguments:
         self.implicit = implicit  # how many of `args` the caller did not write: `self`
 
     def bind(self, *names: str, **defaults: Any) -> list[Any]:
-        """The values of the parameters `names`, in order; `defaults` has those that may be left out. Raises Refused."""
+        """The values of the parameters `names`, in order; `defaults` has those that may be left out. Raises Unbound."""
         if len(self.args) > len(names):
             most, got = len(names) - self.implicit, len(self.args) - self.implicit
-            raise Refused(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
+            raise Unbound(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
         bound = dict(zip(names, self.args, strict=False))
         for key, value in self.kwargs.items():
             if key not in names:
-                raise Refused(f"`{self.name}` has no argument `{key}` here")
+                raise Unbound(f"`{self.name}` has no argument `{key}` here")
             bound[key] = value
         out = []
         for name in names:
@@ -43,7 +47,7 @@ class CallArguments:
             elif name in defaults:
                 out.append(defaults[name])
             else:
-                raise Refused(f"`{self.name}` misses its argument `{name}`")
+                raise Unbound(f"`{self.name}` misses its argument `{name}`")
         return out
 
 

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import attribute_or
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -92,6 +93,8 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
             return None if found is None else attribute(f, node, owner, name) if found else default
         case [owner, OneOf() as names]:
             return mapped_choice(f, node, names, lambda name: attribute(f, node, owner, str(known(name)[1])))
+        case [owner, name, *default] if is_name_of_run_time(name) and len(default) < 2:
+            return named(f, node, owner, name, lambda owner, name: attribute(f, node, owner, name), *default)
     return None
 
 
@@ -116,6 +119,8 @@ def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
         case [owner, Static(str() as name)]:
             found = _has_attribute(f, owner, name)
             return None if found is None else Static(found)
+        case [owner, name] if is_name_of_run_time(name):
+            return has_named(f, node, owner, name)
     return None
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator import nested
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, Unbound
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
@@ -65,8 +65,19 @@ NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}
 
 @handles(CALLS, OneOf)
 def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A call of a module that is chosen by an index known at run time only: one arm for each alternative."""
-    arms = []
+    """A call of a module that is chosen by an index known at run time only: one arm for each alternative. Choosing one that
+    takes other arguments is an error of the instance, unless all do."""
+    arms, others = [], list[Value]()
+
+    def one(each: Value, given: Sequence[Value]) -> Value:
+        try:
+            return called(f, node, each, given, kwargs)
+        except Unbound as unbound:
+            others.append(each)
+            if len(others) == len(callee.alternatives):
+                raise
+            return fail(f, f"TypeError: {unbound.message}")
+
     for i, each in enumerate(callee.alternatives):
         given = args
         if callee.about is not None and _compiled(each):  # the object whose class decides is of that class there
@@ -74,7 +85,7 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
             given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]
             if isinstance(each, Method) and isinstance(each.owner, Dyn) and each.owner.atom == callee.about.atom:
                 each = Partial(Static(each.function), (Narrowed(each.owner, cls),), ())
-        arms.append(partial(called, f, node, each, given, kwargs))
+        arms.append(partial(one, each, given))
     return among(f, node, callee.index, arms)
 
 

@@ -11,11 +11,23 @@ from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, mixed, of_type
-from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, retyped, type_of, type_or_none, unknown
+from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    guess,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 FEW = 8
@@ -71,9 +83,8 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     if len(keys) > FEW and len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str)):
         at = looked_up(f, key, keys)
         there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
-        strings = frozenset({0} if type_of(key) == SYMBOL else ())
         found = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
-        return choose(f, node, there, found, lambda: fail(f, "KeyError: {0!r}", [key], strings))
+        return choose(f, node, there, found, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
     return chosen(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
 
 
@@ -100,9 +111,14 @@ def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
     return f.host("list.get", [constants(f, table), f.host("sub", [inside, Static(first - 1)], INT)], INT, "place")
 
 
-def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
-    """The index in the constants `keys` of a key known at run time only. One that is missing is an error of the instance."""
-    key = of_keys(f, ast.Pass(), key, keys)
+def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str = "KeyError: {0!r}") -> Dyn:
+    """The index in the constants `keys` of a key known at run time only. A key that is not among them is an error of the
+    instance, with the text `missing`. Raises Refused."""
+    key = of_keys(f, node, key, keys)
+    if is_unknown(key):
+        return guess(INT)
+    if type_or_none(key) not in (SYMBOL, INT):
+        raise Refused(f"a key that is known at run time only is a string or an int here, not {describe(type_of(key))}")
     if len(keys) > FEW and all(alike(key, k) for k in keys):
         at: Value = looked_up(f, key, keys)
     else:
@@ -110,9 +126,15 @@ def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
         for i, constant in reversed(list(enumerate(keys))):
             same = equal(f, key, constant)
             if same != Static(False):
-                at = choose(f, ast.Pass(), same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
-    places = f.host("range", [Static(0), Static(len(keys)), Static(1)], ListT(INT))
-    return f.host("list.get", [places, at], INT, "which")
+                at = choose(f, node, same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
+    there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
+    found = choose(f, node, there, lambda: at, lambda: fail(f, missing, [key], strings_in([key])))
+    return f.coerce(found, INT)  # type: ignore[return-value]
+
+
+def strings_in(values: Sequence[Value]) -> frozenset[int]:
+    """Which of the values of a message are strings."""
+    return frozenset(i for i, v in enumerate(values) if type_or_none(v) == SYMBOL)
 
 
 def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
@@ -125,7 +147,7 @@ def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[
         what = "no key of this kind" if not keys else f"{len(keys)} entries, and {LARGEST} are the most"
         return f.problem(node, f"this dict has {what}", "keep the values in a list, or a buffer")
 
-    return among(f, node, position(f, key, keys), [partial(make, k) for k in keys])
+    return among(f, node, position(f, node, key, keys), [partial(make, k) for k in keys])
 
 
 def method_of(value: Any, name: str) -> types.FunctionType | None:
@@ -153,7 +175,7 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     if any(is_unknown(a) for a in args):
         return unknown()
     if name == "index" and len(args) == 1:
-        return position(f, args[0], list(owner))
+        return position(f, node, args[0], list(owner), "ValueError: {0!r} is not in the list")
     if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):
         default = args[1] if len(args) == 2 else Static(None)
         return choose(f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0]), lambda: default)

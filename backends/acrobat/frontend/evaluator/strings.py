@@ -26,6 +26,7 @@ TESTS = ("isalpha", "isdigit", "isnumeric", "isdecimal", "isalnum", "isspace", "
 """Methods that test a string."""
 IN_LIBRARY = {
     "find": (strings.find, "sub"),
+    "rfind": (strings.last, "sub"),
     "count": (strings.count, "sub"),
     "startswith": (strings.startswith, "prefix"),
     "endswith": (strings.endswith, "suffix"),
@@ -128,10 +129,15 @@ def method_of_string(
             items = as_list(f, node, iterable(f, parts))
             return f.program.call(f, ast.Pass(), strings.join, [text, items], {})
         case "split":
-            (separator,) = bind("sep", sep=Static(None))
+            separator, most = bind("sep", "maxsplit", sep=Static(None), maxsplit=Static(-1))
             if separator == Static(None):
+                if most != Static(-1):
+                    raise Refused("`split` at spaces has no `maxsplit` in the language", "name the separator")
                 return f.program.call(f, ast.Pass(), strings.words_of, [text], {})
-            return f.program.call(f, ast.Pass(), strings.split, [text, _not_empty(separator)], {})
+            return f.program.call(f, ast.Pass(), strings.split, [text, _not_empty(separator), most], {})
+        case "partition" | "rpartition":
+            (separator,) = bind("sep")
+            return f.program.call(f, ast.Pass(), getattr(strings, name), [text, _not_empty(separator)], {})
         case "replace":
             old, new = bind("old", "new")
             return f.program.call(f, ast.Pass(), strings.replace, [text, _not_empty(old), new], {})

@@ -320,7 +320,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
     if isinstance(held, nn.ParameterDict):
         return chosen(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
     keys = list(held.keys())
-    at = position(f, key, keys)
+    at = position(f, node, key, keys)
     return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))
 
 

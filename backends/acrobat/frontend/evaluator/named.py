@@ -1,0 +1,90 @@
+"""Attributes whose names are made at run time: `getattr(self, f"visit_{node.kind}")`.
+
+The attributes that can be meant are those of the object whose names agree with what the source says of the name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
+from backends.acrobat.frontend.evaluator.constants import contains, position
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known, type_or_none
+
+ANY = ".*"
+"""The pattern of a part of a name that is known at run time only."""
+LIBRARIES = ("torch", "builtins")
+"""The packages whose classes have methods that such a name does not mean."""
+
+
+def is_name_of_run_time(value: Value) -> bool:
+    """Whether a value is a string that is known at run time only."""
+    return isinstance(value, Dyn) and type_or_none(value) == SYMBOL
+
+
+def named(
+    f: Frame, node: ast.Call, owner: Value, name: Value, attribute: Callable[[Value, str], Value], *default: Value
+) -> Value:
+    """`getattr(owner, name)`, or with a default. `attribute(owner, name)` gives an attribute. Raises Refused."""
+    names = _candidates(f, owner, node.args[1])
+    missing = f"AttributeError: {type(_object_of(owner)).__name__!r} object has no attribute {{0!r}}"
+
+    def found() -> Value:
+        which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
+        return mapped_choice(f, node, which, lambda each: attribute(owner, str(known(each)[1])))
+
+    return choose(f, node, contains(f, name, list(names)), found, lambda: default[0]) if default else found()
+
+
+def has_named(f: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    """`hasattr(owner, name)`. Raises Refused."""
+    return contains(f, name, list(_candidates(f, owner, node.args[1])))
+
+
+def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
+    """The attributes of an object that can have the name that is written here. Raises Refused."""
+    pattern = _pattern(written, f.definition)
+    if not pattern.replace(ANY, ""):
+        what = "an attribute whose name is known at run time only cannot be found by it"
+        raise Refused(what, 'keep modules in a ModuleDict, or begin all names alike: `getattr(self, f"visit_{name}")`')
+    it = _object_of(owner)
+    names = [] if it is None else [x for x in dir(it) if re.fullmatch(pattern, x) and not _of_library(it, x)]
+    if not names:
+        raise Refused("no attribute has a name like this one")
+    return names
+
+
+def _object_of(owner: Value) -> Any:
+    return owner.python_object if isinstance(owner, Special) else owner.value if isinstance(owner, Static) else None
+
+
+def _of_library(it: Any, name: str) -> bool:
+    """Whether an attribute of an object comes from a class that the model's source does not define."""
+    home = next((c for c in type(it).__mro__ if name in vars(c)), None)
+    return home is not None and home.__module__.partition(".")[0] in LIBRARIES
+
+
+def _pattern(node: ast.expr, definition: ast.AST | None) -> str:
+    """A regular expression which all names match that an expression of a function can give."""
+    match node:
+        case ast.Constant(str() as text):
+            return re.escape(text)
+        case ast.JoinedStr(values):
+            return "".join(_pattern(v, definition) for v in values)
+        case ast.BinOp(left, ast.Add(), right):
+            return _pattern(left, definition) + _pattern(right, definition)
+        case ast.Name(name) if definition is not None:
+            bound = [
+                x for x in ast.walk(definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)
+            ]
+            match [x for x in ast.walk(definition) if isinstance(x, ast.Assign) and bound == x.targets]:
+                case [ast.Assign(value=value)]:
+                    return _pattern(value, definition)
+    return ANY

@@ -1,0 +1,169 @@
+"""Modules, methods and weights that a string known at run time names: by `getattr`, in a ModuleDict, in a dictionary."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.options import Options
+from backends.acrobat.tests.zoo.check import agrees, assert_same
+
+
+@dataclass
+class Step:
+    op: str
+    kind: str = "a"
+    inputs: list = field(default_factory=list)
+
+
+def step(*inputs, op, kind="a"):
+    return Step(op, kind, list(inputs))
+
+
+TREES = [
+    step(op="add"),
+    step(step(op="mul"), op="add", kind="b"),
+    step(step(op="add", kind="b"), step(op="mul", kind="b"), op="mul"),
+]
+
+
+class Machine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.start = nn.Parameter(torch.randn(4))
+        self.ops = nn.ModuleDict({f"{op}_{kind}": nn.Linear(4, 4) for op in ("add", "mul") for kind in "ab"})
+        self.op_add, self.op_mul = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.w_a, self.w_b = nn.Parameter(torch.randn(4)), nn.Parameter(torch.randn(4))
+        self.table = {"add": self.op_add, "mul": self.op_mul}
+        self.pairs = nn.ModuleDict({"add": nn.Linear(4, 4), "mul": nn.Bilinear(4, 4, 4)})
+
+    def do_add(self, x, node):
+        return x + self.w_a
+
+    def do_mul(self, x, node):
+        return x * len(node.inputs)
+
+    def do_otherwise(self, x, node):
+        return -x
+
+
+def by_a_sum_of_strings(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    return torch.tanh(self.ops[node.op + "_" + node.kind](x))
+
+
+def from_a_dictionary(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    cell = self.table[f"{node.op}"]
+    return cell(x) + cell.bias if f"{node.op}_{node.kind}" in self.ops else x
+
+
+def a_module_by_getattr(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    return getattr(self, f"op_{node.op}")(x) * getattr(self, "w_" + node.kind)
+
+
+def a_method_by_getattr(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    name = "do_" + node.op
+    return getattr(self, name)(x, node)
+
+
+def with_a_default(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    visitor = getattr(self, f"do_{node.op}{node.kind.replace('a', '')}", self.do_otherwise)
+    return visitor(x, node) * (2 if hasattr(self, f"w_{node.op}") or hasattr(self, f"w_{node.kind}") else 1)
+
+
+def of_other_numbers_of_arguments(self, node):
+    x = sum([self(child) for child in node.inputs], self.start)
+    return self.pairs[node.op](x, self.start) if len(node.inputs) == 2 else self.pairs["add"](x)
+
+
+def parts_of_a_name(self, node):
+    op, line, kind = f"{node.op}_{node.kind}".partition("_")
+    first, second = kind, f"x.y.{op}".rpartition(".")
+    return self.table[second[2]](self.start), first, line, f"{op}.b.c".split(".", 1), op.rfind("d"), op.rfind("x")
+
+
+FUNCTIONS = [
+    by_a_sum_of_strings,
+    from_a_dictionary,
+    a_module_by_getattr,
+    a_method_by_getattr,
+    with_a_default,
+    of_other_numbers_of_arguments,
+    parts_of_a_name,
+]
+
+
+def of(function: Any) -> Any:
+    model = Machine().eval()
+    model.forward = function.__get__(model)
+    return model
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_interpreter(function: Any) -> None:
+    agrees(of(function), TREES)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_generated_code(codegen: Any, tmp_path: Path) -> None:
+    model = of(with_a_default)
+    executable = compile(model, sample=TREES, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
+    with torch.no_grad():
+        for got, tree in zip(executable(TREES), TREES, strict=True):
+            assert_same(got, model(tree), str(tree))
+
+
+MISSING = [
+    (by_a_sum_of_strings, step(op="sub"), "KeyError: 'sub_a'"),
+    (from_a_dictionary, step(op="sub"), "KeyError: 'sub'"),
+    (a_module_by_getattr, step(op="sub"), "AttributeError: 'Machine' object has no attribute 'op_sub'"),
+    (of_other_numbers_of_arguments, step(step(op="add"), step(op="add"), op="add"), "TypeError: `Linear` takes at most 1"),
+]
+
+
+@pytest.mark.parametrize(("function", "instance", "message"), MISSING, ids=lambda x: getattr(x, "__name__", ""))
+def test_what_is_not_there_is_an_error_of_the_instance(function: Any, instance: Any, message: str) -> None:
+    interpreter = Interpreter(build(of(function), sample=TREES))
+    with pytest.raises(InstanceError, match=message):
+        interpreter.run(instance)
+
+
+def by_nothing_but_the_string(self, node):
+    return getattr(self, node.op)(self.start)
+
+
+def by_names_that_are_not_there(self, node):
+    return getattr(self, f"visit_{node.op}")(self.start)
+
+
+def with_arguments_that_none_takes(self, node):
+    return self.table[node.op](self.start, node)
+
+
+REFUSED = [
+    (by_nothing_but_the_string, "begin all names alike"),
+    (by_names_that_are_not_there, "no attribute has a name like this one"),
+    (with_arguments_that_none_takes, "takes at most 1 argument"),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), REFUSED, ids=lambda x: getattr(x, "__name__", ""))
+def test_refused(function: Any, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        build(of(function), sample=TREES)

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lending import taken_in
+from backends.acrobat.frontend.evaluator.lending import seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.order import read_too_early
@@ -69,7 +69,9 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     callee, arguments = _arguments(f, node, callee)
-    before, f.owned_arguments = f.owned_arguments, lent
+    given = arguments.each_with_value(node)
+    of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
+    before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *given])
     values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
     f.lists_kept = set()
     try:
@@ -78,7 +80,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned_arguments = before
     changed = [name for name, v in values.items() if f.env.get(name) is not v]
     if changed and calls_own_function(f, node):
-        taken_in(f, changed, arguments.each_with_value(node))
+        taken_in(f, changed, given)
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
     for rule in AFTER_CALLS:

@@ -1,4 +1,5 @@
-"""What a call that changes its arguments does to ownership: it may have put one argument, or a part of one, into another."""
+"""What calls that change their arguments need of ownership, and do to it: two arguments may be the same list or parts of one
+another, and the call may have put one argument, or a part of one, into another."""
 
 from __future__ import annotations
 
@@ -8,9 +9,52 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
 from backends.acrobat.frontend.values import Value, type_or_none, variable_of
+
+
+def seen_twice(f: Frame, given: Sequence[tuple[ast.expr, Value]]) -> set[str]:
+    """The claims that do not hold inside of a call, because it gets two references to one list or object, or to a part of one:
+    `f(xs, xs)`, `f(table, table[0])`. `given` is as for `taken_in`."""
+    lost: set[str] = set()
+    known = [(root_of(written), written, type_or_none(value)) for written, value in given]
+    named = [(root, written, t) for root, written, t in known if root is not None and t is not None and changeable(f, t)]
+    for i, (root, one, t) in enumerate(named):
+        for same, other, u in named[:i]:
+            if same != root or _apart(one, other):
+                continue
+            if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+                lost |= claims(root)
+                continue
+            lost.add(deep(root))
+            if not all(objects_only(f, x) for part, x in ((one, t), (other, u)) if not isinstance(part, ast.Name)):
+                lost.add(spine(root))
+    return lost
+
+
+def _apart(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two paths from one name lead to parts that have nothing in common, as `x.left` and `x.right` do."""
+    for a, b in zip(_steps(one), _steps(other), strict=False):
+        match a, b:
+            case ast.Attribute(attr=x), ast.Attribute(attr=y):
+                apart = x != y
+            case ast.Subscript(slice=ast.Constant(x)), ast.Subscript(slice=ast.Constant(y)):
+                apart = x != y  # a negative index, which may be the same place, is no constant in the tree
+            case _:
+                return False
+        if apart:
+            return True
+    return False
+
+
+def _steps(path: ast.expr) -> list[ast.expr]:
+    """The attributes and items on a path, from the name at its root on."""
+    found: list[ast.expr] = []
+    while isinstance(path, (ast.Attribute, ast.Subscript)):
+        found.insert(0, path)
+        path = path.value
+    return found
 
 
 def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, Value]]) -> None:

@@ -104,7 +104,13 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
         f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
     elif isinstance(type_or_none(value), DataT):
         advice = "make a new object with the new value"
-        f.problem(s, f"`{what}` changes an object that may be seen under another name than `{name}`", advice)
+        f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
+    elif is_array(value):
+        advice = "make a tensor of its own first, with `.clone()`"
+        f.problem(s, f"`{what}` changes a tensor that may be seen under another name than {f.shown(name)}", advice)
+    elif f.program.carried.is_state(name):
+        advice = "assign a copy to the attribute first, with `list(...)`"
+        f.problem(s, f"`{what}` changes a list that may be seen under another name than {f.shown(name)}", advice)
     else:
         advice = f"make a list of its own first: `{name} = list({name})`"
         f.problem(s, f"`{what}` changes a list that may be seen under another name than `{name}`", advice)

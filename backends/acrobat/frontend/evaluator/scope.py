@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
 )
 from backends.acrobat.frontend.evaluator.syntax import (
     assigned,
+    claims,
     deep,
     each_claim,
     is_last_use,
@@ -102,13 +103,19 @@ def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> 
 
 def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value | None = None) -> bool:
     """Whether `owner.name`, which is assigned to, is an attribute of the model. One that is also read gets the `value`; others
-    are noted in `program.stored`."""
+    are noted in `program.stored`. Without a `value` it is changed by `+=` or the like: that reads what was assigned before."""
+    program = f.program
     model = getattr(f.borrowed(owner), "python_object", None)
-    if model is not None and value is not None and state.assign(f, model, name, value):
-        return True
-    if model is not None:
-        f.program.stored.setdefault((type(model), name), span_of(node, f.file))
-    return model is not None
+    if model is None or value is not None and state.assign(f, model, name, value):
+        return model is not None
+    what = type(model), name
+    program.stored.setdefault(what, span_of(node, f.file))
+    if value is None and what in program.given_values:
+        program.reads.attribute(model, name)
+    elif value is not None and what not in program.given_values:
+        program.given_values.add(what)
+        program.changed = True
+    return True
 
 
 def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value) -> None:
@@ -150,6 +157,9 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
 
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
     """Update `Frame.owned` after `target = source`: a name that was given a new list, object or tensor alone refers to it."""
+    match source:
+        case ast.Call(ast.Attribute(seen, "items" | "keys" | "values"), []) if not is_object(f.env.get(root_of(seen) or "")):
+            f.owned -= claims(root_of(seen) or "")  # a name for what is in a dictionary shows what is put into it later
     match target, source:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):

@@ -43,6 +43,7 @@ class ProgramServices(Protocol):
     lost: Problem | None
     problems: list[Problem]
     stored: dict[tuple[type, str], Span]
+    given_values: set[tuple[type, str]]
     step_by_step: set[tuple[str, int, int]]
     factories: dict[str, Value]
 

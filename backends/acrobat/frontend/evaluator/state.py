@@ -92,6 +92,15 @@ def variable_assigned(f: Frame, target: ast.expr) -> str:
     return "" if module is None else f.program.carried.state_of(module, target.attr)
 
 
+def root_in_scope(f: Frame, node: ast.expr) -> str:
+    """The name in the scope that a chain of items and attributes begins with: a variable, or the one for such an attribute."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if variable := variable_assigned(f, node):
+            return variable
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def given_away(f: Frame, before: set[str]) -> set[str]:
     """What `before`, a former `Frame.owned`, had of such attributes that does not hold any more: something else may refer to
     them now. They live on where the function ends."""

@@ -17,9 +17,10 @@ from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.nested import kept
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes_none
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
-from backends.acrobat.frontend.evaluator.ownership import fresh
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.sizes import LONGEST
+from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
 from backends.acrobat.frontend.functions.signatures import class_of, fixed, operands, owner_of
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
@@ -29,7 +30,9 @@ from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     HELD,
+    NOTHING,
     Dyn,
+    EmptyPlaceholder,
     Held,
     Placeholder,
     Special,
@@ -38,6 +41,7 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     held_in,
+    is_array,
     is_container,
     is_empty,
     is_list,
@@ -68,6 +72,7 @@ class FunctionCall:
         self.always = given_back(function)  # names that the function assigns to by `nonlocal`
         self.names: list[str] = []
         self.values: list[Value] = []
+        self.as_given: tuple[Value, ...] = ()  # `values` of the source's parameters, as the caller has them
         self.changed: list[int] = []
         self.own = 0
 
@@ -95,6 +100,7 @@ class FunctionCall:
         if unsure and (self.of_library or not all(map(is_container, unsure))):
             # Of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows.
             return unknown()
+        self._refuse_seen_twice()
         if self.changed and is_generator(self.definition):
             name = self.definition.name
             what = f"the generator `{name}` changes a list that it is given, or sees, while it is walked over"
@@ -136,7 +142,7 @@ class FunctionCall:
         if a.kwarg:
             names.append(a.kwarg.arg)
             values.append(Keywords(tuple((k, kept(self.f, v)) for k, v in others.items())))
-        self.names, self.values = names, values
+        self.names, self.values, self.as_given = names, values, tuple(values)
 
     def _before_written(self, args: Sequence[Value]) -> int:
         """How many arguments come before those that the call has in brackets: one, the object, in a method's call."""
@@ -222,6 +228,25 @@ class FunctionCall:
             if known_type is not None and is_unknown(self.values[i]):
                 self.values[i] = self.f.coerce(self.values[i], known_type)
 
+    def _refuse_seen_twice(self) -> None:
+        """Raises Refused if the function changes a list, object or tensor that another argument is, too, or has in it."""
+        for i in self.changed:
+            changed = self._passed(i)
+            if not isinstance(changed, Dyn) or not (is_empty(changed) or self._sees_changes(i)):
+                continue
+            for j in range(len(self.values)):
+                written = self._written(j) if j < self.own else None
+                if j == i or written is not None and fresh(self.f, written, self.values[j]):
+                    continue
+                if any(_same(atom, changed.atom) for atom in _inside(self._passed(j))):
+                    which, other = (self.f.shown(self.names[x]) for x in (i, j))
+                    what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
+                    raise Refused(what, "give it a copy there, or leave one of the two out")
+
+    def _passed(self, i: int) -> Value:
+        """The value for parameter number `i`, as the caller has it."""
+        return self.as_given[i] if i < self.own else self.f.env[self.names[i]]
+
     def _is_given_back(self, i: int) -> bool:
         return self.names[i] in self.always or self.program.can_change(self.values[i])
 
@@ -265,7 +290,18 @@ class FunctionCall:
         f = self.f
         if name in self.program.carried.attributes and is_unknown(f.env[name]) and not is_empty(f.env[name]):
             return claims(name)
-        return claims(name) & f.owned if self.program.carried.may_be_seen(f, name) else set()
+        if not self.program.carried.may_be_seen(f, name):
+            return set()
+        lost: set[str] = set()
+        for i in range(self.own):
+            written = self._written(i)
+            if written is not None and root_in_scope(f, written) == name and self._sees_changes(i):
+                lost |= claims(name)
+        return claims(name) & f.owned - lost
+
+    def _sees_changes(self, i: int) -> bool:
+        """Whether argument number `i` may show a change of what it, or a part of it, also is elsewhere."""
+        return changeable(self.f, type_or_none(self._passed(i))) or is_array(self._passed(i))
 
     def _written(self, i: int) -> ast.expr | None:
         """The expression that the call has for parameter number `i`; None if it has none."""
@@ -407,6 +443,25 @@ class FunctionCall:
         found = place(f, self.node, written, "this call")
         if found is not None:
             found[0].put(value)
+
+
+def _inside(value: Value) -> list[n.Atom]:
+    """The values of the program that a value is made of."""
+    match value:
+        case Dyn(atom):
+            return [atom]
+        case TupleV(items):
+            return [atom for v in items for atom in _inside(v)]
+        case Special() if value is not NOTHING:
+            return value.operands(_inside)
+    return []
+
+
+def _same(one: n.Atom, other: n.Atom) -> bool:
+    """Whether two values of the program are the same list, object or tensor; of an empty list the place in the source tells."""
+    if isinstance(one, EmptyPlaceholder) or isinstance(other, EmptyPlaceholder):
+        return isinstance(one, EmptyPlaceholder) and isinstance(other, EmptyPlaceholder) and one.span == other.span
+    return isinstance(one, n.Var) and bool(one.name) and one == other
 
 
 def _is_spread(value: Value) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.ownership import changeable
@@ -73,8 +73,12 @@ class CarriedValues:
         return guess(t) if is_unknown(value) and not is_empty(value) else f.coerce(value, t)
 
     def may_be_seen(self, f: Frame, name: str) -> bool:
-        """Whether something else than the attribute of this name may refer to its value: to a list or an object."""
-        return name in self.attributes and changeable(f, type_or_none(f.env[name]))
+        """Whether something else than the attribute of this name may refer to its value: to a list, an object or a tensor."""
+        if name not in self.attributes:
+            return False
+        t = type_or_none(f.env[name])
+        held = self._program.datatypes.optionals.get(t.name, t) if isinstance(t, DataT) else t
+        return changeable(f, t) or isinstance(held, TensorT) or isinstance(held, ListT) and held.rows is not None
 
     # ---- fields that the model writes on objects of the instance
 

@@ -56,6 +56,7 @@ class Functions:
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
+        self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
         self.carried = CarriedValues(self, self.path_of)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on

@@ -98,7 +98,8 @@ def library() -> str:
         return f"{products} in {owners[0]} {metadata.version(owners[0])}"
     import dynet
 
-    return f"{products} in a DyNet {dynet.__version__} ({dynet.__gitversion__}) of its own build"
+    commit = f" ({dynet.__gitversion__})" if dynet.__gitversion__ else ""  # sources from PyPI name no commit
+    return f"{products} in a DyNet {dynet.__version__}{commit} of its own build"
 
 
 @cache

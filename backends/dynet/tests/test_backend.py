@@ -6,12 +6,13 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from backends.dynet import pool
+from backends.dynet import engine, pool
 from backends.dynet.backend import Compiled, DyNet
 from backends.dynet.interleave import Interleaving, Task, decide
 from backends.dynet.profile import Profile
@@ -29,6 +30,19 @@ def test_best_is_three_variants() -> None:
 def test_strategies_that_do_not_exist() -> None:
     with pytest.raises(ValueError, match="autobatch is best, 0, 1, 2 or 3, not 4"):
         DyNet(Target(), autobatch=4)  # type: ignore[arg-type]
+
+
+def test_own_build_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("_dynet")
+    module.__file__ = "/own/_dynet.so"
+    own = ModuleType("dynet")
+    own.__dict__.update(__version__="2.1", __gitversion__="")  # as in a build of the sources from PyPI
+    monkeypatch.setitem(sys.modules, "_dynet", module)
+    monkeypatch.setitem(sys.modules, "dynet", own)
+    monkeypatch.setattr(engine, "_needs", lambda library: False)
+    assert engine.library.__wrapped__() == "Eigen in a DyNet 2.1 of its own build"
+    own.__dict__["__gitversion__"] = "c418b09d"
+    assert engine.library.__wrapped__() == "Eigen in a DyNet 2.1 (c418b09d) of its own build"
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,13 @@ def build_with_reads(
 
     def work() -> tuple[Program, Reads]:
         builder = ProgramBuilder(module)
-        program = builder.build(instance_type_hint, sample)
+        try:
+            program = builder.build(instance_type_hint, sample)
+        except CompileError:
+            if not builder.closing:
+                raise
+            ProgramBuilder(module, closes=False).build(instance_type_hint, sample)  # its problems speak of the source only
+            raise
         builder.reads.note_call(module)
         return program, builder.reads
 

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.entry import Entry, annotation_of_instance, param
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.outputs import Changing
 from backends.acrobat.frontend.functions.table import Functions
+from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.datatypes import Datatypes
@@ -39,9 +40,10 @@ two or three. A type that the last round still changes is an error that names it
 class ProgramBuilder(Functions):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, closes: bool = True) -> None:
         super().__init__(Datatypes(module))
         self.module = module
+        self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
         self.changing = Changing(list(module.modules()))
         self.observed = False  # whether the instance's type was read off a sample
         self.weights: dict[str, TensorT] = {}
@@ -96,6 +98,8 @@ class ProgramBuilder(Functions):
         if self.incomplete or self.functions[key] is None:
             self._explain(entry.span)
         reachable = self._reachable()
+        if self.closing and any(map(never_ends, reachable.values())):
+            self._explain(entry.span)
         functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable
         self._check_placeholders(functions)
         if self.problems:
@@ -151,10 +155,19 @@ class ProgramBuilder(Functions):
             self.compile(key, entry.function, values)
             self._find_state()
             if not self.changed and not self.datatypes.changed:
-                break
+                if not self._begins_to_close():
+                    break
         else:
             self._unsettled(entry.span, results)
         return key, instance
+
+    def _begins_to_close(self) -> bool:
+        """Whether the types of trees that recursions make are to be closed from the next round on (`functions/trees.py`)."""
+        open_ones = (key for key, result in self.results.items() if key[0] in self.recursive and contains_unknown(result))
+        if self.closing or not self.closes or self.problems or not self.incomplete or not any(True for _ in open_ones):
+            return False
+        self.closing = True
+        return True
 
     def _check_state(self, span: Span, key: Any) -> None:
         """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it

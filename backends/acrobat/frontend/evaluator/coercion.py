@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     guess,
+    held_in,
     is_unknown,
     type_of,
     type_or_none,
@@ -109,8 +110,7 @@ class CoercingFrame(FrameState):
             held = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
             return self.program.datatypes.unassigned(self.common(held, numbers)) if held else UNASSIGNED
         if len(some) < len(types) or optional is not None:
-            inner = self.common([self.program.datatypes.optionals[t.name] if t == optional else t for t in some])
-            return self.program.datatypes.optional(inner)
+            return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
@@ -120,6 +120,10 @@ class CoercingFrame(FrameState):
         for t in some:
             joined = join_types(joined, t, numbers)
         return joined
+
+    def without_none(self, type: Any) -> Any:
+        """What values of an optional type are if they are not None; other types as they are."""
+        return self.program.datatypes.optionals.get(type.name, type) if isinstance(type, DataT) else type
 
     def mixed(self, type: Any) -> dict[str, Any]:
         """The types of a mixed union by their words; empty for other types."""
@@ -161,6 +165,8 @@ class CoercingFrame(FrameState):
             if have is UNASSIGNED if is_unassigned(type) else have is NONE:
                 return self.bind(n.Construct("None", (), type, span=self.span), "none")
             inner = self.program.datatypes.optionals[type.name]
+            if have != inner and self.without_none(have) != have and not is_unassigned(have) and not is_unassigned(type):
+                return self._as_optional(value, self.without_none(have), type)
             return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
         match value, type:
             case TupleV(items), TupleT(wanted) if len(items) == len(wanted):
@@ -195,6 +201,17 @@ class CoercingFrame(FrameState):
                 body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
             return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+
+    def _as_optional(self, value: Value, held: Any, type: Any) -> Value:
+        """A value that is None or of the type `held` as one of another optional type. Raises Mismatch."""
+        some = self.var("value", held)
+        none = n.Construct("None", (), type, span=self.span)
+        with self.branch() as b:
+            body = b.finish(self.atom(self.coerce(held_in(Dyn(some)), type)))
+        with self.branch() as b:
+            nothing = b.finish(self.atom(self.bind(none, "none")))
+        arms = (n.Arm("None", (), nothing), n.Arm("Some", (some,), body))
+        return self.bind(n.Match(self.atom(value), arms, type, span=self.span), "optional")
 
     def learnt(self, span: Span) -> Any:
         """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""

@@ -108,6 +108,11 @@ def _known_items(f: Frame, value: Value) -> Value:
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
 
 
+@handles(ITERATION, "tuple")
+def _components(f: Frame, value: Dyn) -> Value:
+    return TupleV(tuple(f.components(value) or ()))
+
+
 def item_type(value: Any) -> Any:
     """The type of the parts of a ragged tensor, or of the items of a list."""
     assert isinstance(value.type, ListT)

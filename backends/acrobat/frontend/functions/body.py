@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.state import as_variables
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
+from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
@@ -236,11 +237,24 @@ class FunctionBody:
         old = program.results.get(self.key, UNKNOWN)
         found = type_of(value)
         try:
-            result = join_types(old, UNKNOWN if found is NONE else found, numbers=True)
+            result = self._joined(old, UNKNOWN if found is NONE else found)
         except Mismatch as error:
             program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}"))
             return False
+        if program.closing and self.function in program.recursive and contains_unknown(result):
+            first, *changed = result.items if self.gives_back and isinstance(result, TupleT) else (result,)
+            first = closed(program.datatypes, first)
+            result = TupleT((first, *changed)) if self.gives_back else first
         if result != old:
             program.results[self.key] = result
             program.changed = True
         return True
+
+    def _joined(self, old: Any, found: Any) -> Any:
+        """The type of the result that covers the one of earlier rounds and the one that was found now. Raises Mismatch."""
+        try:
+            return join_types(old, found, numbers=True)
+        except Mismatch:
+            if not self.program.closing:
+                raise
+        return self.f.common([old, found], numbers=True)

@@ -331,6 +331,8 @@ class FunctionCall:
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
             self.values = all_fixed
         key = (*program.key(function, self.values), *depends)
+        if function in program.entered:
+            program.recursive.add(function)
         if key not in program.functions:
             if self.of_library:
                 program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))

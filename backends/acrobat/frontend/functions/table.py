@@ -59,6 +59,8 @@ class Functions:
         self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
         self.carried = CarriedValues(self, self.path_of)
+        self.recursive: set[Any] = set()  # functions that call themselves, directly or by others
+        self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
         self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0

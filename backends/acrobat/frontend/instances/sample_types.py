@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -41,6 +41,7 @@ class SampleTypes:
         self.of_class: dict[type, str] = {}  # class -> union
         self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
+        self.trees: dict[Any, DataT] = {}  # tuple that is known in part -> the mixed union of trees of such tuples
         self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
         self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
         self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
@@ -111,6 +112,16 @@ class SampleTypes:
             self.changed = self.changed or found != self.mixed[name]
             self.mixed[name] = found
         return DataT(name)
+
+    def tree(self, node: Any, type_of: Callable[[DataT], Any]) -> DataT:
+        """The type of trees whose nodes are tuples, which the model makes: `node` is what is known of the tuple's type, and
+        `type_of(tree)` is its type when the trees below are of type `tree`."""
+        if node not in self.trees:
+            name = f"Tree_{len(self.trees)}"
+            SHOWN[name] = "a tuple with others of its kind in it"
+            self.trees[node] = DataT(name)
+            self.mixed[name] = {"tuple": type_of(DataT(name))}
+        return self.trees[node]
 
     def class_in_mixed(self, name: str, word: str) -> type:
         """The class of the values of a mixed union for one of `PYTHON_TYPES`."""

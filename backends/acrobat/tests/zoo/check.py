@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,8 @@ def as_tensors(value: Any) -> Any:
             return tuple(as_tensors(v) for v in value)
         case dict():
             return {k: as_tensors(v) for k, v in value.items()}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{f.name: as_tensors(getattr(value, f.name)) for f in fields(value)})
     return value
 
 

@@ -1,0 +1,137 @@
+"""Trees of tuples and lists that the model makes by recursion, reads again and gives back."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.options import Options
+from backends.acrobat.tests.zoo.check import agrees, assert_same
+
+
+class Grower(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.down = nn.Linear(4, 4)
+        self.stop = nn.Linear(4, 1)
+        self.zero = nn.Parameter(torch.zeros(4))
+
+    def below(self, h, i):
+        return torch.tanh(self.down(h) + i)
+
+
+class ListsOfChildren(Grower):
+    """`(state, [children])`; the list ends the recursion."""
+
+    def grow(self, h, depth):
+        return h, [self.grow(self.below(h, i), depth - 1) for i in range(2)] if depth > 0 else []
+
+    def total(self, tree):
+        h, children = tree
+        return h + sum([self.total(child) for child in children], self.zero)
+
+    def forward(self, h):
+        tree = self.grow(h, 2)
+        return self.total(tree), tree, len(tree[1][0][1])
+
+
+class ListsOfTrees(Grower):
+    """A list of trees that a loop fills; each branch of a tree ends where the tensors say."""
+
+    def expand(self, h, depth):
+        out = []
+        while len(out) < 2:
+            h = self.below(h, 1)
+            out.append((len(out), self.expand(h, depth + 1) if depth < 2 and h[0].item() > 0 else []))
+        return out
+
+    def count(self, trees):
+        return sum(1 + self.count(below) for _, below in trees)
+
+    def forward(self, h):
+        trees = self.expand(h, 0)
+        return trees, self.count(trees)
+
+
+class TwoBranches(Grower):
+    """`(state, left, right)`, with None where there is nothing more."""
+
+    def grow(self, h, depth):
+        if depth == 0 or self.stop(h).item() > 0.2:
+            return (h, None, None)
+        return (h, self.grow(self.below(h, 0), depth - 1), self.grow(self.below(h, 1), depth - 1))
+
+    def total(self, tree):
+        if tree is None:
+            return self.zero
+        h, left, right = tree
+        return h + self.total(left) * 2 + self.total(right)
+
+    def forward(self, h):
+        tree = self.grow(h, 2)
+        return self.total(tree), tree
+
+
+class FromATree(Grower):
+    """A tree of the instance gives one of states."""
+
+    def encode(self, tree):
+        x, children = tree
+        if not children:
+            return x, []
+        below = [self.encode(child) for child in children]
+        return (self.down(x) + sum([b[0] for b in below], self.zero), below)
+
+    def forward(self, tree):
+        return self.encode(tree)
+
+
+VECTORS = list(torch.randn(6, 4, generator=torch.Generator().manual_seed(2)))
+TREES = [(VECTORS[0], [(VECTORS[1], []), (VECTORS[2], [(VECTORS[3], [])])]), (VECTORS[4], []), (VECTORS[5], [(VECTORS[0], [])])]
+CASES = [(ListsOfChildren, VECTORS), (ListsOfTrees, VECTORS), (TwoBranches, VECTORS), (FromATree, TREES)]
+
+
+@pytest.mark.parametrize(("model", "instances"), CASES, ids=lambda x: getattr(x, "__name__", ""))
+def test_interpreter(model: Any, instances: Any) -> None:
+    agrees(model(), instances)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_generated_code(codegen: Any, tmp_path: Path) -> None:
+    model = TwoBranches().eval()
+    executable = compile(model, sample=VECTORS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
+    with torch.no_grad():
+        for number, (got, h) in enumerate(zip(executable(VECTORS), VECTORS, strict=True)):
+            assert_same(got, model(h), f"instance {number}")
+
+
+class NoEnd(Grower):
+    def grow(self, h, depth):
+        return (h, self.grow(self.below(h, 0), depth - 1))
+
+    def forward(self, h):
+        return self.grow(h, 2)[0]
+
+
+class OtherLeaves(Grower):
+    def grow(self, h, depth):
+        return h if self.stop(h).item() > 0.2 else (h, [self.grow(self.below(h, 0), depth - 1)])
+
+    def forward(self, h):
+        return self.grow(h, 2)
+
+
+@pytest.mark.parametrize("model", [NoEnd, OtherLeaves], ids=lambda m: m.__name__)
+def test_what_is_no_such_tree_is_refused(model: Any) -> None:
+    with pytest.raises(CompileError, match=r"differ in type|needs a case that ends without it"):
+        build(model(), sample=VECTORS)

@@ -54,6 +54,10 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
     match node:
         case ast.Name(name):
             settle(f, node)
+            if name not in f.env and name not in f.poisoned and name in f.namespace:
+                what = f"`{what}` changes `{name}`, which is outside of the function and a constant of the compiled program"
+                f.problem(s, what, "keep it in a variable, and give it to the functions that change it")
+                return None
             value = f.env.get(name, unknown())
             if nothing_known(value):
                 return None

@@ -130,7 +130,7 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
             f.problem(target, f"this takes at least {len(elts) - 1} values apart, but gets {len(parts)}")
             return
         middle = parts[at : len(parts) - after]
-        values = [*parts[:at], list_of(f, ast.Pass(), list(middle)), *parts[len(parts) - after :]]
+        values = [*parts[:at], list_of(f, target, list(middle)), *parts[len(parts) - after :]]
     elif is_list(value) and not after:
         values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
         values.append(f.host("list.slice", [value, Static(at), Static(END)], type_of(value), "rest"))

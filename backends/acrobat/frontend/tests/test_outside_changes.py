@@ -1,4 +1,4 @@
-"""Changes of what stands outside of the functions, such as a list of the file: constants of the compiled program, so an error."""
+"""Changes of what stands outside of the functions, such as a list of the file: constants of the program, so an error."""
 
 from __future__ import annotations
 

@@ -15,9 +15,10 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, Unbound
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
+from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
 from backends.acrobat.frontend.evaluator.construction import construct, instantiate
+from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
@@ -67,13 +68,13 @@ NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}
 def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """A call of a module that is chosen by an index known at run time only: one arm for each alternative. Choosing one that
     takes other arguments is an error of the instance, unless all do."""
-    arms, others = [], list[Value]()
+    arms, others = [], set[int]()
 
-    def one(each: Value, given: Sequence[Value]) -> Value:
+    def one(i: int, each: Value, given: Sequence[Value]) -> Value:
         try:
             return called(f, node, each, given, kwargs)
         except Unbound as unbound:
-            others.append(each)
+            others.add(i)
             if len(others) == len(callee.alternatives):
                 raise
             return fail(f, f"TypeError: {unbound.message}")
@@ -85,8 +86,8 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
             given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]
             if isinstance(each, Method) and isinstance(each.owner, Dyn) and each.owner.atom == callee.about.atom:
                 each = Partial(Static(each.function), (Narrowed(each.owner, cls),), ())
-        arms.append(partial(one, each, given))
-    return among(f, node, callee.index, arms)
+        arms.append(partial(one, i, each, given))
+    return among_calls(f, node, callee.index, arms)
 
 
 def _compiled(callee: Value) -> bool:

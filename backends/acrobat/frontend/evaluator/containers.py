@@ -134,6 +134,15 @@ def enters_missing_keys(value: Value) -> bool:
     return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
 
 
+def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
+    """The name of the dictionary into which the expression `node` may enter a key by looking it up, as `groups[k]` of a
+    `defaultdict` does, where the function can notice it; None for other expressions."""
+    match node:
+        case ast.Subscript(ast.Name(name), ctx=ast.Load()) if enters_missing_keys(f.env.get(name, unknown())):
+            return name if has_uses_beyond_lookup(f, name) else None
+    return None
+
+
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
     """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
     if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:

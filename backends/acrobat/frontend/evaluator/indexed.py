@@ -9,15 +9,12 @@ from __future__ import annotations
 import ast
 import types
 from copy import deepcopy
-from typing import Any
 
-from backends.acrobat.frontend.evaluator.outputs import changed_roots
+from backends.acrobat.frontend.evaluator.outputs import Changing, changed_roots
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, HIDDEN, assigned, placed
 
 
-def by_place(
-    definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]
-) -> ast.FunctionDef:
+def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: Changing) -> ast.FunctionDef:
     """A function with its loops that change items as loops over their places; the others stay as they are. `owner` and `known`
     are as in `changed_parameters`."""
     made = {
@@ -52,7 +49,7 @@ def _walked(s: ast.For) -> tuple[str, str, str]:
     return "", "", ""
 
 
-def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]) -> bool:
+def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: Changing) -> bool:
     """Whether the body changes the list that the loop's variable is, and neither that name nor the walked list otherwise."""
     item, whole, at = _walked(s)
     stored = {x.id for b in s.body for x in ast.walk(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}

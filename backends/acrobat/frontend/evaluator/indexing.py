@@ -149,14 +149,13 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         return _of_list(f, node, value, index)
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
     found = containers.look_up(f, node, value, key)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and containers.enters_missing_keys(value):
-        name = node.value.id
-        if name in f.env and containers.has_uses_beyond_lookup(f, name):
-            if name not in f.owned:
-                message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
-                return f.problem(node, message, "write `.get(key, default)`")
-            after = containers.put(f, node, value, key, found)
-            give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
+    name = containers.entered_by_lookup(f, node)
+    if name is not None:
+        if name not in f.owned:
+            message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
+            return f.problem(node, message, "write `.get(key, default)`")
+        after = containers.put(f, node, value, key, found)
+        give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.outputs import Changing, changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.source import LIFTED, Lifted, decorated, parse
@@ -55,7 +55,7 @@ def changed_captures(f: Frame, value: Nested) -> list[str]:
     seen = captured(f, value)
     function = lifted(f, value, seen)
     always = given_back(function)
-    changed = changed_parameters(function, None, {})
+    changed = changed_parameters(function, None, Changing(()))
     return [x for x in changed if x in seen and (x in always or x in f.owned and is_container(f.env[x]))]
 
 

@@ -14,17 +14,44 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
+from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 
 
-def changed_parameters(function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:
+def changed_parameters(function: types.FunctionType, owner: type | None, known: Changing) -> tuple[str, ...]:
     """The names of the parameters whose lists or objects `function` changes, in order. `owner` is the class of the object whose
     method it is, or None; `known` is a cache of results, by function."""
     function = stripped(function)
     if function in known:
         return known[function]
-    known[function] = ()  # ends a recursion, which changes what its own body changes
+    if known.assumed is not None:
+        return _assumed(function, owner, known, known.assumed)
+    assumed = known.assumed = dict[Any, tuple[str, ...]]()
+    try:
+        before = None
+        while before != assumed:  # functions that call each other change what any of them changes
+            before = dict(assumed)
+            known.visited = set()
+            _assumed(function, owner, known, assumed)
+        known |= assumed
+    finally:
+        known.assumed = None
+    return known[function]
+
+
+def _assumed(
+    function: types.FunctionType, owner: type | None, known: Changing, assumed: dict[Any, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """As `changed_parameters`, as far as the functions that are looked at now are known: each is looked at once in a round."""
+    if function not in known.visited:
+        known.visited.add(function)
+        assumed[function] = _changed(function, owner, known)
+    return assumed.get(function, ())
+
+
+def _changed(function: types.FunctionType, owner: type | None, known: Changing) -> tuple[str, ...]:
+    """`changed_parameters` by a look at the function's source, and at what is known of the functions that it calls."""
     definition = plainly(source_of(function)[0])
     parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
     rebound = {
@@ -42,13 +69,10 @@ def changed_parameters(function: types.FunctionType, owner: type | None, known: 
     for other in others:
         found |= nonlocals(other)
     found |= changed_roots(function, owner, (definition, *map(plainly, others)), known)
-    known[function] = tuple(p for p in parameters if p in found - rebound)
-    return known[function]
+    return tuple(p for p in parameters if p in found - rebound)
 
 
-def changed_roots(
-    function: types.FunctionType, owner: type | None, nodes: Sequence[ast.AST], known: dict[Any, tuple[str, ...]]
-) -> set[str]:
+def changed_roots(function: types.FunctionType, owner: type | None, nodes: Sequence[ast.AST], known: Changing) -> set[str]:
     """The names of `function` whose lists or objects, or parts of them, some of its nodes change; other parameters are those of
     `changed_parameters`."""
     found: set[str] = set()
@@ -58,16 +82,26 @@ def changed_roots(
                 found.add(str(root_of(node)))
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 found.add(str(root_of(path)))
-            case ast.Call(callee, args, keywords):
-                for target, bound, cls in _resolved(function, owner, callee, known):
-                    inner = changed_parameters(target, cls, known)
-                    names = [a.arg for a in source_of(target)[0].args.args]
-                    if bound:
-                        if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
-                            found.add(str(root_of(callee.value)))
-                        names = names[1:]
-                    found |= {str(root_of(a)) for a, p in zip(args, names, strict=False) if p in inner}
-                    found |= {str(root_of(k.value)) for k in keywords if k.arg in inner}
+            case ast.Call(callee):
+                for meant in meanings(function, owner, callee):
+                    found |= _changed_by_call(function, owner, node, meant, known)
+    return found
+
+
+def _changed_by_call(
+    function: types.FunctionType, owner: type | None, call: ast.Call, callee: ast.expr, known: Changing
+) -> set[str]:
+    """The names of `function` whose lists or objects a call changes that is one of what `callee` names."""
+    found: set[str] = set()
+    for target, bound, cls in _resolved(function, owner, callee, known):
+        inner = changed_parameters(target, cls, known)
+        names = [a.arg for a in source_of(target)[0].args.args]
+        if bound:
+            if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
+                found.add(str(root_of(callee.value)))
+            names = names[1:]
+        found |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
+        found |= {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
     return found
 
 
@@ -83,13 +117,8 @@ def given_back(function: types.FunctionType) -> set[str]:
     return set().union(*map(nonlocals, (LIFTED[function].definition, *LIFTED[function].others)))
 
 
-def _first_parameter(function: types.FunctionType) -> str:
-    """The name of the first parameter, which is the object in a method."""
-    return function.__code__.co_varnames[0] if function.__code__.co_argcount else ""
-
-
 def _resolved(
-    function: types.FunctionType, owner: type | None, callee: ast.expr, known: dict[Any, tuple[str, ...]]
+    function: types.FunctionType, owner: type | None, callee: ast.expr, known: Changing
 ) -> list[tuple[types.FunctionType, bool, type | None]]:
     """The functions that a call may mean, judged by the name, each with whether it is a method, and of which class: a global of
     the file, a method of the same object, the methods of that name of all classes among the file's globals, or `forward` of
@@ -98,12 +127,12 @@ def _resolved(
     match callee:
         case ast.Name(name):
             found = [(function.__globals__.get(name), False, owner)]
-        case ast.Attribute(ast.Name(me), name) if owner is not None and me == _first_parameter(function):
+        case ast.Attribute(ast.Name(me), name) if owner is not None and is_receiver(function, me):
             found = [(inspect.getattr_static(owner, name, None), True, owner)]
         case ast.Attribute(_, name):
             classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]
             found = [(inspect.getattr_static(c, name), True, c) for c in classes]
-    if isinstance(known, Changing) and not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in found):
+    if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in found):
         found = [(c.forward, True, c) for c in known.called(function, owner, callee)]
     found = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in found]
     return [
@@ -116,18 +145,22 @@ def _resolved(
 
 
 class Changing(dict[Any, tuple[str, ...]]):
-    """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean."""
+    """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean.
+
+    While functions are looked at, `assumed` has what is known of them so far, and `visited` those that this round has seen."""
 
     def __init__(self, modules: Sequence[Any]) -> None:
         super().__init__()
         self.modules = modules
+        self.assumed: dict[Any, tuple[str, ...]] | None = None
+        self.visited: set[Any] = set()
 
     def called(self, function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[Any]:
         """The classes of the modules that `callee`, which is no function or method of the source, may be: those of that name,
         or all for a variable or an item."""
         match callee:
             case ast.Attribute(path, name):
-                mine = owner is not None and isinstance(path, ast.Name) and path.id == _first_parameter(function)
+                mine = owner is not None and isinstance(path, ast.Name) and is_receiver(function, path.id)
                 outer = [m for m in self.modules if not mine or isinstance(m, owner)]  # type: ignore[arg-type]
                 modules = [m._modules[name] for m in outer if name in m._modules]
             case ast.Subscript():

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import INT, TupleT
-from backends.acrobat.frontend.evaluator import nested, state
+from backends.acrobat.frontend.evaluator import containers, nested, state
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mixed import SEQUENCES
@@ -235,7 +235,7 @@ def lives(f: Frame, s: ast.AST, name: str) -> bool:
 
 
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
-    """The names that a body may assign, and the names of lists and objects that a call in it may change."""
+    """The names that a body may assign, and the names of lists and objects that a call or a lookup in it may change."""
     names = assigned(nodes)
     if any(isinstance(x, (ast.Attribute, ast.Call)) for node in nodes for x in ast.walk(node)):
         names += f.program.carried.changed_here()
@@ -244,5 +244,7 @@ def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
         if isinstance(inside, Nested) and inside.env is None:
             changed = nested.changed_captures(f, inside)
             names += [x for x in changed if x not in names]
+    entered = [containers.entered_by_lookup(f, x) for node in nodes for x in ast.walk(node)]
+    names += [x for x in dict.fromkeys(entered) if x is not None and x not in names]
     handed = [x for x in passed_to_calls(nodes) if x in f.owned and x not in names]
     return names + [x for x in handed if is_container(f.env.get(x, unknown())) or is_object(f.env.get(x))]

@@ -15,6 +15,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.outputs import Changing
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -50,7 +51,7 @@ class Functions:
         self.problems: list[Problem] = []
         self.asked: Asked | None = None  # the user's call that the library is compiled for
         self.reads = Reads()
-        self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
+        self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result

@@ -1,0 +1,193 @@
+"""Calls of functions that are chosen at run time, or by a name that the source puts together, and that change lists,
+dictionaries or attributes; and look-ups in a `defaultdict` that enter keys. Against eager PyTorch, in the interpreter."""
+
+from collections import defaultdict
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+class Writer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x, seen):
+        seen.append(self.linear(x))
+        return x + 1
+
+
+class Remembering(nn.Module):
+    h: Any
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x):
+        self.h = torch.tanh(self.linear(x) + self.h)
+        return self.h
+
+
+class OneOfTwo(nn.Module):
+    """The modules that are chosen append to a list of the caller, or keep their state."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = Writer(), Writer()
+        self.cells = nn.ModuleList([Remembering(), Remembering()])
+
+    def forward(self, instance):
+        choices, x = instance
+        seen: list[Any] = []
+        for cell in self.cells:
+            cell.h = torch.zeros(3)
+        for i in choices:
+            writer = self.one if i > 0 else self.other
+            x = writer(x, seen)
+            x = x + self.cells[i](x)
+        return x, torch.stack(seen), len(seen)
+
+
+class Dot:
+    def __init__(self, x):
+        self.x = x
+
+    def emit(self, model, out):
+        out.append(model.linear(self.x))
+
+
+class Line:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+    def emit(self, model, out):
+        out.append(model.linear(self.y))
+        out.append(self.x)
+
+
+class Drawing(nn.Module):
+    """A method that each class has changes a list that it is given, and gives nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, shapes):
+        out: list[Any] = []
+        for shape in shapes:
+            shape.emit(self, out)
+        return torch.stack(out), len(out)
+
+
+class Name:
+    def __init__(self, name):
+        self.name = name
+
+
+class Let:
+    def __init__(self, name, value):
+        self.name = name
+        self.value = value
+
+
+class Block:
+    def __init__(self, body):
+        self.body = body
+
+
+class Visitor(nn.Module):
+    """A visitor whose methods change an environment; only some do, and which is known by the name's beginning alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.unknown = nn.Embedding(4, 3)
+        self.cell = nn.GRUCell(3, 3)
+
+    def visit(self, node, env):
+        method = getattr(self, "visit_" + type(node).__name__)
+        return method(node, env)
+
+    def visit_Name(self, node, env):
+        return env[node.name] if node.name in env else self.unknown.weight[node.name]
+
+    def visit_Let(self, node, env):
+        value = self.visit(node.value, env)
+        env[node.name] = self.cell(value, self.unknown.weight[node.name])
+        return value
+
+    def visit_Block(self, node, env):
+        inner, h = dict(env), torch.zeros(3)
+        for statement in node.body:
+            h = self.cell(self.visit(statement, inner), h)
+        return h
+
+    def forward(self, statements):
+        env: dict[int, Any] = {}
+        h = torch.zeros(3)
+        for statement in statements:
+            h = self.cell(self.visit(statement, env), h)
+        return h, len(env)
+
+
+class Grouped(nn.Module):
+    """A `defaultdict` that is asked for keys, and looked up, in branches and loops."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, instance):
+        pairs, x = instance
+        incoming: Any = defaultdict(list)
+        for a, b in pairs:
+            incoming[a].append(b)
+        total = torch.zeros(3)
+        for i in range(len(x)):
+            if i in incoming:
+                total = total + torch.stack([self.linear(x[j]) for j in incoming[i]]).sum(0)
+            if i > 1:
+                total = total + len(incoming[i])  # this enters the key
+        return total, len(incoming)
+
+
+def choices(r):
+    return [r.randrange(2) for _ in range(r.randint(1, 4))], torch.randn(3)
+
+
+def shapes(r):
+    return [Dot(torch.randn(3)) if r.random() < 0.5 else Line(torch.randn(3), torch.randn(3)) for _ in range(r.randint(1, 4))]
+
+
+def statements(r, depth=2):
+    if depth and r.random() < 0.5:
+        return [Block(statements(r, depth - 1)), *statements(r, depth - 1)]
+    lets = [Let(r.randrange(4), r.choice([Name, lambda n: Block([Name(n)])])(r.randrange(4))) for _ in range(r.randint(1, 3))]
+    return [*lets, Name(r.randrange(4))]
+
+
+def pairs(r):
+    size = r.randint(1, 4)
+    return [(r.randrange(size), r.randrange(size)) for _ in range(r.randint(1, 5))], torch.randn(size, 3)
+
+
+@pytest.mark.parametrize(("model", "draw"), [(OneOfTwo, choices), (Drawing, shapes), (Visitor, statements), (Grouped, pairs)])
+def test_agrees_with_eager(model, draw):
+    torch.manual_seed(2)
+    r = Random(3)
+    module, instances = model(), [draw(r) for _ in range(16)]
+    program = build(module, sample=instances)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for i, instance in enumerate(instances):
+            assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")

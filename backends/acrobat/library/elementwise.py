@@ -1,5 +1,7 @@
 """Element-wise functions made of primitive operations. Results follow PyTorch's for zeros, infinities and NaN."""
 
+import math
+
 import torch
 
 from backends.acrobat.library.words import refuse
@@ -39,15 +41,51 @@ def frac(input):
 
 
 def floor_divide(input, other):
-    return torch.floor(input / other)
+    x, y = input + torch.zeros(()), other + torch.zeros(())  # one may be a number
+    rest = _remains(x, y)
+    rounded = torch.floor((x - rest) / y + 0.5)
+    return torch.where(y == 0.0, x / y, _of_sign(y, rest, rounded - 1.0, rounded))
 
 
 def remainder(input, other):
-    return input - torch.floor(input / other) * other
+    x, y = input + torch.zeros(()), other + torch.zeros(())  # one may be a number
+    rest = _remains(x, y)
+    return _of_sign(y, rest, rest + y, rest)
 
 
 def fmod(input, other):
-    return input - trunc(input / other) * other
+    return _remains(input + torch.zeros(()), other + torch.zeros(()))
+
+
+def _of_sign(y, rest, moved, same):
+    """`moved` where `rest` and `y` have different signs, else `same`."""
+    return torch.where(y < 0.0, torch.where(rest > 0.0, moved, same), torch.where(rest < 0.0, moved, same))
+
+
+def _remains(x, y):
+    """What remains of `x` when multiples of `y` are taken off, with the sign of `x`, as C's `fmod`: exact where the quotient is
+    below 2 ** 46. Taking off multiples of `y * 2 ** 23` first leaves a quotient that float32 holds."""
+    size, unit = torch.maximum(x, -x), torch.maximum(y, -y)
+    first = torch.where(unit < 4e31, _less_multiples(size, unit * 8388608.0), size)
+    rest = _less_multiples(first, unit)
+    rest = torch.where(unit == math.inf, size - (size - size), rest)  # all of a finite number, and none of infinity
+    return torch.where(x < 0.0, -rest, rest)
+
+
+def _less_multiples(size, unit):
+    """`size` without the multiples of `unit` in it, exact where there are fewer than 2 ** 24. Both factors of the product that
+    is taken off are divided into a part of 12 bits and a rest, so that no product of parts is rounded."""
+    count = torch.floor(size / unit)
+    many = torch.floor(count * (1.0 / 4096.0)) * 4096.0
+    few = count - many
+    part = torch.where(unit < 1.0, unit, unit * (1.0 / 8192.0))  # so that 4097 times as much is no infinity
+    scaled = part * 4097.0
+    high = scaled - (scaled - part)
+    high = torch.where(unit < 1.0, high, high * 8192.0)
+    low = unit - high
+    rest = size - many * high - many * low - few * high - few * low
+    rest = torch.where(rest < 0.0, rest + unit, rest)  # the quotient was rounded up to the next whole number
+    return torch.where(rest >= unit, rest - unit, rest)
 
 
 def tan(input):

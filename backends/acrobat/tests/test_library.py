@@ -197,3 +197,40 @@ def test_the_library_is_python_that_eager_runs(name: str) -> None:
         x, y = torch.log_softmax(x, 0), torch.tensor(2)
     two = name.endswith("loss") or name == "outer"
     assert torch.allclose(library.FUNCTIONS[name](*((x, y) if two else (x,))), theirs(*((x, y) if two else (x,))), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide"])
+def test_remainders_are_exact(name: str) -> None:
+    """Also where the quotient is nearly a whole number or large, and for zeros, infinities and NaN: in float32, and in plain
+    PyTorch, which fuses no product with a difference."""
+    inf, nan = float("inf"), float("nan")
+    left = [
+        0.0,
+        0.1,
+        0.3,
+        0.6,
+        0.7,
+        0.9,
+        1.0,
+        2.5,
+        -2.5,
+        7.0,
+        -7.0,
+        1e-3,
+        1e5 + 0.1,
+        1e10,
+        -1e10,
+        3.2e38,
+        inf,
+        -inf,
+        nan,
+        1e-40,
+    ]
+    right = [0.1, -0.1, 0.3, 1.0, -1.0, 3.0, -3.0, 2.5, 7.0, 0.0, inf, -inf, nan, 1e-3, 1e30, 3e38]
+    x, y = torch.cartesian_prod(torch.tensor(left), torch.tensor(right)).unbind(1)
+    known = ~(x.isfinite() & ((x.double() / y.double()).abs() > 2.0**46)) | (y == 0.0)
+    mine, theirs = library.FUNCTIONS[name](x, y)[known], getattr(torch, name)(x, y)[known]
+    assert torch.allclose(mine, theirs, rtol=1e-6, atol=0.0, equal_nan=True)
+    assert torch.equal(
+        library.FUNCTIONS[name](torch.tensor([7.5, -7.5]), 2), getattr(torch, name)(torch.tensor([7.5, -7.5]), 2)
+    )

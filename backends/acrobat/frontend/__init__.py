@@ -36,8 +36,8 @@ def build_with_reads(
         except CompileError:
             if not builder.closing:
                 raise
-            ProgramBuilder(module, closes=False).build(instance_type_hint, sample)  # its problems speak of the source only
-            raise
+            builder = ProgramBuilder(module, closes=False)  # its problems speak of the source only
+            program = builder.build(instance_type_hint, sample)
         builder.reads.note_call(module)
         return program, builder.reads
 

@@ -155,7 +155,7 @@ class ProgramBuilder(Functions):
             self.compile(key, entry.function, values)
             self._find_state()
             if not self.changed and not self.datatypes.changed:
-                if not self._begins_to_close():
+                if not self._begins_to_close() and not self._finds_never_filled(key):
                     break
         else:
             self._unsettled(entry.span, results)
@@ -168,6 +168,21 @@ class ProgramBuilder(Functions):
             return False
         self.closing = True
         return True
+
+    def _finds_never_filled(self, key: Any) -> bool:
+        """Whether there are lists that nothing is ever put into: the rounds have found all types that can be found, and not
+        those of the elements of some lists that are empty where they are made. From the next round on these have a type."""
+        if self.problems or self._is_complete(key):
+            return False
+        new = self.empties - self.filled - self.never_filled or self.empties - self.never_filled
+        self.never_filled |= new
+        return bool(new)
+
+    def _is_complete(self, key: Any) -> bool:
+        """Whether all types that the program needs are known."""
+        if self.incomplete or self.functions[key] is None:
+            return False
+        return not any(isinstance(e, Placeholder) for f in self._reachable().values() for e in walk(f.body))
 
     def _check_state(self, span: Span, key: Any) -> None:
         """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it

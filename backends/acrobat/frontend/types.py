@@ -91,6 +91,17 @@ def contains_held(type: Any) -> str:
     return ""
 
 
+def without_elements(type: Any) -> Any:
+    """The type of a list, set or dictionary that nothing is ever put into, for one whose elements have no known type."""
+    inside = (NEVER, NEVER) if isinstance(type.item, TupleT) else ()
+    return replace(type, item=TupleT(inside) if inside else NEVER)
+
+
+def is_never_filled(type: Any) -> bool:
+    """Whether a type is that of lists, sets or dictionaries that nothing is ever put into."""
+    return isinstance(type, ListT) and type.rows is None and type.item in (NEVER, TupleT((NEVER, NEVER)))
+
+
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     """The type that holds the values of both. With `numbers` set, a number and a float32 tensor have the type of the tensor, as
     in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Two tensors that differ in one

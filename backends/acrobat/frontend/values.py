@@ -287,7 +287,9 @@ def kind(value: Value) -> Any:
     return KINDS.get(type(value.type), "other")
 
 
-KINDS: dict[type, str] = {TensorT: "tensor", TupleT: "tuple", DataT: "object", ScalarT: "number", type(SYMBOL): "string"}
+KINDS: dict[type, str] = {TensorT: "tensor", TupleT: "tuple", DataT: "object", ScalarT: "number", type(SYMBOL): "string"} | {
+    type(NEVER): "never"
+}
 
 
 def type_of(value: Value) -> Any:

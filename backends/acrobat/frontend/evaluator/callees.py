@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
+from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
@@ -42,6 +43,8 @@ from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, i
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
     """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
     callee = opened(f, node, callee)
+    if (never := among_operands(args)) is not None:
+        return never
     if callee == Static(len):  # what is inside may well be None
         args = [opened(f, node, a, types=ITERABLE) for a in args]
     elif _needs_values(callee):

@@ -18,14 +18,17 @@ from backends.acrobat.frontend.types import (
     NONE,
     SYMBOL,
     UNASSIGNED,
+    UNKNOWN,
     HeldT,
     Mismatch,
     NeverT,
     UnknownT,
     contains_unknown,
     describe,
+    is_never_filled,
     is_unassigned,
     join_types,
+    without_elements,
 )
 from backends.acrobat.frontend.values import (
     NOTHING,
@@ -36,8 +39,10 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    empty,
     guess,
     held_in,
+    is_empty,
     is_unknown,
     type_of,
     type_or_none,
@@ -114,7 +119,11 @@ class CoercingFrame(FrameState):
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
-            return replace(some[0], item=self.common([t.item for t in some], numbers))
+            item = self.common([t.item for t in some], numbers)
+            never_filled = next(filter(is_never_filled, some), None)
+            if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
+                return never_filled
+            return replace(some[0], item=item)
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
@@ -182,15 +191,15 @@ class CoercingFrame(FrameState):
                 return found
         if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
             raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
-        if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
+        if isinstance(have, ListT) and isinstance(type, ListT) and (contains_unknown(have) or is_never_filled(have)):
             if isinstance(value, Dyn) and isinstance(value.atom, FilledPlaceholder):
                 self.learn(value.atom.span, type)
                 return Dyn(FilledPlaceholder("", type, span=value.atom.span))
             if contains_unknown(type):
                 return value
-            made = self.bind(n.ListOf((), type, span=self.span), "empty")
-            self.empties.add(variable_of(made))
-            return made
+            if is_empty(value):
+                self.program.filled.add(value.atom.span)  # type: ignore[union-attr]
+            return self.empty(type)
         if have == INT and type == FLOAT:
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)
@@ -212,6 +221,18 @@ class CoercingFrame(FrameState):
             nothing = b.finish(self.atom(self.bind(none, "none")))
         arms = (n.Arm("None", (), nothing), n.Arm("Some", (some,), body))
         return self.bind(n.Match(self.atom(value), arms, type, span=self.span), "optional")
+
+    def empty(self, type: Any) -> Dyn:
+        """A new list, set or dictionary with nothing in it. As long as the type of its elements is not known it is a
+        placeholder; one of which no round finds that type is never filled."""
+        if contains_unknown(type):
+            if self.span not in self.program.never_filled:
+                self.program.empties.add(self.span)
+                return empty(type, self.span)
+            type = without_elements(type)
+        made = self.bind(n.ListOf((), type, span=self.span), "empty")
+        self.empties.add(variable_of(made))
+        return made
 
     def learnt(self, span: Span) -> Any:
         """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_n
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, word_of
+from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
@@ -24,7 +25,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe
+from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
@@ -68,6 +69,8 @@ def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
+    if (never := among_operands([a, b])) is not None:
+        return f.host("ne", [never, Static(0)], BOOL)  # nobody gets to see it
     if isinstance(op, (ast.Is, ast.IsNot)) and (OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))):
         op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
     if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
@@ -188,6 +191,8 @@ def _by_identity(f: Frame, t: DataT) -> bool:
 def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     """`==` and `!=` of lists, element by element."""
     t = f.common([type_of(a), type_of(b)])
+    if is_never_filled(t):
+        return Static(name == "eq")
     if contains_unknown(t):  # an element type is unknown: at least one of the lists is empty
         some = next((v for v in (a, b) if not is_unknown(v)), None)
         if some is None:
@@ -236,6 +241,8 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)
+    if is_never_filled(type_or_none(b)):
+        return Static(False)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     items = f.components(b) or f.display(b)

@@ -14,8 +14,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
-from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, empty, nothing_known, type_of, unknown
+from backends.acrobat.frontend.types import contains_unknown, is_never_filled
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, nothing_known, type_of, unknown
 from backends.acrobat.library import iteration
 
 DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
@@ -26,11 +26,11 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
     """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
     match args:
         case [Static(factory)] if factory in DEFAULTS:
-            return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)
+            return f.empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"))
         case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
             name = f"made at {f.span.line}.{f.span.column} in {f.file}"
             f.program.factories[name] = factory
-            return empty(replace(EMPTY["dict"], kind=f"dict:{name}"), f.span)
+            return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
     raise Refused("`defaultdict` takes int, float, list, set, dict, or a function without values of run time here")
 
 
@@ -53,8 +53,10 @@ def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
 @handles(FUNCTIONS, collections.Counter)
 def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     if not args:
-        return empty(replace(EMPTY["dict"], kind="dict:count"), f.span)
+        return f.empty(replace(EMPTY["dict"], kind="dict:count"))
     items = as_list(f, node, iterable(f, args[0]))
     if nothing_known(items) or contains_unknown(type_of(items)):
         return unknown()
+    if is_never_filled(type_of(items)):
+        return f.empty(replace(EMPTY["dict"], kind="dict:count"))
     return of_kind(f.program.call(f, node, iteration.counted, [items], {}), "dict:count")

@@ -17,12 +17,11 @@ from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, mapped
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
     Value,
-    empty,
     guess,
     is_container,
     is_empty,
@@ -54,7 +53,7 @@ def default_of(f: Frame, whole: Any) -> Value | None:
         case "float":
             return Static(0.0)
         case "list":
-            return empty(ListT(UNKNOWN), f.span)
+            return f.empty(ListT(UNKNOWN))
         case "set" | "dict" as which:
             return empty_of_kind(f, which)
         case made if made in f.program.factories:
@@ -78,7 +77,7 @@ def of_kind(value: Value, kind: Any) -> Value:
 
 
 def empty_of_kind(f: Frame, kind: str) -> Dyn:
-    return empty(EMPTY[kind], f.span)
+    return f.empty(EMPTY[kind])
 
 
 # ---- making
@@ -106,6 +105,8 @@ def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
     """The dictionary of a list of pairs; of equal keys the last counts."""
     if nothing_known(pairs) or contains_unknown(type_of(pairs)):
         return unknown()
+    if is_never_filled(type_of(pairs)):
+        return empty_of_kind(f, "dict")
     return of_kind(f.program.call(f, node, python.from_pairs, [pairs], {}), "dict")
 
 
@@ -118,7 +119,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     entry = TupleT((type_of(key), type_of(value)))
     joined = ListT(f.common([t.item, entry]), kind=t.kind)
     if contains_unknown(joined):
-        return empty(joined, f.span)
+        return f.empty(joined)
     pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
@@ -202,6 +203,8 @@ def column(f: Frame, whole: Dyn, which: int) -> Value:
 def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     if is_unknown(whole):  # what is done with a missing key may tell the type
         f.program.incomplete |= not is_empty(whole)
+        return Static(False)
+    if is_never_filled(whole.type):
         return Static(False)
     if is_unknown(key):
         return unknown()

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.strings import as_one, letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, OneOf, SliceOf
-from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -230,7 +230,7 @@ def _length(f: Frame, a: Value) -> Value | None:
         return f.program.call(f, ast.Pass(), method, [a], {})
     match type_or_none(a):
         case ListT():
-            return Static(0) if is_empty(a) else lists.length(f, a)
+            return Static(0) if is_empty(a) or is_never_filled(a.type) else lists.length(f, a)  # type: ignore[union-attr]
         case TupleT(types):
             return Static(len(types))
     return None

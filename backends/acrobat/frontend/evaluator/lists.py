@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -22,7 +22,6 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    empty,
     held_in,
     is_array,
     is_list,
@@ -45,7 +44,7 @@ Rows: TypeAlias = Callable[..., Any]
 
 def empty_list(f: Frame) -> Dyn:
     """A list whose item type is not known yet."""
-    return empty(ListT(UNKNOWN), f.span)
+    return f.empty(ListT(UNKNOWN))
 
 
 def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:
@@ -83,7 +82,11 @@ def iterable(f: Frame, value: Value) -> Value:
     value = opened(f, ast.Pass(), value, "the loop needs a list", ITERABLE)
     handler = ITERATION.get(kind(value))
     if handler is not None:
-        return handler(f, value)
+        value = handler(f, value)
+    if is_never_filled(type_or_none(value)):
+        return TupleV(())
+    if handler is not None:
+        return value
     if is_list(value) or is_unknown(value):
         return value
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED
+from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
 from backends.acrobat.frontend.specials import OneOf
@@ -24,6 +25,7 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     is_list,
+    is_never,
     is_number,
     is_unknown,
     kind,
@@ -62,6 +64,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    if (never := among_operands([a, b])) is not None:
+        return never
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:
@@ -150,6 +154,8 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
             return f.problem(node, str(error))
     if is_unknown(a):
         return unknown()
+    if is_never(a):
+        return a
     rule = UNARY.get(kind(a))
     found = None if rule is None else rule(f, op, a)
     if found is not None:

@@ -9,16 +9,17 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.callees import called
-from backends.acrobat.frontend.evaluator.choice import Arm, choose
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.operators import as_int
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
-from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     Static,
+    TupleV,
     Value,
     is_list,
     is_number,
@@ -59,6 +60,8 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
 def extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -> Value:
     """`max(xs, default=...)` and `min(xs, default=...)`: the default if the list is empty."""
     items = as_list(f, node, iterable(f, xs))
+    if is_never_filled(type_or_none(items)):
+        return default
     if nothing_known(items) or is_unknown(items) or nothing_known(default):
         return unknown()
 
@@ -91,6 +94,8 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     items = iterable(f, xs)
     if is_unknown(items) or nothing_known(items):
         return unknown()
+    if items == TupleV(()):
+        return list_of(f, node, []) if name == "sorted" else fail(f, f"ValueError: `{name}` of an empty list")
     items = as_list(f, node, items)
     keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
     if is_unknown(keys) or is_unknown(items):

@@ -46,6 +46,9 @@ class ProgramServices(Protocol):
     given_values: set[tuple[type, str]]
     step_by_step: set[tuple[str, int, int]]
     factories: dict[str, Value]
+    empties: set[Span]
+    filled: set[Span]
+    never_filled: set[Span]
 
     @property
     def carried(self) -> CarriedServices: ...

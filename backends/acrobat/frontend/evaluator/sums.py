@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable
 from backends.acrobat.frontend.evaluator.operators import binary
@@ -72,6 +73,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
 def extremum(f: Frame, node: ast.AST, xs: Value, name: str) -> Value:
     """`max(xs)` and `min(xs)` of a list of numbers."""
     items = iterable(f, xs)
+    if items == TupleV(()):
+        return fail(f, f"ValueError: `{name}` of an empty list")
     if isinstance(items, TupleV) or is_unknown(items):
         return unknown() if is_unknown(items) else f.problem(node, f"`{name}` takes numbers or a list of them here")
     if type_of(items).item not in (INT, FLOAT):

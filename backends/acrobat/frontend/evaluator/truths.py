@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -46,6 +46,8 @@ def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
             if isinstance(value.atom, n.Lit):
                 return Static(bool(value.atom.value))
             return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
+    if is_never_filled(value.type):
+        return Static(False)
     return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
 
 

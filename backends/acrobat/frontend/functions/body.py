@@ -255,6 +255,6 @@ class FunctionBody:
         try:
             return join_types(old, found, numbers=True)
         except Mismatch:
-            if not self.program.closing:
+            if not self.program.closing and not contains_unknown(old):
                 raise
         return self.f.common([old, found], numbers=True)

@@ -66,6 +66,7 @@ class Functions:
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
         self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
+        self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
@@ -82,6 +83,8 @@ class Functions:
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
         self.partial: set[Any] = set()  # keys of functions that lack types in this round
+        self.empties: set[Span] = set()  # where the source makes an empty list, set or dictionary whose type is not known
+        self.filled: set[Span] = set()  # those of them of which the type was found later
         self.incomplete = False  # whether the function that is compiled now lacks types
         self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False

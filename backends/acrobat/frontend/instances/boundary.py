@@ -18,7 +18,7 @@ from torch import Tensor
 from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import HeldT, NoneT, SymbolT, UnassignedT, extents
+from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.interpreter import Data
 from backends.acrobat.ir.visitor import map_children
@@ -222,7 +222,11 @@ def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
     """The program in types of the core IR alone, with the boundary of its instances and results. `observed`: see `Boundary`."""
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
-    boundary = Boundary(entry.params[0].type, _as_dict(entry.result), program.datatypes, symbols, observed)
+    given_out = {
+        name: replace(d, cases=tuple(replace(c, fields=tuple((f, _there(t)) for f, t in c.fields)) for c in d.cases))
+        for name, d in program.datatypes.items()
+    }
+    boundary = Boundary(entry.params[0].type, _there(_as_dict(entry.result)), given_out, symbols, observed)
 
     def visit(e: n.Expr) -> n.Expr:
         if isinstance(e, (n.Var, n.Lit)):
@@ -277,7 +281,7 @@ def plain_type(t: Any) -> Any:
             return ListT(plain_type(item))
         case TupleT(items):
             return TupleT(tuple(map(plain_type, items)))
-        case SymbolT():
+        case SymbolT() | NeverT():
             return INT
         case NoneT() | UnassignedT():
             return UNIT
@@ -293,4 +297,16 @@ def _as_dict(t: Any) -> Any:
             return replace(t, item=_as_dict(item), kind=t.kind.partition(":")[0])
         case TupleT(items):
             return TupleT(tuple(map(_as_dict, items)))
+    return t
+
+
+def _there(t: Any) -> Any:
+    """The type with ints in place of elements that are never there."""
+    match t:
+        case NeverT():
+            return INT
+        case ListT(item):
+            return replace(t, item=_there(item))
+        case TupleT(items):
+            return TupleT(tuple(map(_there, items)))
     return t

@@ -789,7 +789,6 @@ REFUSED = {
     "alias_of_an_object": "may be seen under another name",
     "object_in_a_list": "may be seen under another name",
     "result_of_a_method": "may be seen under another name",
-    "defaults_that_are_looked_up": "cannot be found",
     "generator_that_is_fed": "while it is walked over",
     "changed_while_walked": "may be seen under another name",
     "late_binding": "has another value by now",

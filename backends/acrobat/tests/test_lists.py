@@ -1,0 +1,31 @@
+"""Lists and tuples in generated host code of both kinds. That their programs are right the tests of the front end check."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import pytest
+
+from backends.acrobat import compile
+from backends.acrobat.frontend.tests import test_untouched_lists as untouched
+from backends.acrobat.frontend.tests.test_idioms import LISTS, module
+from backends.acrobat.options import Options
+
+
+def lists_without_elements(xs):
+    """As results: in tuples, dictionaries, objects and optionals."""
+    return (
+        untouched.nothing_beside_a_number(xs),
+        untouched.nothing_of_each_class(xs),
+        untouched.nothing_or_none(xs),
+        untouched.objects_without_children(xs),
+    )
+
+
+def everything(xs):
+    return (lists_without_elements(xs),)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_generated_code(codegen, cache) -> None:
+    executable = compile(module(everything), sample=LISTS, cache_folder=cache, options=Options(codegen=codegen))
+    assert executable(LISTS) == [everything(xs) for xs in LISTS]

@@ -48,6 +48,7 @@ from backends.acrobat.frontend.evaluator import (
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (
     ints,
+    item_assignment,
     library_words,
     lifting,
     making,

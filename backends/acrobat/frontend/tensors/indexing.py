@@ -1,4 +1,4 @@
-"""Indexing of tensors, and assignment to elements of tensors that a function has made itself."""
+"""Indexing of tensors: `x[i]`, `x[a:b]`, `x[mask]`, `x[rows, columns]`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator import lists, mutation
+from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator import lists
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
-from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
-from backends.acrobat.frontend.evaluator.mutation import give
-from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, PARTS_PUT, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.lists import item_type
+from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, whole
 from backends.acrobat.frontend.tensors.lifting import (
@@ -23,7 +22,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     dtype_of,
     each_row,
-    in_place,
     item,
     joined,
     numbers,
@@ -31,22 +29,21 @@ from backends.acrobat.frontend.tensors.lifting import (
     op,
     select,
     shape,
+    shape_of,
 )
-from backends.acrobat.frontend.tensors.masks import is_mask, mask, read_flags, true_places
+from backends.acrobat.frontend.tensors.masks import is_mask, mask, read_flags
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
-from backends.acrobat.frontend.tensors.slices import one_part, one_place
+from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
 from backends.acrobat.frontend.values import (
-    END,
     Dyn,
     Held,
     Static,
     TupleV,
     Value,
-    is_array,
     is_list,
     is_number,
     is_ragged,
@@ -54,7 +51,6 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     known,
     retyped,
-    type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
@@ -66,114 +62,128 @@ from backends.acrobat.library import selection
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    extents_before, dim = shape(value), 0
-    first = [e for e in entries if not (isinstance(e, ast.Constant) and e.value is None)]
+    extents, dim = shape(value), 0
+    first = [e for e in entries if not _is_none(e)]
     behind = len(entries) - len(first)
     if len(first) > 1 and entries[: len(first)] == first and (pairs := _lists_of_places(f, first)):  # x[rows, columns, None]
-        if len(first) > len(extents_before):
-            return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
-        value = _chosen_by_several(f, value, pairs)  # type: ignore[assignment]
+        if len(first) > len(extents):
+            return f.problem(node, f"too many indices for a tensor of shape {extents}")
+        whole: Any = _chosen_by_several(f, value, pairs)
         for _ in range(behind):
-            value = move(f, value, "unsqueeze", 1)  # type: ignore[assignment]
-        return value
+            whole = move(f, whole, "unsqueeze", 1)
+        return whole
     crop = is_crop(f, value, entries)
+    part: Any = value
     for k, e in enumerate(entries):
-        extents: tuple[Any, ...] = shape(value)
+        rank = len(shape(part))
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
-            dim = len(extents) - sum(not (isinstance(x, ast.Constant) and x.value is None) for x in entries[k + 1 :])
+            dim = rank - sum(not _is_none(x) for x in entries[k + 1 :])
             continue
-        if isinstance(e, ast.Constant) and e.value is None:
-            value = move(f, value, "unsqueeze", dim)  # type: ignore[assignment]
+        if _is_none(e):
+            part = move(f, part, "unsqueeze", dim)
             dim += 1
             continue
-        if dim >= len(extents):
-            return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
-        if isinstance(e, ast.Slice) and extents[dim] is None and e.step is not None:
-            begin, end, by = (f.expression(b) if b else Static(None) for b in (e.lower, e.upper, e.step))
-            if not isinstance(known(by)[1], int) or known(by)[1] < 1:
-                return f.problem(e, "the step of a slice of a tensor is an int above 0, known at compile time")
-            rows = as_rows(f, value, dim)
-            rows = retyped(rows, ListT(item_type(rows)))
-            value = of_rows(lists.sliced(f, e, rows, begin, end, by), dim)  # type: ignore[arg-type,assignment]
-            dim += 1
-            continue
-        if isinstance(e, ast.Slice) and extents[dim] != 1 and (i := one_place(f, e)) is not None:  # x[t : t + 1]
-            value = one_part(f, value, dim, i)  # type: ignore[assignment]
-            dim += 1
-            continue
-        if isinstance(e, ast.Slice) and e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):
-            lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
-            size = size_of_window(f, lower, upper) if crop else 0
-            if size and lower is not None and extents[dim] is not None:
-                value = window(f, value, dim, lower, size)  # type: ignore[assignment]
-            else:
-                value = sliced(f, value, dim, lower, upper)  # type: ignore[assignment]
-            dim += 1
-            continue
+        if dim >= rank:
+            return f.problem(node, f"too many indices for a tensor of shape {extents}")
         if isinstance(e, ast.Slice):
-            bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
-            start, stop, step = slice(*bounds).indices(extents[dim])
-            taken = range(start, stop, step)
-            if step != 1 and not (step > 0 and 0 < len(taken) <= LARGEST):
-                return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
-            if step != 1:
-                value = joined(f, [select(f, value, dim, Static(i)) for i in taken], dim)  # type: ignore[assignment]
-            elif (start, stop) != (0, extents[dim]):
-                value = op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
-            dim += 1
-            continue
-        i = f.expression(e)
-        if is_ragged(i) and dtype_of(i) == torch.bool:
-            i = mask(as_floats(f, i))  # type: ignore[arg-type]
-        if is_mask(i):
-            value = _chosen_by(f, node, value, dim, i)
-            if is_unknown(value):
-                return unknown()
-            dim += 1
-            continue
-        if isinstance(i, Dyn) and is_tensor(i) and shape(i):
-            i = _computed_ids(f, i)
-        elif not (isinstance(i, Held) and i.kind == "ids"):
-            i = as_index(f, i)
-        if is_unknown(i):
+            part, stays = _part_by_slice(f, e, part, dim, crop), True
+        else:
+            part, stays = _part_by_value(f, node, e, part, dim)
+        if is_unknown(part):
             return unknown()
-        if is_list(i) and (listed := f.display(i)) and all(isinstance(known(v)[1], int) for v in listed):
-            i = Held("ids", TupleV(tuple(listed)))
-        if isinstance(i, Held) and i.kind == "ids":
-            chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
-            value = call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {}))  # type: ignore[assignment]
-            dim += 1
-            continue
-        if is_list(i) or is_ragged(i):
-            if dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:  # type: ignore[union-attr]
-                return f.problem(e, "a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here")
-            if dim and is_ragged(i) and len(shape(i)) != 1:
-                return f.problem(e, "a tensor of ints chooses along another dimension than the first if it has one dimension")
-            if dim:
-                places = of_rows(i, 0) if is_list(i) else i
-                value = each_row(f, [places], lambda at, x=value, d=dim: select(f, x, d, at), dim, shape(places)[0])  # type: ignore[assignment,misc]
-            else:
-                value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
-            dim += 1
-            continue
-        if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):
-            value = select(f, value, dim, i)  # type: ignore[assignment]
-            continue
-        if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
-            if i.type != INT:
-                return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
-            if dim:
-                value = select(f, value, dim, i)  # type: ignore[assignment]
-                continue
-            value = f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
-            continue
-        at = constant(i, "the index")
-        if isinstance(at, bool) or not isinstance(at, int):
+        dim += stays
+    return part
+
+
+def _is_none(e: ast.expr) -> bool:
+    """Whether an index is None as written, which makes a new dimension."""
+    return isinstance(e, ast.Constant) and e.value is None
+
+
+def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> Value:
+    """The part of a tensor that a slice of the dimension `dim` names; `crop` is what `is_crop` says of all indices."""
+    extent = shape(value)[dim]
+    if extent is None and e.step is not None:
+        begin, end, by = (f.expression(b) if b else Static(None) for b in (e.lower, e.upper, e.step))
+        if not isinstance(known(by)[1], int) or known(by)[1] < 1:
+            return f.problem(e, "the step of a slice of a tensor is an int above 0, known at compile time")
+        rows = as_rows(f, value, dim)
+        rows = retyped(rows, ListT(item_type(rows)))
+        return of_rows(lists.sliced(f, e, rows, begin, end, by), dim)  # type: ignore[arg-type]
+    if extent != 1 and (i := one_place(f, e)) is not None:  # x[t : t + 1]
+        return one_part(f, value, dim, i)
+    if e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):
+        lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
+        size = size_of_window(f, lower, upper) if crop else 0
+        if size and lower is not None and extent is not None:
+            return window(f, value, dim, lower, size)
+        return sliced(f, value, dim, lower, upper)
+    assert extent is not None
+    bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
+    start, stop, step = slice(*bounds).indices(extent)
+    taken = range(start, stop, step)
+    if step != 1 and not (step > 0 and 0 < len(taken) <= LARGEST):
+        return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
+    if step != 1:
+        return joined(f, [select(f, value, dim, Static(i)) for i in taken], dim)
+    if (start, stop) == (0, extent):
+        whole: Value = value
+        return whole
+    return op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
+
+
+def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
+    """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
+    names several parts. It is a mask, ints in a list or tensor, or an int."""
+    i: Any = f.expression(e)
+    if is_ragged(i) and dtype_of(i) == torch.bool:
+        i = mask(as_floats(f, i))
+    if is_mask(i):
+        return _chosen_by(f, node, value, dim, i), True
+    if isinstance(i, Dyn) and is_tensor(i) and shape(i):
+        i = _computed_ids(f, i)
+    elif not (isinstance(i, Held) and i.kind == "ids"):
+        i = as_index(f, i)
+    if is_unknown(i):
+        return unknown(), False
+    if is_list(i) and (listed := f.display(i)) and all(isinstance(known(v)[1], int) for v in listed):
+        i = Held("ids", TupleV(tuple(listed)))
+    if isinstance(i, Held) and i.kind == "ids":
+        chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
+        return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), True
+    if is_list(i) or is_ragged(i):
+        return _parts_by_ints(f, e, value, dim, i), True
+    return _part_by_int(f, node, e, value, dim, i), False
+
+
+def _parts_by_ints(f: Frame, e: ast.expr, value: Any, dim: int, i: Any) -> Value:
+    """The parts of a tensor, along the dimension `dim`, that a list or tensor of ints of run time names."""
+    if dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:
+        return f.problem(e, "a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here")
+    if dim and is_ragged(i) and len(shape(i)) != 1:
+        return f.problem(e, "a tensor of ints chooses along another dimension than the first if it has one dimension")
+    if not dim:
+        parts: Value = _chosen_parts(f, value, i)
+        return parts
+    places = of_rows(i, 0) if is_list(i) else i
+    return each_row(f, [places], lambda at: select(f, value, dim, at), dim, shape(places)[0])
+
+
+def _part_by_int(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int, i: Any) -> Value:
+    """The part of a tensor at an int, along the dimension `dim`, which goes away."""
+    of_run_time = isinstance(i, Dyn) and not isinstance(i.atom, n.Lit)
+    if is_ragged(value) or of_run_time and not f.is_weight(value.atom):
+        return select(f, value, dim, i)
+    if of_run_time:
+        if i.type != INT:
             return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
-        if not -extents[dim] <= at < extents[dim]:
-            return f.problem(node, f"index {at} is out of range for shape {extents}")
-        value = op(f, "index", [value], {"dim": dim, "i": at % extents[dim]})
-    return value
+        return select(f, value, dim, i) if dim else f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
+    at, extents = constant(i, "the index"), shape_of(value)
+    if isinstance(at, bool) or not isinstance(at, int):
+        return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
+    if not -extents[dim] <= at < extents[dim]:
+        return f.problem(node, f"index {at} is out of range for shape {extents}")
+    return op(f, "index", [value], {"dim": dim, "i": at % extents[dim]})
 
 
 def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
@@ -297,143 +307,3 @@ def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
     if not is_known or not isinstance(at, int) or not -len(items) <= at < len(items):
         return f.problem(node, "an int of this tensor is chosen by a constant index")
     return Held("index", items[at])
-
-
-# ---- in place
-
-
-@handles(ITEMS_PUT, "tensor")
-def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    if len(entries) == 1 and not isinstance(entries[0], ast.Slice):
-        whole = _put_parts(f, s, x, f.borrowed(entries[0]), value)
-        if whole is not None:
-            give(f, name, whole)
-            return
-    give(f, name, _put(f, x, entries, value))
-
-
-def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Value | None:
-    """`x[mask] = value` and `x[places] = value`: the tensor with other parts where the mask is true, or at the
-    places that a list or tensor of ints names."""
-    if isinstance(chosen, Held) and is_mask(chosen):
-        flags: Any = chosen.value
-        if is_number(value):
-            for _ in range(len(shape(x)) - len(shape(flags))):
-                flags = move(f, flags, "unsqueeze", len(shape(flags)))
-            return call_operation(f, "where", CallArguments("where", [mask(flags), f.coerce(value, FLOAT), x], {}))
-        if len(shape(flags)) != 1 or not is_ragged(x):
-            raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
-        (places,) = true_places(f, s, flags)
-    elif isinstance(chosen, Dyn) and is_ragged(x) and (is_list(chosen) or is_ragged(chosen)) and item_type(chosen) == INT:
-        places = chosen
-    else:
-        return None
-    rows, places = as_rows(f, x, 0), retyped(places, ListT(INT))
-    if is_array(value) and len(shape(value)) == len(shape(x)):
-        parts: Any = as_rows(f, value, 0)
-    else:
-        parts = mapped(f, [places], lambda _: f.coerce(value, item_type(rows)))
-    where = ast.copy_location(ast.Pass(), s)
-    return of_rows(f.program.call(f, where, selection.replaced, [rows, places, parts], {}), 0)
-
-
-PARTS_PUT.append(_put_parts)
-
-
-def _put_row(f: Frame, s: ast.AST, x: Dyn, i: Value, value: Value) -> Value | None:
-    """`x[i] = row` of a tensor whose extent varies, where the row has dimensions of extent 1 in front, or other extents that
-    are broadcast; None for others."""
-    if not is_ragged(x) or not is_tensor(value) or not isinstance(item_type(x), TensorT) or item_type(x) == value.type:  # type: ignore[union-attr]
-        return None
-    row = _filled(f, item_type(x).shape, value)
-    items = [as_rows(f, x, 0), list_of(f, s, [as_index(f, i)]), list_of(f, s, [row])]
-    return of_rows(f.program.call(f, ast.copy_location(ast.Pass(), s), selection.replaced, items, {}), 0)
-
-
-PARTS_PUT.append(_put_row)
-
-
-def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
-    """A tensor of this shape for `value`, which is broadcast. As in torch it may have dimensions of extent 1 in front."""
-    filled: Any = value if is_tensor(value) else f.coerce(value, TensorT(()))
-    if is_ragged(filled):
-        raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
-    while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
-        filled = select(f, filled, 0, Static(0))
-    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": 0.0}), filled])
-    if not is_unknown(made) and shape(made) != extents:
-        raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {extents}")
-    return made
-
-
-LARGEST = 64
-"""The most rows of a tensor of fixed shape that an index known at run time only changes."""
-
-
-def _put_at(f: Frame, x: Any, i: Dyn, rest: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` of fixed shape with `value` in the part that an index known at run time only, and then `rest`, name."""
-    extent = shape(x)[0] or 0
-    if extent > LARGEST:
-        what = f"an index that is known at run time only changes tensors of at most {LARGEST} rows, not {extent}"
-        raise Refused(what, "append the rows to a list, and stack them")
-    rows = as_rows(f, x, 0)
-    at = mutation.from_end(f, rows, i)
-    new = _put(f, f.host("list.get", [rows, i], item_type(rows), "before"), rest, value)
-    if is_unknown(new):
-        return unknown()
-    after = f.host("add", [at, Static(1)], INT, "after")
-    whole = f.host("list.append", [mutation.part(f, rows, Static(0), at), new], rows.type)
-    whole = f.host("list.concat", [whole, mutation.part(f, rows, after, Static(END))], rows.type)
-    return op(f, "stack", [f.host("list.get", [whole, Static(k)], item_type(rows)) for k in range(extent)], {"dim": 0})
-
-
-def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` with `value` at the place that the indices and constant slices in `entries` name. Raises Refused."""
-    assert isinstance(x.type, TensorT)
-    extents = x.type.shape
-    if not entries:
-        return _filled(f, extents, value)
-    first, *rest = entries
-    if isinstance(first, ast.Slice):
-        bounds = [None if b is None else constant(f.expression(b), "a bound") for b in (first.lower, first.upper, first.step)]
-        places = list(range(extents[0]))[slice(*bounds)]
-        whole = is_tensor(value) and len(shape(value)) == 1 + len(extents[1 + len(rest) :])
-
-        def inner(i: int) -> Value:
-            return select(f, value, 0, Static(places.index(i))) if whole else value  # type: ignore[arg-type]
-
-        rows = [
-            _put(f, select(f, x, 0, Static(i)), rest, inner(i)) if i in places else select(f, x, 0, Static(i))
-            for i in range(extents[0])
-        ]  # type: ignore[arg-type]
-        return op(f, "stack", rows, {"dim": 0})
-    i = as_index(f, f.expression(first))
-    if is_unknown(i):
-        return unknown()
-    if isinstance(i, Dyn) and i.type == INT and not known(i)[0]:
-        return _put_at(f, x, i, rest, value)
-    at = constant(i, "an index that is assigned to")
-    if isinstance(at, bool) or not isinstance(at, int) or not -extents[0] <= at < extents[0]:
-        raise Refused(f"index {at} is out of range for shape {extents}")
-    at %= extents[0]
-    new = _put(f, select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
-    parts = [op(f, "slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
-    parts.append(call_operation(f, "unsqueeze", CallArguments("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
-    if at + 1 < extents[0]:
-        parts.append(op(f, "slice", [x], {"dim": 0, "start": at + 1, "stop": extents[0]}))
-    return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": 0})
-
-
-@handles(AUGMENTED, "tensor", "ragged")
-def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: ast.BinOp) -> None:
-    """`x += y` of a tensor, which changes it under all its names."""
-    if name in f.owned:
-        value = f.expression(sum, name)
-        if not is_unknown(value) and type_or_none(value) != type_or_none(before):
-            f.problem(s, "a tensor that is changed in place keeps its shape and type", f"write `{name} = {name} + ...`")
-        mutation.give(f, name, value)
-    elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
-        in_place(f, before, lambda x: f.expression(sum, name))
-    else:
-        advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
-        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)

@@ -15,6 +15,9 @@ from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_unknown, retyped
 from backends.acrobat.ir import nodes as n
 
+LARGEST = 64
+"""The most parts of a tensor of fixed shape that a slice takes, or an assignment puts together, one by one."""
+
 
 def one_place(f: Frame, e: ast.Slice) -> Value | None:
     """The `i` of a slice `i : i + 1`, where `i` is a name whose value is known at run time only; None for other slices. It is

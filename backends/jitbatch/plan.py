@@ -89,28 +89,8 @@ def analyse(
     Earlier plans of the mini-batch have computed `base` results, whose rows are `earlier`, in pools that are in use up to
     `tops`. `alive` says for each result of the code whether it may be asked for after the plan has run."""
     batches, data = _group(code, base, kinds)
-    n = len(alive)
-    step_of, place_of, output_of = (np.empty(n, np.int64) for _ in range(3))
-    for batch in batches:
-        first = np.asarray(batch.results)
-        for output in range(len(batch.kind.sorts)):
-            step_of[first + output - base] = batch.number
-            place_of[first + output - base] = np.arange(len(first))
-            output_of[first + output - base] = output
-    flat = np.asarray(code)
-    pooled = alive.copy()
-    operands = []
-    for batch in batches:
-        found: list[np.ndarray | Whole] = []
-        calls = np.asarray(batch.calls)
-        for position in range(len(batch.kind.operands)):
-            used = flat[calls + 1 + position]
-            source = _whole(used - base, batches, step_of, place_of, output_of)
-            if source is None:
-                pooled[used[used >= base] - base] = True
-            found.append(used if source is None else source)
-        operands.append(found)
-    rows = np.full(n, -1, np.int64)
+    operands, pooled = _operands(batches, np.asarray(code), base, alive)
+    rows = np.full(len(alive), -1, np.int64)
     tops = dict(tops)
     steps = []
     last: dict[int, int] = {}
@@ -141,6 +121,33 @@ def analyse(
         steps[step].handed = True
         steps[user].frees.append(step)
     return Plan(number, steps, rows, tops, sum(len(batch.calls) for batch in batches))
+
+
+def _operands(
+    batches: Sequence[Batch], code: np.ndarray, base: int, alive: np.ndarray
+) -> tuple[list[list[np.ndarray | Whole]], np.ndarray]:
+    """The operands of each batch: a whole result of a batch before, or the numbers of the results it is gathered from. Also
+    which results have to be in the pools: those that are `alive`, and those that are gathered from."""
+    step_of, place_of, output_of = (np.empty(len(alive), np.int64) for _ in range(3))
+    for batch in batches:
+        first = np.asarray(batch.results)
+        for output in range(len(batch.kind.sorts)):
+            step_of[first + output - base] = batch.number
+            place_of[first + output - base] = np.arange(len(first))
+            output_of[first + output - base] = output
+    pooled = alive.copy()
+    operands = []
+    for batch in batches:
+        of_batch: list[np.ndarray | Whole] = []
+        calls = np.asarray(batch.calls)
+        for position in range(len(batch.kind.operands)):
+            used = code[calls + 1 + position]
+            source = _whole(used - base, batches, step_of, place_of, output_of)
+            if source is None:
+                pooled[used[used >= base] - base] = True
+            of_batch.append(used if source is None else source)
+        operands.append(of_batch)
+    return operands, pooled
 
 
 def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[Batch], list[tuple[np.ndarray, list[int]]]]:

@@ -24,12 +24,17 @@ from bench.report import style
 if TYPE_CHECKING:
     import pandas
 
-COLUMNS = ("panel", "x", "hue", "y", "low", "high", "rows")
 MOST_COLUMNS = 4  # so many panels may stand side by side
 FEW = 4  # where an axis has so few values or fewer, it is marked at exactly these
 Kind: TypeAlias = Literal["pdf", "png", "svg"]
 METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
 """Without a date, equal figures are equal files."""
+
+
+def point(panel: str, x: Any, hue: str, y: float, low: float, high: float, rows: str) -> dict[str, Any]:
+    """One line of a figure's frame: a point or bar of the series `hue` with the ends of its interval; `rows` names the rows of
+    results that it comes from."""
+    return {"panel": panel, "x": x, "hue": hue, "y": y, "low": low, "high": high, "rows": rows}
 
 
 @dataclass

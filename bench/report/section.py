@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench import record
-from bench.report.aggregate import Comparison
+from bench.report.aggregate import Comparison, Mean
 from bench.report.entries import Entry, refs
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure
+from bench.report.figures import Figure, point
 from bench.report.tables import APART, FLAGGED, SAME, Table, Value, with_interval
 
 NOT_MEASURED = "not measured"
@@ -96,6 +96,18 @@ def ratio(found: Comparison | None) -> Value:
     if found.ratio.has_interval and not found.ratio.significant:
         marks += (SAME,)
     return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
+
+
+def ratio_point(panel: str, x: Any, hue: str, found: Comparison) -> dict[str, Any]:
+    """How many times faster, as a point of a figure."""
+    r = found.ratio
+    return point(panel, x, hue, r.value, r.low, r.high, " ".join(found.rows))
+
+
+def mean_ratio(mean: Mean) -> Value:
+    """A geometric mean with its interval, marked as the ratios in it are."""
+    marks = ((APART,) if mean.apart else ()) + ((SAME,) if mean.has_interval and not mean.significant else ())
+    return with_interval(mean.value, mean.low, mean.high, mean.rows, marks)
 
 
 def latency(entry: Entry) -> Value:

@@ -31,19 +31,8 @@ def row(
     **changed: Any,
 ) -> Record:
     """A row of `cell`, whose mini-batches take about `latency_ms`. Rows of one `seed` share the noise of each round."""
-    random = np.random.default_rng(seed)
-    common = 1 + noise * random.standard_normal(rounds)
-    own = np.random.default_rng([seed, int(cell.id, 16) % 2**32])
-    samples, minibatch, number, passes = [], [], [], []
-    for r in range(rounds):
-        for p in range(2):
-            for m in range(minibatches):
-                value = latency_ms / 1e3 * (1 + 0.1 * m) / (1 + 0.05 * (minibatches - 1)) * common[r]
-                samples.append(float(value * (1 + noise / 4 * own.standard_normal())) * (1.3 if p == 0 else 1.0))
-                minibatch.append(m)
-                number.append(r)
-                passes.append(p)
     ok = status == "ok"
+    samples = _samples(cell, latency_ms, rounds if ok else 0, minibatches, noise, seed)
     made: Record = {
         "id": cell.id,
         "source": "made-up",
@@ -60,10 +49,7 @@ def row(
         "measure_settings": {"minibatches": minibatches},
         "started": f"2026-01-0{1 + seed % 9}T00:00:00+00:00",
         "cold": {"load_s": 1.5, "compile_s": 2.0, "first_s": 0.01, "place_s": 0.0} if ok else {},
-        "samples_s": samples if ok else [],
-        "sample_minibatch": minibatch if ok else [],
-        "sample_round": number if ok else [],
-        "sample_pass": passes if ok else [],
+        **samples,
         "stop": "interval" if ok else None,
         "breakdown": {phase: share * latency_ms for phase, share in PHASES.items()}
         if ok and cell.backend.name != "pytorch"
@@ -89,6 +75,22 @@ def row(
         "log": None,
     }
     return made | changed
+
+
+def _samples(cell: Cell, latency_ms: float, rounds: int, minibatches: int, noise: float, seed: int) -> Record:
+    """The samples of a row, and for each its mini-batch, round and pass: two passes in each round, the first slower."""
+    common = 1 + noise * np.random.default_rng(seed).standard_normal(rounds)
+    own = np.random.default_rng([seed, int(cell.id, 16) % 2**32])
+    made: Record = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
+    for r in range(rounds):
+        for p in range(2):
+            for m in range(minibatches):
+                value = latency_ms / 1e3 * (1 + 0.1 * m) / (1 + 0.05 * (minibatches - 1)) * common[r]
+                made["samples_s"].append(float(value * (1 + noise / 4 * own.standard_normal())) * (1.3 if p == 0 else 1.0))
+                made["sample_minibatch"].append(m)
+                made["sample_round"].append(r)
+                made["sample_pass"].append(p)
+    return made
 
 
 def everything(

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import COLUMNS, Figure
-from bench.report.section import HEADS, NOT_MEASURED, Section, failed, holes, latency, panel, ratio, varied
-from bench.report.tables import APART, SAME, Line, Table, Value, with_interval, word
+from bench.report.figures import Figure
+from bench.report.section import (
+    HEADS,
+    NOT_MEASURED,
+    Section,
+    failed,
+    holes,
+    latency,
+    mean_ratio,
+    panel,
+    ratio,
+    ratio_point,
+    varied,
+)
+from bench.report.tables import Line, Table, Value, word
 
 
 def view(experiment: Experiment) -> Section:
@@ -26,78 +39,65 @@ def view(experiment: Experiment) -> Section:
         experiment.title,
         [*(HEADS[key] for key in keys), "step", "latency, ms", "times faster than the first", "than the step before"],
     )
-    lines: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     gains: dict[str, list[Comparison | None]] = {step: [] for step in steps}
     for group in groups:
         found = _steps(group, option)
-        first = next(entry for step in steps for entry in [found.get(step)] if entry is not None and entry.ok)
-        before: Entry | None = None
-        for step in steps:
-            entry = found.get(step)
-            key = [Value(str(group.key[k])) for k in keys]
-            if entry is None or not entry.ok:
-                table.lines.append(
-                    Line(
-                        [*key, word(step), Value(NOT_MEASURED) if entry is None else failed([entry]), Value(""), Value("")],
-                        group.command,
-                    )
-                )
-                gains[step].append(None)
-                continue
-            total = compare(first, entry)
-            gain = None if before is None else compare(before, entry)
+        key = [Value(str(group.key[k])) for k in keys]
+        for step, entry, total, gain in _compared(found, steps):
             gains[step].append(gain)
+            if entry is None or not entry.ok:
+                missing = Value(NOT_MEASURED) if entry is None else failed([entry])
+                table.lines.append(Line([*key, word(step), missing, Value(""), Value("")], group.command))
+                continue
             table.lines.append(Line([*key, word(step, (entry.ref,)), latency(entry), ratio(total), ratio(gain)], group.command))
             if total is not None:
-                lines.append(
-                    dict(
-                        zip(
-                            COLUMNS,
-                            (
-                                panel(group, keys),
-                                step,
-                                str(experiment.report["backend"]),
-                                total.ratio.value,
-                                total.ratio.low,
-                                total.ratio.high,
-                                " ".join(total.rows),
-                            ),
-                            strict=True,
-                        )
-                    )
-                )
-            before = entry
-    for step in steps[1:]:
-        mean = geometric_mean(gains[step])
-        if mean is not None:
-            left = f", {mean.left_out} left out" if mean.left_out else ""
-            marks = ((APART,) if mean.apart else ()) + ((SAME,) if mean.has_interval and not mean.significant else ())
-            value = with_interval(mean.value, mean.low, mean.high, mean.rows, marks)
-            blank = [Value("")] * (len(keys) - 1)
-            table.lines.append(
-                Line(
-                    [word(f"geometric mean of {mean.count}{left}"), *blank, word(step), Value(""), Value(""), value], total=True
-                )
-            )
-    failures = {
-        f"{step}: {entry.record['status']}: {entry.record['why']} ({group.key['workload']})"
-        for group in groups
-        for step, entry in _steps(group, option).items()
-        if not entry.ok
-    }
-    table.notes += sorted(failures)
+                points.append(ratio_point(panel(group, keys), step, str(experiment.report["backend"]), total))
+        table.notes += [
+            f"{step}: {entry.record['status']}: {entry.record['why']} ({group.key['workload']})"
+            for step, entry in found.items()
+            if not entry.ok
+        ]
+    table.notes = sorted(set(table.notes))
+    table.lines += [line for step in steps[1:] if (line := _mean_gain(step, gains[step], len(keys))) is not None]
     section.tables.append(table)
-    section.figures.append(_figure(experiment, lines))
+    section.figures.append(_figure(experiment, points))
     return section
+
+
+def _compared(
+    found: Mapping[str, Entry], steps: Sequence[str]
+) -> Iterator[tuple[str, Entry | None, Comparison | None, Comparison | None]]:
+    """Each step with its row, and the row compared with that of the first step, and with that of the step before."""
+    finished = [entry for step in steps if (entry := found.get(step)) is not None and entry.ok]
+    before: Entry | None = None
+    for step in steps:
+        entry = found.get(step)
+        if entry is None or not entry.ok:
+            yield step, entry, None, None
+            continue
+        yield step, entry, compare(finished[0], entry), None if before is None else compare(before, entry)
+        before = entry
+
+
+def _mean_gain(step: str, gains: Sequence[Comparison | None], keys: int) -> Line | None:
+    """The line with the geometric mean of what a step gains, after `keys` columns; None if nothing could be compared."""
+    mean = geometric_mean(gains)
+    if mean is None:
+        return None
+    left = f", {mean.left_out} left out" if mean.left_out else ""
+    blank = [Value("")] * (keys - 1)
+    text = word(f"geometric mean of {mean.count}{left}")
+    return Line([text, *blank, word(step), Value(""), Value(""), mean_ratio(mean)], total=True)
 
 
 def _steps(group: Group, option: str) -> dict[str, Entry]:
     return {str(each.cell.backend.options.get(option)): each.entry for each in group.found if each.entry is not None}
 
 
-def _figure(experiment: Experiment, lines: list[dict[str, Any]]) -> Figure:
+def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:
     import pandas as pd
 
     notes = ["Each bar has the optimisations of all bars to its left; whiskers are 95 % intervals."]
     title = f"{experiment.title}: times faster than the first step"
-    return Figure(experiment.name, title, pd.DataFrame(lines), "bars", "", "times faster", reference=1.0, notes=notes)
+    return Figure(experiment.name, title, pd.DataFrame(points), "bars", "", "times faster", reference=1.0, notes=notes)

@@ -10,10 +10,23 @@ from typing import Any
 from bench.report.aggregate import Comparison, compare, fastest, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import COLUMNS, Figure
+from bench.report.figures import Figure
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, failed, holes, latency, panel, ratio, reasons, varied
-from bench.report.tables import APART, SAME, Line, Table, Value, quantity, spelled, with_interval, word
+from bench.report.section import (
+    HEADS,
+    Section,
+    columns,
+    failed,
+    holes,
+    latency,
+    mean_ratio,
+    panel,
+    ratio,
+    ratio_point,
+    reasons,
+    varied,
+)
+from bench.report.tables import Line, Table, Value, quantity, spelled, word
 
 COUNTED = {
     "batches": "batches",
@@ -102,8 +115,7 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
             if mean is None:
                 values.append(Value("none"))
                 continue
-            marks = ((APART,) if mean.apart else ()) + ((SAME,) if mean.has_interval and not mean.significant else ())
-            value = with_interval(mean.value, mean.low, mean.high, mean.rows, marks)
+            value = mean_ratio(mean)
             text_ = f"{value.text} ({mean.count} of {mean.count + mean.left_out})" if counted else value.text
             values.append(Value(text_, value.number, value.rows, value.marks))
         return Line(values, total=True)
@@ -152,12 +164,7 @@ def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
         for name in others:
             found = spot.ratio(reference, name)
             if found is not None:
-                lines.append(
-                    dict(zip(COLUMNS, (
-                        panel(spot.group, keys), spot.group.key["workload"], name, found.ratio.value, found.ratio.low,
-                        found.ratio.high, " ".join(found.rows),
-                    ), strict=True))
-                )  # fmt: skip
+                lines.append(ratio_point(panel(spot.group, keys), spot.group.key["workload"], name, found))
     if not lines:
         return None
     frame = pd.DataFrame(lines)

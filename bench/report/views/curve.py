@@ -9,7 +9,7 @@ from typing import Any
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import COLUMNS, Figure
+from bench.report.figures import Figure, point
 from bench.report.frame import number
 from bench.report.section import HEADS, Section, columns, failed, holes, panel, reasons, varied
 from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
@@ -68,7 +68,7 @@ def view(experiment: Experiment) -> Section:
                 if math.isfinite(value)
                 else Value("")
             )
-            lines.append(dict(zip(COLUMNS, (where_, x, name, value, low, high, best.ref), strict=True)))
+            lines.append(point(where_, x, name, value, low, high, best.ref))
         table.lines.append(Line(values, commands[where_, x]))
     table.notes += reasons(groups, wanted)
     sessions = {entry.session for by_name in found.values() for entries in by_name.values() for entry in entries}

@@ -8,7 +8,7 @@ from typing import Any
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment
-from bench.report.figures import COLUMNS, Figure
+from bench.report.figures import Figure, point
 from bench.report.frame import number
 from bench.report.section import HEADS, Hole, Section, columns, failed, holes, panel, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
@@ -45,15 +45,7 @@ def view(experiment: Experiment) -> Section:
             values.append(quantity(used, (entry.ref,)))
             if math.isfinite(used):
                 rest = [key for key in keys if key != "workload"]
-                lines.append(
-                    dict(
-                        zip(
-                            COLUMNS,
-                            (panel(group, rest), group.key["workload"], name, used, math.nan, math.nan, entry.ref),
-                            strict=True,
-                        )
-                    )
-                )
+                lines.append(point(panel(group, rest), group.key["workload"], name, used, math.nan, math.nan, entry.ref))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
     section.figures.append(_figure(experiment, lines))

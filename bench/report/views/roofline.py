@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
-from bench.report.experiments import Experiment
-from bench.report.figures import COLUMNS, Figure
+from bench.report.experiments import Experiment, Group
+from bench.report.figures import Figure, point
 from bench.report.frame import number
 from bench.report.section import HEADS, Hole, Section, columns, failed, holes, panel, reasons, spot, varied
 from bench.report.tables import Line, Table, Value, quantity
+
+
+@dataclass
+class Shares:
+    """A group with the operations of its mini-batches, and the share of the peak, with its row, that each column reached."""
+
+    group: Group
+    flops: float
+    counted_in: str  # the row that counted the operations
+    peak: float  # GFLOP/s, of the first column that has one
+    of: dict[str, tuple[float, Entry] | None]
 
 
 def view(experiment: Experiment) -> Section:
@@ -20,72 +32,57 @@ def view(experiment: Experiment) -> Section:
     wanted = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
     keys = varied(groups)
-    found = dict.fromkeys(wanted, False)
-    body: list[tuple[Any, dict[str, tuple[float, Entry] | None], float, float, tuple[str, ...]]] = []
+    body = []
     for group in groups:
-        counted = fastest(group.chosen(experiment.report["operations"]))
-        flops = math.nan if counted is None else number(counted.record["counters"], "product_flops")
-        best = {name: fastest(group.chosen(where)) for name, where in wanted.items()}
-        peaks = [peak(entry) for entry in best.values() if entry is not None and math.isfinite(peak(entry))]
-        if counted is None or not math.isfinite(flops) or not peaks:
-            why = "no row that counts its operations" if counted is None else "no probe of the processor in its session"
-            section.holes.append(Hole(f"{spot(group)}: {why}", group.command))
-            continue
-        shares = {
-            name: (flops / entry.summary.median / 1e9 / peak(entry), entry)
-            if entry is not None and math.isfinite(peak(entry))
-            else None
-            for name, entry in best.items()
-        }
-        found |= {name: True for name, share in shares.items() if share is not None}
-        body.append((group, shares, flops, peaks[0], (counted.ref,)))
-    present = [name for name in wanted if found[name]]
+        shares = _shares(group, experiment)
+        body += [shares] if isinstance(shares, Shares) else []
+        section.holes += [shares] if isinstance(shares, Hole) else []
+    present = [name for name in wanted if any(shares.of[name] is not None for shares in body)]
     if not present:
         return section
-    heads = [
-        *(HEADS[key] for key in keys),
-        "GFLOP of a mini-batch",
-        "peak, GFLOP/s",
-        *(f"{name}, % of peak" for name in present),
-    ]
+    heads = [*(HEADS[key] for key in keys), "GFLOP of a mini-batch", "peak, GFLOP/s"]
+    heads += [f"{name}, % of peak" for name in present]
     table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, wanted))
-    lines: list[dict[str, Any]] = []
-    for group, shares, flops, most, counted_in in body:
+    points: list[dict[str, Any]] = []
+    rest = [key for key in keys if key != "workload"]
+    for shares in body:
+        group = shares.group
         values = [Value(str(group.key[key])) for key in keys]
-        values += [
-            quantity(flops / 1e9, counted_in),
-            quantity(most, tuple(s[1].ref for s in shares.values() if s is not None)[:1]),
-        ]
+        values.append(quantity(shares.flops / 1e9, (shares.counted_in,)))
+        values.append(quantity(shares.peak, tuple(share[1].ref for share in shares.of.values() if share is not None)[:1]))
         for name in present:
-            share = shares[name]
+            share = shares.of[name]
             if share is None:
                 values.append(failed(group.chosen(wanted[name])))
                 continue
-            value, entry = share
-            values.append(quantity(100 * value, (*counted_in, entry.ref)))
+            percent, entry = 100 * share[0], share[1]
+            rows = (shares.counted_in, entry.ref)
+            values.append(quantity(percent, rows))
             summary = entry.summary
-            ends = (100 * value * summary.median / summary.high, 100 * value * summary.median / summary.low)
-            rest = [key for key in keys if key != "workload"]
-            lines.append(
-                dict(
-                    zip(
-                        COLUMNS,
-                        (
-                            panel(group, rest),
-                            group.key["workload"],
-                            name,
-                            100 * value,
-                            *ends,
-                            " ".join((*counted_in, entry.ref)),
-                        ),
-                        strict=True,
-                    )
-                )
-            )
+            ends = (percent * summary.median / summary.high, percent * summary.median / summary.low)
+            points.append(point(panel(group, rest), group.key["workload"], name, percent, *ends, " ".join(rows)))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
-    section.figures.append(_figure(experiment, lines))
+    section.figures.append(_figure(experiment, points))
     return section
+
+
+def _shares(group: Group, experiment: Experiment) -> Shares | Hole:
+    """The shares of the peak in a group, or what is missing to know them."""
+    counted = fastest(group.chosen(experiment.report["operations"]))
+    flops = math.nan if counted is None else number(counted.record["counters"], "product_flops")
+    best = {name: fastest(group.chosen(where)) for name, where in columns(experiment).items()}
+    peaks = [peak(entry) for entry in best.values() if entry is not None and math.isfinite(peak(entry))]
+    if counted is None or not math.isfinite(flops) or not peaks:
+        why = "no row that counts its operations" if counted is None else "no probe of the processor in its session"
+        return Hole(f"{spot(group)}: {why}", group.command)
+    of = {
+        name: (flops / entry.summary.median / 1e9 / peak(entry), entry)
+        if entry is not None and math.isfinite(peak(entry))
+        else None
+        for name, entry in best.items()
+    }
+    return Shares(group, flops, counted.ref, peaks[0], of)
 
 
 def peak(entry: Entry) -> float:
@@ -93,10 +90,10 @@ def peak(entry: Entry) -> float:
     return number(entry.record.get("peak") or {}, "gflops")
 
 
-def _figure(experiment: Experiment, lines: list[dict[str, Any]]) -> Figure:
+def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:
     import pandas as pd
 
     return Figure(
-        experiment.name, f"{experiment.title}: operations per second, % of the peak", pd.DataFrame(lines), "bars", "",
+        experiment.name, f"{experiment.title}: operations per second, % of the peak", pd.DataFrame(points), "bars", "",
         "% of the peak", own_scale=False, notes=["Whiskers come from the 95 % interval of the latency."],
     )  # fmt: skip

@@ -121,6 +121,43 @@ def random_run(kernel: Kernel, rows: int, seed: int = 0, scale: float = 1.0) -> 
     return Run(kernel, rows, weights, operands)
 
 
+class ScatteredMemory:
+    """Memory for one call of a kernel: arrays lie at random distances before and after the base pointer, which is aligned to 4
+    bytes only. All of the memory that nothing lies in is UNTOUCHED."""
+
+    def __init__(self, room: int, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        memory = np.full(room + 1, UNTOUCHED, np.float32)
+        self.floats = memory[1 if memory.ctypes.data % 64 == 0 else 0 :]
+        self.origin = room // 2  # where the base pointer points to
+        self.end = 7  # behind the last array so far
+        self._kept: list[np.ndarray] = []  # arrays that pointers have been given out to
+
+    def place(self, array: np.ndarray) -> int:
+        """Put an array behind the last one. Gives its offset from the base pointer."""
+        start = self.end
+        self.floats[start : start + array.size] = array.reshape(-1)
+        self.end += array.size + int(self.random.integers(0, 4))
+        return start - self.origin
+
+    def place_rows(self, arrays: Sequence[np.ndarray], stride: int) -> int:
+        """Put arrays `stride` floats apart. Gives the offset of the first from the base pointer."""
+        start = self.end
+        for i, array in enumerate(arrays):
+            self.floats[start + i * stride : start + i * stride + array.size] = array.reshape(-1)
+        self.end = start + len(arrays) * stride
+        return start - self.origin
+
+    def pointer(self, array: np.ndarray) -> ctypes.c_void_p:
+        """The address of a copy of an array, which stays where it is as long as this memory."""
+        self._kept.append(np.ascontiguousarray(array))
+        return ctypes.c_void_p(self._kept[-1].ctypes.data)
+
+    @property
+    def base(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.floats.ctypes.data + 4 * self.origin)
+
+
 def execute(
     run: Run,
     out_mode: Mode = Mode.GATHERED,
@@ -129,85 +166,64 @@ def execute(
     schedule: KernelSchedule | None = None,
 ) -> list[list[np.ndarray]]:
     """The results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) to make, by default one for
-    everything.
+    everything. Operands lie in `ScatteredMemory`; rows that are one object share their place.
 
-    Operands lie shuffled before and after the base pointer, which is aligned to 4 bytes only; rows that are one object share
-    their place. Checks that nothing is written outside the rows of results, nor between results beyond their padding.
-    """
+    Checks that nothing is written outside the rows of results, nor between results beyond their padding."""
     kernel, rows = run.kernel, run.rows
     emitted, function = compiled(kernel, out_mode, target, schedule)
-    rng = np.random.default_rng(rows)
-    arrays = {id(a): a for values in run.operands.values() for v in values for a in (v if isinstance(v, list) else [v])}
-    room = 64 + sum(a.size + 3 for a in arrays.values()) + 4 * rows * (kernel.row_size + 5)
-    for p in kernel.params:
-        room += rows * (p.type.size + 3) if p.mode is Mode.CONTIGUOUS else 0
-    memory = np.full(room + 1, UNTOUCHED, np.float32)
-    base = memory[1 if memory.ctypes.data % 64 == 0 else 0 :]
-    origin = room // 2
-    end: int = 7
-
-    def place(array: np.ndarray) -> int:
-        nonlocal end
-        start: int = end
-        base[start : start + array.size] = array.reshape(-1)
-        end += array.size + int(rng.integers(0, 4))
-        return int(start - origin)
-
-    contiguous = [p for p in kernel.params if p.mode is Mode.CONTIGUOUS]
-    where: dict[int, int] = {}
-    for key in rng.permutation(np.array(list(arrays), np.int64)):
-        where[int(key)] = place(arrays[int(key)])
-    keep: list[np.ndarray] = []
-
-    def address(array: np.ndarray) -> ctypes.c_void_p:
-        keep.append(np.ascontiguousarray(array))
-        return ctypes.c_void_p(keep[-1].ctypes.data)
-
-    arguments: list[Any] = []
-    for p in kernel.params:
-        if p.mode is Mode.SHARED:
-            arguments.append(address(pack(emitted.packs[p.name], run.weights[p.name])))
-        elif p in contiguous:
-            stride = p.type.size + 3
-            start = end
-            for i, a in enumerate(run.operands[p.name]):
-                base[start + i * stride : start + i * stride + a.size] = a.reshape(-1)
-            end = start + rows * stride
-            arguments += [ctypes.c_int64(start - origin), ctypes.c_int64(stride)]
-        elif p.mode is Mode.GATHERED:
-            arguments.append(address(np.array([where[id(a)] for a in run.operands[p.name]], np.int64)))
-        else:
-            lists = run.operands[p.name]
-            arguments.append(address(np.cumsum([0, *map(len, lists)], dtype=np.int64)))
-            arguments.append(address(np.array([where[id(a)] for items in lists for a in items], np.int64)))
+    memory, arguments = _operands(run, emitted)
     stride = kernel.row_size + 5
-    start = end + 3
-    order = rng.permutation(rows) if out_mode is Mode.GATHERED else np.arange(rows)
+    start = memory.end + 3
+    order = memory.random.permutation(rows) if out_mode is Mode.GATHERED else np.arange(rows)
     outs = start + order * stride
     if out_mode is Mode.GATHERED:
-        arguments.append(address(outs - origin))
+        arguments.append(memory.pointer(outs - memory.origin))
     else:
-        arguments += [ctypes.c_int64(start - origin), ctypes.c_int64(stride)]
-    before = base.copy()
-    scratch = address(np.zeros(emitted.code.scratch_size + 1, np.float32))
-    head = ctypes.c_void_p(base.ctypes.data + 4 * origin)
+        arguments += [ctypes.c_int64(start - memory.origin), ctypes.c_int64(stride)]
+    before = memory.floats.copy()
+    scratch = memory.pointer(np.zeros(emitted.code.scratch_size + 1, np.float32))
     for row_begin, row_end, part_begin, part_end in pieces or [(0, rows, 0, emitted.code.parts)]:
-        assert (
-            function(head, ctypes.c_int64(row_begin), ctypes.c_int64(row_end), part_begin, part_end, *arguments, scratch) == 0
-        )
+        ends = ctypes.c_int64(row_begin), ctypes.c_int64(row_end)
+        assert function(memory.base, *ends, part_begin, part_end, *arguments, scratch) == 0
     results = []
-    written = np.zeros(len(base), bool)
+    written = np.zeros(len(memory.floats), bool)
     for out in outs:
         row = []
         for at, t in zip(kernel.displacements, kernel.result_types, strict=True):
-            width = t.width
             padded = displacements((t,))[1]
             written[out + at : out + at + padded] = True
-            value = base[out + at : out + at + width].copy()
+            value = memory.floats[out + at : out + at + t.width].copy()
             row.append(value.view(np.int64).reshape(t.shape) if t.dtype == "int64" else value.reshape(t.shape))
         results.append(row)
-    np.testing.assert_array_equal(base[~written], before[~written], "written outside the results")
+    np.testing.assert_array_equal(memory.floats[~written], before[~written], "written outside the results")
     return results
+
+
+def _operands(run: Run, emitted: Emitted) -> tuple[ScatteredMemory, list[Any]]:
+    """Memory with the operands of a run in it and room for its results, and the arguments of the call for the operands."""
+    kernel, rows = run.kernel, run.rows
+    arrays = {id(a): a for values in run.operands.values() for v in values for a in (v if isinstance(v, list) else [v])}
+    room = 64 + sum(a.size + 3 for a in arrays.values()) + 4 * rows * (kernel.row_size + 5)
+    room += sum(rows * (p.type.size + 3) for p in kernel.params if p.mode is Mode.CONTIGUOUS)
+    memory = ScatteredMemory(room, rows)
+    where: dict[int, int] = {}
+    for key in memory.random.permutation(np.array(list(arrays), np.int64)):
+        where[int(key)] = memory.place(arrays[int(key)])
+    arguments: list[Any] = []
+    for p in kernel.params:
+        if p.mode is Mode.SHARED:
+            arguments.append(memory.pointer(pack(emitted.packs[p.name], run.weights[p.name])))
+            continue
+        operands = run.operands[p.name]
+        if p.mode is Mode.CONTIGUOUS:
+            stride = p.type.size + 3
+            arguments += [ctypes.c_int64(memory.place_rows(operands, stride)), ctypes.c_int64(stride)]
+        elif p.mode is Mode.GATHERED:
+            arguments.append(memory.pointer(np.array([where[id(a)] for a in operands], np.int64)))
+        else:
+            arguments.append(memory.pointer(np.cumsum([0, *map(len, operands)], dtype=np.int64)))
+            arguments.append(memory.pointer(np.array([where[id(a)] for items in operands for a in items], np.int64)))
+    return memory, arguments
 
 
 def check(run: Run, results: list[list[np.ndarray]], tolerance: float = 2e-5) -> None:

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from backends.acrobat.codegen import blas, policy
-from backends.acrobat.codegen.device import Arrays, Memory
+from backends.acrobat.codegen.device import Arrays, Device, Memory
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.library import COUNTERS, library
 from backends.acrobat.codegen.outside import is_dict
@@ -73,49 +73,56 @@ class Executable:
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self._lib = library(folder / "model.so", self.manifest["prefix"])
-        names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
         device = DEVICES[self.manifest["device"]]
         shared = sibling if sibling is not None and sibling._memory.shared else None
         self._memory: Memory = shared._memory if shared else device.memory(self.manifest, folder)
-        self._session = self._lib.acrobat_create(
-            self._lib.acrobat_model(),
-            *(settings.threads, settings.memory_limit, int(settings.checked)),
-            *(int(options.gather_fusion), int(options.defer), device.wave(options), EXECUTORS.index(options.executor)),
-            *(int(options.memory_planning), self.manifest["second_level"], self._memory.base),
-        )
-        assert self._session is not None, "an error was raised"
-        self._lib.acrobat_set_python(
-            *(self._session, torch.Tensor, has_ordinary_memory),
-            *(InstanceError, ResourceError, ScheduleError, DeviceError),
-        )
+        self._session = self._create(device)
         self._memory.open(self._lib, self._session, options)
-        self._raw: Arrays
-        self._packed: Arrays
-        if shared is not None:
-            self._raw, self._packed = shared._raw, shared._packed
-        else:
-            self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
-            packed = [pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]]
-            self._packed = self._memory.arrays(packed)
+        self._raw, self._packed = (shared._raw, shared._packed) if shared is not None else self._arrays(weights)
         if self._memory.shared:  # siblings use the arrays that have just been made and need no weights
             self._arguments = (folder, {}, classes, settings, boundary, messages)
-        if self.blas is not None:
-            b = self.blas
-            self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
-        for i in range(len(names)):
-            self._lib.acrobat_add_weight(self._session, self._raw.address(i))
-        for i in range(len(self.manifest["packed"])):
-            self._lib.acrobat_add_packed(self._session, self._packed.address(i))
-        for cls in classes:
-            keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
-            made = getattr(cls, "class_of_record", None)
-            self._lib.acrobat_add_class(self._session, made or cls, keys, int(made is not None))
+        self._introduce(classes)
         self._results = Results(self.manifest["outputs"], self._memory.outputs)
         self._arrange = self._results.arrange
         source = [] if boundary is None else boundary.symbols.of_the_source()
         advice = SAMPLE if boundary is not None and boundary.observed else ""
         self._symbols: list[Any] = self._lib.acrobat_set_outside(self._session, source, Enum, self._arrange, advice.encode())
+
+    def _create(self, device: Device) -> int:
+        """A session of the runtime for the model."""
+        settings, options = self._settings, self._settings.options.effective()
+        session: int | None = self._lib.acrobat_create(
+            self._lib.acrobat_model(),
+            *(settings.threads, settings.memory_limit, int(settings.checked)),
+            *(int(options.gather_fusion), int(options.defer), device.wave(options), EXECUTORS.index(options.executor)),
+            *(int(options.memory_planning), self.manifest["second_level"], self._memory.base),
+        )
+        assert session is not None, "an error was raised"
+        self._lib.acrobat_set_python(
+            *(session, torch.Tensor, has_ordinary_memory), *(InstanceError, ResourceError, ScheduleError, DeviceError)
+        )
+        return session
+
+    def _arrays(self, weights: Mapping[str, np.ndarray]) -> tuple[Arrays, Arrays]:
+        """The weights in the device's memory: as they are, and packed."""
+        raw = [np.ascontiguousarray(weights[name], np.float32) for name in self.manifest["weights"]]
+        packed = [pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]]
+        return self._memory.arrays(raw), self._memory.arrays(packed)
+
+    def _introduce(self, classes: Sequence[type]) -> None:
+        """Tell the session where the library of matrix products is, where weights lie, and the classes of instances."""
+        if self.blas is not None:
+            b = self.blas
+            self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
+        for i in range(len(self.manifest["weights"])):
+            self._lib.acrobat_add_weight(self._session, self._raw.address(i))
+        for i in range(len(self.manifest["packed"])):
+            self._lib.acrobat_add_packed(self._session, self._packed.address(i))
+        for cls in classes:
+            keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
+            of_record = getattr(cls, "class_of_record", None)
+            self._lib.acrobat_add_class(self._session, of_record or cls, keys, int(of_record is not None))
 
     @property
     def executor(self) -> Executor:

@@ -14,7 +14,7 @@ from backends.acrobat.codegen.writers import Writers
 from backends.acrobat.core.types import IDENTITY
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.schedule.nodes import Schedule
+from backends.acrobat.schedule.nodes import HostFunction, Schedule
 
 
 def collect_units(program: n.Program, merge: bool = True) -> Units:
@@ -56,12 +56,10 @@ class ModelSource:
         names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
         functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)}, function_names)
-        entry = schedule.functions[program.entry]
         bodies = [functions.write(f) for f in schedule.functions.values()]
         heads = [functions.signature(f) + ";" for f in schedule.functions.values()]
-        read = readers.read(outside.instance, "o")
-        collect, build = writers.collect(outside.result, "r"), writers.build(outside.result, "r")
-        result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
+        entry = schedule.functions[program.entry]
+        struct = program_struct(entry, function_names[program.entry], types, outside, readers, writers)
         self.outputs: list[Leaving] = writers.tensors
         self.body = "\n".join(
             [
@@ -84,29 +82,42 @@ class ModelSource:
                 "// ---- results to Python",
                 writers.text,
                 "",
-                "struct Program {",
-                f"    using Instance = {instance};",
-                f"    using Result = {result};",
-                f"    static constexpr bool waits = {str(entry.waits).lower()};",
-                f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
-                f"    static {f'Task<{result}>' if entry.waits else result} forward(Session& s, const Instance& instance) {{",
-                "        static int64_t depth;  // nobody asks for the depth of a whole instance",
-                "        depth = 0;",
-                f"        return model::{function_names[program.entry]}(s, instance, depth);",
-                "    }",
-                "    static void collect(Session& s, std::vector<Outgoing>& out, const Result& r) {",
-                f"        (void)s, (void)out, (void)r;  {collect}",
-                "    }",
-                "    static PyObject* build(Session& s, std::vector<Outgoing>& out, const Result& r) {",
-                f"        (void)s, (void)out, (void)r;  return {build};",
-                "    }",
-                "};",
-                "",
+                *struct,
                 *model_table(schedule, units, self.outputs, unit_writer.maker, COMPILED, prefix),
             ]
         )
         self.packed = list(unit_writer.packed)
         self.source = source(f"The model {program.entry}, compiled ahead of time.", self.includes, self.body)
+
+
+def program_struct(
+    entry: HostFunction, name: str, types: Types, outside: Outside, readers: Readers, writers: Writers
+) -> list[str]:
+    """The struct `Program` that the runtime is instantiated with: how an instance is read, run and fetched. `name` is the C++
+    name of the function `entry`."""
+    read = readers.read(outside.instance, "o")
+    collect, build = writers.collect(outside.result, "r"), writers.build(outside.result, "r")
+    result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
+    return [
+        "struct Program {",
+        f"    using Instance = {instance};",
+        f"    using Result = {result};",
+        f"    static constexpr bool waits = {str(entry.waits).lower()};",
+        f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
+        f"    static {f'Task<{result}>' if entry.waits else result} forward(Session& s, const Instance& instance) {{",
+        "        static int64_t depth;  // nobody asks for the depth of a whole instance",
+        "        depth = 0;",
+        f"        return model::{name}(s, instance, depth);",
+        "    }",
+        "    static void collect(Session& s, std::vector<Outgoing>& out, const Result& r) {",
+        f"        (void)s, (void)out, (void)r;  {collect}",
+        "    }",
+        "    static PyObject* build(Session& s, std::vector<Outgoing>& out, const Result& r) {",
+        f"        (void)s, (void)out, (void)r;  return {build};",
+        "    }",
+        "};",
+        "",
+    ]
 
 
 def source(title: str, includes: Sequence[str], body: str) -> str:

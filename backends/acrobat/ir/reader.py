@@ -7,6 +7,8 @@ program that is read has neither Python classes of cases nor values of weights, 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import ClassVar
 
 from backends.acrobat.core.host import infer_host
 from backends.acrobat.core.ops import ShapeError
@@ -250,63 +252,13 @@ class _TextReader:
 
     def _node(self, line: TextLine) -> Expr:
         """The node that is written in the rest of `line` and in the lines indented below it."""
-        span, indent = self.span(line), line.indent
-        if line.starts("host"):
-            op, args = line.name(), self.atoms(line)
-            return Host(op, args, infer_host(op, [a.type for a in args]), span=span)
-        if line.starts("item"):
-            tensor = self.atom(line)
-            line.expect("as")
-            t = line.type()
-            if isinstance(t, ScalarT) or isinstance(t, ListT) and isinstance(t.item, ScalarT):
-                return Item(tensor, t, span=span)
-            line.fail("an item is a scalar, or a list of scalars")
-        if line.starts("call"):
-            function = line.name()
-            if function not in self.headers:
-                line.fail(f"there is no function {function!r}")
-            return Call(function, self.atoms(line), self.headers[function].result, span=span)
-        if line.starts("new"):
-            t, case = line.type(), line.name()
-            return Construct(case, self.atoms(line), t, span=span)
-        if line.starts("launch"):
-            name = line.name()
-            if name not in self.units:
-                line.fail(f"there is no kernel or block {name!r}")
-            unit = self.units[name]
-            try:
-                results = unit.result_types
-            except (LookupError, StopIteration):
-                line.fail(f"{name!r} does not compute its results")
-            return Launch(unit, self.atoms(line), results[0] if len(results) == 1 else TupleT(results), span=span)
-        if line.starts("if"):
-            cond = self.atom(line)
-            then = self.chain(indent + 2)
-            self.line(indent).expect("else")
-            orelse = self.chain(indent + 2)
-            return If(cond, then, orelse, then.type, span=span)
-        if line.starts("match"):
-            return self.match(line)
-        if line.starts("map"):
-            (var,) = self.binders(line, [line.named_type()])
-            line.expect("in")
-            iterable = self.atom(line)
-            body = self.chain(indent + 2)
-            return Map(var, iterable, body, ListT(body.type), span=span)
-        if line.starts("fold"):
-            (var,) = self.binders(line, [line.named_type()])
-            line.expect("in")
-            iterable = self.atom(line)
-            variables, init = self.carried(line)
-            body = self.chain(indent + 2)
-            return Fold(var, iterable, variables, init, body, TupleT(tuple(v.type for v in variables)), span=span)
+        for word, read in self.KEYWORDS.items():
+            if line.starts(word):
+                node: Expr = read(self, line)
+                return node
+        span = self.span(line)
         if line.has("loop"):
-            variables, init = self.carried(line)
-            self.line(indent).expect("while")
-            condition = self.chain(indent + 2)
-            self.line(indent).expect("do")
-            body = self.chain(indent + 2)
-            return Loop(variables, init, condition, body, TupleT(tuple(v.type for v in variables)), span=span)
+            return self.loop(line)
         if line.has("("):
             items = tuple(line.many(lambda: self.atom(line), ")"))
             return Tuple(items, TupleT(tuple(a.type for a in items)), span=span)
@@ -327,6 +279,69 @@ class _TextReader:
             return Field(atom, index, atom.type.items[index], span=span)
         return atom
 
+    def host(self, line: TextLine) -> Host:
+        op, args = line.name(), self.atoms(line)
+        return Host(op, args, infer_host(op, [a.type for a in args]), span=self.span(line))
+
+    def item(self, line: TextLine) -> Item:
+        tensor = self.atom(line)
+        line.expect("as")
+        t = line.type()
+        if not isinstance(t.item if isinstance(t, ListT) else t, ScalarT):
+            line.fail("an item is a scalar, or a list of scalars")
+        return Item(tensor, t, span=self.span(line))
+
+    def call(self, line: TextLine) -> Call:
+        function = line.name()
+        if function not in self.headers:
+            line.fail(f"there is no function {function!r}")
+        return Call(function, self.atoms(line), self.headers[function].result, span=self.span(line))
+
+    def construct(self, line: TextLine) -> Construct:
+        t, case = line.type(), line.name()
+        return Construct(case, self.atoms(line), t, span=self.span(line))
+
+    def launch(self, line: TextLine) -> Launch:
+        name = line.name()
+        if name not in self.units:
+            line.fail(f"there is no kernel or block {name!r}")
+        unit = self.units[name]
+        try:
+            results = unit.result_types
+        except (LookupError, StopIteration):
+            line.fail(f"{name!r} does not compute its results")
+        return Launch(unit, self.atoms(line), results[0] if len(results) == 1 else TupleT(results), span=self.span(line))
+
+    def branch(self, line: TextLine) -> If:
+        cond = self.atom(line)
+        then = self.chain(line.indent + 2)
+        self.line(line.indent).expect("else")
+        orelse = self.chain(line.indent + 2)
+        return If(cond, then, orelse, then.type, span=self.span(line))
+
+    def map(self, line: TextLine) -> Map:
+        (var,) = self.binders(line, [line.named_type()])
+        line.expect("in")
+        iterable = self.atom(line)
+        body = self.chain(line.indent + 2)
+        return Map(var, iterable, body, ListT(body.type), span=self.span(line))
+
+    def fold(self, line: TextLine) -> Fold:
+        (var,) = self.binders(line, [line.named_type()])
+        line.expect("in")
+        iterable = self.atom(line)
+        variables, init = self.carried(line)
+        body = self.chain(line.indent + 2)
+        return Fold(var, iterable, variables, init, body, TupleT(tuple(v.type for v in variables)), span=self.span(line))
+
+    def loop(self, line: TextLine) -> Loop:
+        variables, init = self.carried(line)
+        self.line(line.indent).expect("while")
+        condition = self.chain(line.indent + 2)
+        self.line(line.indent).expect("do")
+        body = self.chain(line.indent + 2)
+        return Loop(variables, init, condition, body, TupleT(tuple(v.type for v in variables)), span=self.span(line))
+
     def match(self, line: TextLine) -> Match:
         value, arms = self.atom(line), list[Arm]()
         while (head := self.peek(line.indent + 2)) is not None:
@@ -338,6 +353,19 @@ class _TextReader:
         if not arms:
             line.fail("a match has no arm")
         return Match(value, tuple(arms), arms[0].body.type, span=self.span(line))
+
+    KEYWORDS: ClassVar[dict[str, Callable[[_TextReader, TextLine], Expr]]] = {
+        "host": host,
+        "item": item,
+        "call": call,
+        "new": construct,
+        "launch": launch,
+        "if": branch,
+        "match": match,
+        "map": map,
+        "fold": fold,
+    }
+    """The first word of a node -> what reads the rest of it."""
 
     def binders(self, line: TextLine, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
         return tuple(self.bind(name, t, line) for name, t in named)

@@ -157,15 +157,8 @@ class _ScheduleCheck:
                 if not any(isinstance(d, s.Start) for d in (at.depths if isinstance(at, s.Join) else (at,))):
                     self.wrong(f"{var.name} is counted, but may begin among static work")
                 self.own(var)
-            case s.CallFunction(var, call, depth, waits):
-                self.covers(f"the call of {call.function}", depth, call.args)
-                self.waits(waits)
-                if waits is not self.schedule.functions[call.function].waits:
-                    self.wrong(f"a call of {call.function} is said to wait, or not to, and the function otherwise")
-                if call.function == self.schedule.program.entry and self.schedule.phases > 1:
-                    phases = f"which has {self.schedule.phases} phases: an instance would go through them twice"
-                    self.wrong(f"calls the entry {call.function}, {phases}")
-                self.own(var)
+            case s.CallFunction():
+                self.call(x)
             case s.Wait(tensor, depth):
                 self.waits(True)
                 self.covers("a wait", depth, [tensor])
@@ -205,6 +198,17 @@ class _ScheduleCheck:
                         self.block(b.body)
                 for b in branches:
                     self.own(b.var)
+
+    def call(self, x: s.CallFunction) -> None:
+        entry, function = self.schedule.program.entry, x.call.function
+        self.covers(f"the call of {function}", x.depth, x.call.args)
+        self.waits(x.waits)
+        if x.waits is not self.schedule.functions[function].waits:
+            self.wrong(f"a call of {function} is said to wait, or not to, and the function otherwise")
+        if function == entry and self.schedule.phases > 1:
+            phases = f"which has {self.schedule.phases} phases: an instance would go through them twice"
+            self.wrong(f"calls the entry {entry}, {phases}")
+        self.own(x.var)
 
     def loop(self, x: s.FoldLoop | s.WhileLoop) -> None:
         for start in x.init:

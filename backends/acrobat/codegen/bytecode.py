@@ -17,6 +17,7 @@ from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, Fo
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
+from backends.acrobat.core.texts import TEXT
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
@@ -43,13 +44,6 @@ ONE_KIND = {
     "list.append": Opcode.Append,
     "range": Opcode.Range,
     "enumerate": Opcode.Enumerate,
-    "text.letters": Opcode.Letters,
-    "text.joined": Opcode.Joined,
-    "text.method": Opcode.TextMethod,
-    "text.shown": Opcode.ShownNumber,
-    "text.int": Opcode.IntOfText,
-    "text.float": Opcode.FloatOfText,
-    "text.code": Opcode.CodeOfLetter,
 }
 
 
@@ -356,6 +350,8 @@ class _BodyPrinter:
             self.emit(Opcode.Float32 if floats else Opcode.Float32OfInt, to, self.atom(args[0]))
         elif op.startswith("math."):
             self.emit(Opcode["Math" + op.removeprefix("math.").capitalize()], to, *map(self.as_float, args))
+        elif op in TEXT:
+            self.emit(Opcode["Text" + op.removeprefix("text.").capitalize()], to, *map(self.atom, args))
         elif op == "bool":
             self.emit(Opcode.NeFloat if floats else Opcode.NeInt, to, self.atom(args[0]), self.constant(0))
         elif op == "int":

@@ -79,6 +79,8 @@ class Executable:
         self._memory: Memory = shared._memory if shared else device.memory(self.manifest, folder)
         self._session = self._create(device)
         self._memory.open(self._lib, self._session, options)
+        self._raw: Arrays
+        self._packed: Arrays
         self._raw, self._packed = (shared._raw, shared._packed) if shared is not None else self._arrays(weights)
         if self._memory.shared:  # siblings use the arrays that have just been made and need no weights
             self._arguments = (folder, {}, classes, settings, boundary, messages)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, identifier
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
+from backends.acrobat.core.texts import TEXT
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
@@ -25,16 +26,6 @@ INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxo
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 IN_ARENA = frozenset(("list.reverse", "list.order", "list.top", "list.concat", "list.append", "range", "zip", "enumerate"))
 """Operations that make a list, whose functions in the runtime take the arena for it first."""
-IN_RUNTIME = {
-    "text.letters": "letters",
-    "text.joined": "joined",
-    "text.method": "text_method",
-    "text.shown": "shown_number",
-    "text.int": "int_of_text",
-    "text.float": "float_of_text",
-    "text.code": "code_of_letter",
-}
-"""Operations on strings, and their functions in the runtime (`runtime/python/texts.h`)."""
 PER_LINE = 12
 """Constants of a table in one line of C++."""
 
@@ -351,8 +342,8 @@ class FunctionWriter:
                 return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
             case "float":
                 return f"double({c[0]})"
-        if op in IN_RUNTIME:
-            return f"acrobat::{IN_RUNTIME[op]}({', '.join(['s', *c])})"
+        if op in TEXT:
+            return f"acrobat::{op.replace('.', '_')}({', '.join(['s', *c])})"
         if op.startswith("math."):
             return f"acrobat::math::{op.removeprefix('math.')}({', '.join(f'double({x})' for x in c)})"
         return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"

@@ -11,7 +11,7 @@ import numpy as np
 
 from backends.acrobat.core.messages import raise_encoded
 from backends.acrobat.core.ops import ShapeError, text
-from backends.acrobat.core.texts import numbers_alone_do_not_tell
+from backends.acrobat.core.texts import TEXT, numbers_alone_do_not_tell
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT, Type
 
 
@@ -154,13 +154,10 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
     # Strings have numbers; who evaluates these knows which (`core.texts.evaluate_text`).
-    ("text.letters", "i", lambda t: ListT(INT), numbers_alone_do_not_tell),
-    ("text.joined", "l", lambda t: INT, numbers_alone_do_not_tell),
-    ("text.method", "ii", lambda t: INT, numbers_alone_do_not_tell),
-    ("text.shown", "i", lambda t: INT, numbers_alone_do_not_tell),
-    ("text.int", "i", lambda t: INT, numbers_alone_do_not_tell),
-    ("text.float", "i", lambda t: FLOAT, numbers_alone_do_not_tell),
-    ("text.code", "i", lambda t: INT, numbers_alone_do_not_tell),
+    *(
+        (op, text_op.operands, lambda t, text_op=text_op: text_op.result, numbers_alone_do_not_tell)
+        for op, text_op in TEXT.items()
+    ),
     # Raises an error of the model: the operands are the number of its text (`core.messages`) and the values in the text.
     ("fail", "s*", lambda t: INT, raise_encoded),
     # The language's annotations: identities, which say when work runs and what is independent.

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-TEXT: dict[str, Callable[..., Any]] = {
-    "text.letters": lambda text: list(text),
-    "text.joined": lambda texts: "".join(texts),
-    "text.method": lambda name, text: getattr(text, name)(),
-    "text.shown": str,
-    "text.int": int,
-    "text.float": float,
-    "text.code": ord,
-}
-"""What each operation does with the strings themselves. `text.method` is a method of strings, without arguments, by its name:
-one that gives a string, or one that tests the string."""
+from backends.acrobat.core.types import FLOAT, INT, ListT, Type
 
-FROM_NUMBER = frozenset(("text.shown",))
-"""Operations whose operand is a number of the model, not of a string."""
+
+@dataclass(frozen=True, slots=True)
+class TextDef:
+    """An operation on strings: the kinds of its operands (as in `core.host`), the type of its result, in both of which strings
+    are ints, and what it does with the strings themselves. With `of_number` its operand is a number of the model."""
+
+    operands: str
+    result: Type
+    meaning: Callable[..., Any]
+    of_number: bool = False
+
+
+TEXT: dict[str, TextDef] = {
+    "text.letters": TextDef("i", ListT(INT), list),
+    "text.joined": TextDef("l", INT, "".join),
+    "text.method": TextDef("ii", INT, lambda name, text: getattr(text, name)()),
+    "text.shown": TextDef("i", INT, str, of_number=True),
+    "text.int": TextDef("i", INT, int),
+    "text.float": TextDef("i", FLOAT, float),
+    "text.code": TextDef("i", INT, ord),
+}
+"""`text.method` is a method of strings, without arguments, by its name: one that gives a string, or one that tests the string.
+`text.x` is the function `text_x` of the runtime (`runtime/python/texts.h`), and the instruction `TextX` of its interpreter."""
 
 
 def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], number: Callable[[Any], int]) -> Any:
@@ -39,7 +51,7 @@ def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], numb
         return number(value) if isinstance(value, str) else value
 
     try:
-        return numbered(TEXT[op](*(args if op in FROM_NUMBER else map(said, args))))
+        return numbered(TEXT[op].meaning(*(args if TEXT[op].of_number else map(said, args))))
     except TypeError as error:
         raise ValueError(f"TypeError: {error}") from error
 

@@ -287,7 +287,7 @@ class _TextReader:
         tensor = self.atom(line)
         line.expect("as")
         t = line.type()
-        if not isinstance(t.item if isinstance(t, ListT) else t, ScalarT):
+        if not isinstance(t, (ScalarT, ListT)) or isinstance(t, ListT) and not isinstance(t.item, ScalarT):
             line.fail("an item is a scalar, or a list of scalars")
         return Item(tensor, t, span=self.span(line))
 

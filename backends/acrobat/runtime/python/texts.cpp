@@ -33,14 +33,14 @@ int64_t as_int(const Ref& value) {
 
 using namespace texts;
 
-List<int64_t> letters(Session& s, int64_t text) {
+List<int64_t> text_letters(Session& s, int64_t text) {
     const Ref whole = string(s, text);
     List<int64_t> out = make_list<int64_t>(s.cx.host, PyUnicode_GET_LENGTH(whole.get()));
     for (int64_t i = 0; i < out.size; ++i) out.data[i] = numbered(s, given(PyUnicode_Substring(whole.get(), i, i + 1)));
     return out;
 }
 
-int64_t joined(Session& s, const List<int64_t>& texts) {
+int64_t text_joined(Session& s, const List<int64_t>& texts) {
     Ref whole(given(PyUnicode_FromString("")));
     for (int64_t i = 0; i < texts.size; ++i) whole = given(PyUnicode_Concat(whole.get(), string(s, texts[i]).get()));
     return numbered(s, whole);
@@ -51,17 +51,17 @@ int64_t text_method(Session& s, int64_t name, int64_t text) {
     return PyUnicode_Check(result.get()) ? numbered(s, result) : as_int(result);
 }
 
-int64_t shown_number(Session& s, int64_t number) {
+int64_t text_shown(Session& s, int64_t number) {
     return numbered(s, given(PyUnicode_FromFormat("%lld", static_cast<long long>(number))));
 }
 
-int64_t int_of_text(Session& s, int64_t text) { return as_int(given(PyLong_FromUnicodeObject(string(s, text).get(), 10))); }
+int64_t text_int(Session& s, int64_t text) { return as_int(given(PyLong_FromUnicodeObject(string(s, text).get(), 10))); }
 
-double float_of_text(Session& s, int64_t text) {
+double text_float(Session& s, int64_t text) {
     return PyFloat_AsDouble(given(PyFloat_FromString(string(s, text).get())).get());
 }
 
-int64_t code_of_letter(Session& s, int64_t text) {
+int64_t text_code(Session& s, int64_t text) {
     const Ref letter = string(s, text);
     if (PyUnicode_GET_LENGTH(letter.get()) != 1) {
         const std::string size = std::to_string(PyUnicode_GET_LENGTH(letter.get()));

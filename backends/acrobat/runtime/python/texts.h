@@ -9,16 +9,16 @@ namespace acrobat {
 struct Session;
 
 // The letters of a string, each a string.
-List<int64_t> letters(Session& s, int64_t text);
+List<int64_t> text_letters(Session& s, int64_t text);
 // Several strings as one.
-int64_t joined(Session& s, const List<int64_t>& texts);
+int64_t text_joined(Session& s, const List<int64_t>& texts);
 // What the method of strings that is named `name`, which has no arguments, gives: a string, or whether the string passes a test.
 int64_t text_method(Session& s, int64_t name, int64_t text);
 // `str(number)`
-int64_t shown_number(Session& s, int64_t number);
+int64_t text_shown(Session& s, int64_t number);
 // `int(text)`, `float(text)`, `ord(text)`
-int64_t int_of_text(Session& s, int64_t text);
-double float_of_text(Session& s, int64_t text);
-int64_t code_of_letter(Session& s, int64_t text);
+int64_t text_int(Session& s, int64_t text);
+double text_float(Session& s, int64_t text);
+int64_t text_code(Session& s, int64_t text);
 
 }  // namespace acrobat

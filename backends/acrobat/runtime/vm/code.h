@@ -139,7 +139,7 @@ struct Register {
     X(Zip) /* of a lists at c */                                                                               \
     X(Enumerate)                                                                                               \
     /* strings, as numbers: see python/texts.h */                                                              \
-    X(Letters) X(Joined) X(TextMethod) X(ShownNumber) X(IntOfText) X(FloatOfText) X(CodeOfLetter)
+    X(TextLetters) X(TextJoined) X(TextMethod) X(TextShown) X(TextInt) X(TextFloat) X(TextCode)
 
 enum class Opcode : uint16_t {
 #define ACROBAT_OPCODE(name) name,

@@ -417,26 +417,26 @@ Zip:
 Enumerate:
     PUT_LIST(vm::enumerate(arena, items(A)), r[i->a].depth);
     NEXT();
-Letters:
-    PUT_LIST(letters(s, A), 0);
+TextLetters:
+    PUT_LIST(text_letters(s, A), 0);
     NEXT();
-Joined:
-    PUT(joined(s, items(A)));
+TextJoined:
+    PUT(text_joined(s, items(A)));
     NEXT();
 TextMethod:
     PUT(text_method(s, A, B));
     NEXT();
-ShownNumber:
-    PUT(shown_number(s, A));
+TextShown:
+    PUT(text_shown(s, A));
     NEXT();
-IntOfText:
-    PUT(int_of_text(s, A));
+TextInt:
+    PUT(text_int(s, A));
     NEXT();
-FloatOfText:
-    PUT_FLOAT(float_of_text(s, A));
+TextFloat:
+    PUT_FLOAT(text_float(s, A));
     NEXT();
-CodeOfLetter:
-    PUT(code_of_letter(s, A));
+TextCode:
+    PUT(text_code(s, A));
     NEXT();
 
 #undef UNARY

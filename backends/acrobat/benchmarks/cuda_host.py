@@ -31,6 +31,7 @@ from backends.acrobat.runtime.cuda.tests.emulated import SOURCE as DRIVER
 from backends.acrobat.runtime.cuda.tests.emulated import emulated
 
 SILENT = DRIVER.with_name("silent.cpp")
+STEPS = SILENT.parents[1] / "steps.h"
 RUNS = 30
 
 
@@ -96,8 +97,7 @@ def _silent(executable: Executable, folder: Path) -> Executable:
 
 
 def _module() -> Path:
-    text = SILENT.read_text()
-    key = hashlib.sha256(repr((text, compiler_version(compiler()))).encode()).hexdigest()[:24]
+    key = hashlib.sha256(repr((SILENT.read_text(), STEPS.read_text(), compiler_version(compiler()))).encode()).hexdigest()[:24]
 
     def make(folder: Path) -> None:
         command = [compiler(), "-std=c++20", "-O1", "-fPIC", "-shared", str(SILENT), "-o", str(folder / "silent.so")]

@@ -1,26 +1,12 @@
-// A module for the emulated driver that computes nothing: of a walk it only tells the host what it waits for, zeros. With it in place
-// of a model's kernels, a mini-batch costs what the host does and hardly anything else. It serves
-// only models whose decisions do not follow from values.
+// A module for the emulated driver that computes nothing: of a walk it only tells the host what it waits for, zeros. With it
+// in place of a model's kernels, a mini-batch costs what the host does and hardly anything else. It serves only models whose
+// decisions do not follow from values.
 #include <cstddef>
 #include <cstdint>
 
-namespace {
+#include "../steps.h"
 
-struct Step {
-    int32_t kernel, barrier, first, tiles;
-    int64_t args;
-};
-struct TellRows {
-    float* base;
-    int64_t rows;
-    const int64_t* from;
-    int64_t elements;
-    int64_t* to;
-    int64_t tag;
-};
-constexpr int kTellRows = 1;
-
-}  // namespace
+using namespace acrobat::cuda;
 
 extern "C" void emulated_walk(int, int, size_t, void** parameters) {
     const Step* const steps = *static_cast<const Step**>(parameters[0]);

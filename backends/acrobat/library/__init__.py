@@ -160,7 +160,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cpu": elementwise.unchanged,
     "fill": elementwise.fill,
     "zero": elementwise.zero,
-    "type_as": elementwise.type_as,
     "roll": moving.roll,
     "cumsum": moving.cumsum,
     "cumprod": moving.cumprod,

@@ -217,10 +217,6 @@ def zero(input):
     return torch.zeros_like(input)
 
 
-def type_as(input, other):
-    return input.to(other.dtype)
-
-
 def erf(input):
     """Computed from gelu(y) = y / 2 (1 + erf(y / sqrt 2)) with y = sqrt(2) x; near zero it is 2 x / sqrt(pi)."""
     y = input * 1.4142135623730951

@@ -238,10 +238,10 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 
 
-@either("to", "type")
+@either("to", "type", "type_as")
 def _to(f: Frame, call: CallArguments) -> Value:
-    """`x.to(...)` and `x.type(...)`: a device is ignored, a tensor stands for its dtype. For ints made of computed floats the
-    instance waits; conversions to other floats are refused."""
+    """`x.to(...)`, `x.type(...)` and `x.type_as(y)`: a device is ignored, a tensor stands for its dtype. For ints made of
+    computed floats the instance waits; conversions to other floats are refused."""
     x: Any = call.args[0]
     if call.name == "type" and not call.args[1:]:
         raise Refused("`type` of a tensor without an argument is not in the language", "ask for `x.dtype`")

@@ -37,7 +37,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     select,
     shape,
 )
-from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, either, operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
@@ -234,6 +234,8 @@ MOVES = frozenset(
 """Operations that move or select elements: of a mask they give a mask."""
 MASK_OPERATIONS: dict[str, Callable[[Frame, CallArguments], Value]] = {}
 """The handlers of the other operations that take masks, by name."""
+TAKE_MASKS = {"where", "masked_fill"}
+"""Operations on tensors whose handlers know masks."""
 
 
 def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
@@ -242,7 +244,7 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
         return MASK_OPERATIONS[name](f, call)
     if name in MOVES and is_mask(call.args[0]):
         return mask(call_operation(f, name, CallArguments(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
-    if name == "where" or name in OPERATIONS and name in ("masked_fill",):
+    if name in TAKE_MASKS:
         return call_operation(f, name, call)
     raise Mismatch(HELD["mask"])
 
@@ -255,6 +257,14 @@ def _float(f: Frame, call: CallArguments) -> Value:
 @handles(MASK_OPERATIONS, "bool")
 def _same(f: Frame, call: CallArguments) -> Value:
     return call.args[0]
+
+
+@handles(MASK_OPERATIONS, "type_as")
+def _type_as(f: Frame, call: CallArguments) -> Value:
+    """`x.type_as(mask)`, which is refused as `x.to(torch.bool)` is."""
+    if is_mask(call.args[0]):
+        raise Mismatch(HELD["mask"])
+    return call_operation(f, "type_as", call)
 
 
 @handles(MASK_OPERATIONS, "logical_not", "bitwise_not")

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import as_floats, dtype_of, extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.masks import MASK_OPERATIONS, as_mask, is_mask, of_bools, with_masks
-from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch, describe
@@ -85,26 +85,25 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
         return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
-    if name in library.FUNCTIONS and not (name == "type_as" and len(args) == 1):
+    if name in library.FUNCTIONS:
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
-    if name == "type_as":  # not by the library: a constant stays one
-        return call_operation(f, "to", CallArguments("to", [method.owner, *args], kwargs))
-    if name in ("fill_", "zero_") and is_tensor(method.owner):
+    changed = name.removesuffix("_") if name.endswith("_") else ""  # the operation that changes the tensor in place
+    if changed in IN_PLACE and is_tensor(method.owner):
         return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
-    if name in ("fill_", "zero_") and is_ints(method.owner) and isinstance(node, ast.Call) and _made_for(f, node):
+    if changed in OVERWRITING and is_ints(method.owner) and isinstance(node, ast.Call) and _made_for(f, node):
         if any(map(is_unknown, args)):  # the type of the result is known all the same, which ends a loop's search for types
             f.program.incomplete = True
             return guess(method.owner.type)
         return call_operation(f, "full_like", CallArguments("full_like", [method.owner, *(args or [Static(0)])], kwargs))
-    if name.endswith("_") and name[:-1] in library.FUNCTIONS and isinstance(node, ast.Call):
-        return _changed_by_library(f, node, method.owner, name, args, kwargs)
+    if changed in library.FUNCTIONS and isinstance(node, ast.Call):
+        return _changed_by_library(f, node, method.owner, changed, args, kwargs)
     return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
 
 
 def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`x.index_add_(...)` and the like, of library operations. Refuses tensors not made by this function or for the call."""
     assert isinstance(node.func, ast.Attribute)
-    changed = f.program.call(f, node, library.FUNCTIONS[name[:-1]], [owner, *args], kwargs)
+    changed = f.program.call(f, node, library.FUNCTIONS[name], [owner, *args], kwargs)
     match node.func.value:
         case ast.Name(who) if who in f.owned:
             give(f, who, changed)

@@ -79,7 +79,8 @@ OF_NUMBERS = {
     "detach",
     "clone",
 }
-OF_NUMBERS |= {"float", "bool", "to", "size", "dim", "numel", "cat", "concat", "concatenate", "expand", "expand_as", "repeat"}
+OF_NUMBERS |= {"float", "bool", "to", "type_as", "size", "dim", "numel", "cat", "concat", "concatenate"}
+OF_NUMBERS |= {"expand", "expand_as", "repeat"}
 OF_NUMBERS |= {"where", "masked_fill", "maximum", "minimum", "add", "sub", "mul", "div", "zeros_like", "ones_like", "full_like"}
 """The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
 
@@ -231,7 +232,11 @@ def _same(f: Frame, call: CallArguments) -> Value:
     return call.args[0]
 
 
-@operation("fill", "zero")
+OVERWRITING = {"fill", "zero"}
+"""Operations in place whose result has nothing of what was in the tensor before."""
+
+
+@operation(*OVERWRITING)
 def _overwritten(f: Frame, call: CallArguments) -> Value:
     """`x.fill_(number)` and `x.zero_()`."""
     x, value = call.bind("input", "value", value=Static(0.0))
@@ -240,7 +245,7 @@ def _overwritten(f: Frame, call: CallArguments) -> Value:
     return zeros if is_known else op(f, "add", [zeros, value])
 
 
-IN_PLACE |= {"fill", "zero"}
+IN_PLACE |= OVERWRITING
 
 
 @operation("rsqrt")

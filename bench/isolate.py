@@ -163,7 +163,7 @@ class Child:
 
     def receive(self) -> dict[str, Any]:
         while b"\n" not in self._buffer:
-            readable = self._readable(min(LOOK_S, max(0.0, self._left())))
+            readable = self._readable(min(LOOK_S, max(0.0, self._seconds_left())))
             cap(self.log)
             if readable:
                 self._read()
@@ -171,7 +171,7 @@ class Child:
                     raise self._unreadable(f"it is longer than {LONGEST >> 20} MiB")
             else:
                 self._look()
-        left_s = self._left()
+        left_s = self._seconds_left()
         self.usage.replied(self._asked, self.left_s - left_s)
         self.left_s = left_s
         line, _, rest = bytes(self._buffer).partition(b"\n")
@@ -184,7 +184,7 @@ class Child:
             raise Ended(Status(reply["status"]), one_line(reply["why"]))
         return reply
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return self.left_s - (monotonic() - self._since)
 
     def _readable(self, timeout_s: float) -> bool:
@@ -198,7 +198,7 @@ class Child:
 
     def _look(self) -> None:
         """Where there is nothing to read: raise Ended if the child has died or is over its deadline or its memory limit."""
-        if self._left() <= 0:
+        if self._seconds_left() <= 0:
             self.kill()
             raise Ended(Status.TIMEOUT, f"still in '{self._asked}' at its deadline of {self.deadline_s:g} s")
         if self.process.poll() is not None and not self._readable(0):  # its descendants may still hold the pipe open

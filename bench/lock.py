@@ -46,7 +46,7 @@ def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) 
         return
     try:
         waited = False
-        while not _taken(descriptor):
+        while not _try_lock(descriptor):
             holder = describe(descriptor)
             if how == "refuse":
                 raise Busy(f"{holder} is measuring on this machine; lock=wait waits for it, lock=ignore goes on beside it")
@@ -89,7 +89,7 @@ def _open(lock: Path) -> int | None:
     return None
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -76,13 +76,13 @@ class Figure:
         with style.applied():
             for kind, metadata in METADATA.items():
                 out = io.BytesIO()
-                self._drawn.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
+                self._canvas.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
                 found[kind] = out.getvalue()
-        del self._drawn
+        del self._canvas
         return found
 
     @cached_property
-    def _drawn(self) -> Any:
+    def _canvas(self) -> Any:
         from matplotlib.figure import Figure as Canvas
 
         panels = list(dict.fromkeys(self.frame["panel"]))
@@ -156,7 +156,7 @@ class Figure:
             chosen = own[own["hue"] == hue]
             places = [order.index(x) - 0.4 + width * (k + 0.5) for x in chosen["x"]]
             axes.errorbar(places, chosen["y"], yerr=_beyond(chosen), fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
-        _turned(axes, order)
+        _label_bars(axes, order)
         return _patches(colours, present)
 
     def _lines(self, axes: Any, own: pandas.DataFrame, hues: Sequence[str]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class Figure:
                 beyond = [[max(0.0, total["total"] - total["low"])], [max(0.0, total["high"] - total["total"])]]
                 axes.errorbar(place, total["total"], yerr=beyond, fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
         axes.set_xticks(range(len(bars)))
-        _turned(axes, [f"{x}\n{hue}" if x else hue for x, hue in bars])
+        _label_bars(axes, [f"{x}\n{hue}" if x else hue for x, hue in bars])
         return _patches(colours, parts)
 
 
@@ -243,7 +243,7 @@ def _patches(colours: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
     return {name: Patch(facecolor=colours[name], edgecolor="white") for name in names}
 
 
-def _turned(axes: Any, labels: Sequence[Any]) -> None:
+def _label_bars(axes: Any, labels: Sequence[Any]) -> None:
     """Set the labels under the bars, slanted where they would overlap."""
     axes.set_xticks(range(len(labels)))
     longest = max((len(part) for label in labels for part in str(label).split("\n")), default=0)

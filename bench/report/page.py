@@ -29,7 +29,7 @@ def render(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals["svg"] = _svg
-    used = _used(sections, overview.support(results), overview.failures(results))
+    used = _rows_behind(sections, overview.support(results), overview.failures(results))
     return environment.get_template("page.html").render(
         machine_name=results.folder.name,
         summary=overview.summary(results),
@@ -49,7 +49,7 @@ def _svg(figure: Figure) -> Markup:
     return Markup(figures.inline(figure.write("svg"), f"svg-{figure.name}-{figure.kind}"))
 
 
-def _used(sections: Sequence[Section], *tables: Table) -> list[str]:
+def _rows_behind(sections: Sequence[Section], *tables: Table) -> list[str]:
     found = [ref for section in sections for ref in section.rows] + [ref for table in tables for ref in table.rows]
     return list(dict.fromkeys(found))
 

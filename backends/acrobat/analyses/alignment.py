@@ -155,18 +155,18 @@ class ArmLevels:
             case Item():
                 return UNKNOWN, UNKNOWN
             case Op() | Launch() if is_work(value):
-                start = ZERO if (function, name) in self._static.depths else _raised(start, 1)
+                start = ZERO if (function, name) in self._static.depths else _higher_by(start, 1)
             case Call(callee):
-                start = _raised(start, self._of_function(callee))
+                start = _higher_by(start, self._of_function(callee))
             case If() | Match():
                 arms = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
                 for arm, (_, most) in zip(bodies(value), arms, strict=True):
                     self._arms[function, id(arm)] = most.from_variables
                 levels, done = zip(*arms, strict=True)
-                return _placed(levels, known), _placed(done, known)
+                return _substituted(levels, known), _substituted(done, known)
             case Map(var, _, body):
                 level, most = self._chain(function, body, {var.name: start})
-                return _placed([level], known), _placed([most], known)
+                return _substituted([level], known), _substituted([most], known)
             case Fold() | Loop():
                 for body in bodies(value):  # only to find the levels of the branches inside
                     self._chain(function, body, self._zero(value))
@@ -194,12 +194,12 @@ def _largest(heights: Sequence[Height]) -> Height:
     return UNKNOWN if least == inf else Height(least, above)
 
 
-def _raised(height: Height, levels: float) -> Height:
+def _higher_by(height: Height, levels: float) -> Height:
     later = Height(height.least + levels, {name: level + levels for name, level in height.above.items()})
     return UNKNOWN if later.from_variables > LONGEST else later
 
 
-def _placed(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
+def _substituted(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
     """The largest of `heights`, with the heights of variables in `known` put in the place of these variables."""
-    parts = [_raised(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
+    parts = [_higher_by(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
     return _largest([*parts, *(Height(height.least) for height in heights)])

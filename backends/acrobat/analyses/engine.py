@@ -323,14 +323,14 @@ class _Fixpoint(Generic[V]):
                 assert isinstance(value.type, TupleT)
                 return self.layout.split(self.atom(value), value.type.items)[index]
             case ListOf(items):
-                return self.joined(expr.type, [self.atom(item) for item in items])
+                return self.join_of(expr.type, [self.atom(item) for item in items])
             case Construct(case, args):
                 assert isinstance(expr.type, DataT)
                 return self.layout.construct(self.lattice, expr.type.name, case, [self.atom(a) for a in args])
             case Call():
                 return self.call(expr)
             case If(_, then, orelse):
-                return self.joined(expr.type, [self.expr(then), self.expr(orelse)])
+                return self.join_of(expr.type, [self.expr(then), self.expr(orelse)])
             case Match(scrutinee, arms):
                 assert isinstance(scrutinee.type, DataT)
                 values = []
@@ -338,7 +338,7 @@ class _Fixpoint(Generic[V]):
                     for index, var in enumerate(arm.vars):
                         self.bind(var, self.layout.field(self.atom(scrutinee), scrutinee.type.name, arm.case, index))
                     values.append(self.expr(arm.body))
-                return self.joined(expr.type, values)
+                return self.join_of(expr.type, values)
             case Map(var, iterable, body):
                 self.bind(var, self.atom(iterable))
                 return self.expr(body)
@@ -349,7 +349,7 @@ class _Fixpoint(Generic[V]):
                 return self.loop(carried, init, [cond, body])
         raise TypeError(f"no expression: {expr}")
 
-    def joined(self, t: Type, values: Sequence[Value[V]]) -> Value[V]:
+    def join_of(self, t: Type, values: Sequence[Value[V]]) -> Value[V]:
         out: Value[V] = (self.lattice.bottom,) * self.layout.size(t)
         for value in values:
             out = _join(self.lattice, out, value)

@@ -116,7 +116,7 @@ class Descriptors:
                     return
                 row.kind, row.first, row.count = "Mixed" if data.mixed else "Union", len(self.cases), len(data.cases)
                 row.index = int(data.shared)
-                row.wanted = self.outside.wanted(data)
+                row.wanted = self.outside.expected_words(data)
                 self.cases += [(0, 0, 0)] * len(data.cases)
                 for k, case in enumerate(data.cases):
                     parts = self._add_parts(

@@ -155,13 +155,13 @@ class Executable:
         RuntimeError when called during a call of its own in the same thread or after `close`."""
         own = self._take()
         try:
-            return self._called(own, instances)
+            return self._run_or_learn(own, instances)
         finally:
             own._thread = 0
 
-    def _called(self, own: Executable, instances: Sequence[Any]) -> list[Any]:
+    def _run_or_learn(self, own: Executable, instances: Sequence[Any]) -> list[Any]:
         if self.policy is None and self.executor == "learned":
-            (results,), found = own._learned([instances])
+            (results,), found = own._run_and_learn([instances])
             self.policy = self.policy or found  # unless another thread has learned one meanwhile
             return results
         own._install(self.policy)
@@ -189,7 +189,7 @@ class Executable:
         return free
 
     @contextmanager
-    def _taken(self) -> Iterator[Executable]:
+    def _reserved(self) -> Iterator[Executable]:
         own = self._take()
         try:
             yield own
@@ -227,11 +227,11 @@ class Executable:
         Raises ValueError with any other executor than `learned`, and what a call raises."""
         if self.executor != "learned":
             raise ValueError(f"executor={self.executor} learns no policy: compile with executor=learned")
-        with self._taken() as own:
-            results, self.policy = own._learned(minibatches)
+        with self._reserved() as own:
+            results, self.policy = own._run_and_learn(minibatches)
             return results
 
-    def _learned(self, minibatches: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], policy.Learned | None]:
+    def _run_and_learn(self, minibatches: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], policy.Learned | None]:
         """Runs mini-batches by the agenda: their results, and the policy that is learned from them."""
         self._install(None)
         with self._kept_graphs() as session:
@@ -252,7 +252,7 @@ class Executable:
         Raises ValueError with `executor="inline"`, which does not track dependences."""
         if self.executor == "inline":
             raise ValueError("executor=inline does not note what depends on what: compile with another executor")
-        with self._taken() as own, own._kept_graphs() as session:
+        with self._reserved() as own, own._kept_graphs() as session:
             own._install(self.policy)
             own._run(instances)
             return int(own._lib.acrobat_lower_bound(session))
@@ -334,11 +334,11 @@ class Executable:
         return launches
 
     def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
-        with self._taken() as own:
+        with self._reserved() as own:
             session = own._open()
             own._lib.acrobat_set_logging(session, 1)
             try:
-                self._called(own, instances)
+                self._run_or_learn(own, instances)
                 launches: list[tuple[int, int, str, str, int]] = own._lib.acrobat_log(session)
                 return launches
             finally:

@@ -37,7 +37,7 @@ class Outside:
         assert plain_type(boundary.result) == result, "a pass has changed what a result is"
         return Outside(boundary.instance, boundary.result, boundary.datatypes)
 
-    def wanted(self, data: DataType) -> str:
+    def expected_words(self, data: DataType) -> str:
         """The words for what was expected, in the error about a value that is none of the cases."""
         if data.mixed:
             return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in data.cases)
@@ -142,7 +142,7 @@ class Leaving:
         return Leaving({"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order)
 
     @property
-    def arranged(self) -> bool:
+    def needs_arranging(self) -> bool:
         """Whether the parts, concatenated, have to be reshaped or permuted to become the tensor."""
         return self.lists > 1 or self.order != tuple(range(len(self.order)))
 
@@ -154,4 +154,4 @@ class Leaving:
             size *= extent
         elements = size * (2 if self.dtype == "int64" else 1)
         number = f"'{self.number}'" if self.number else "0"
-        return f"{{{elements}, {self.lists}, {number}, {str(self.arranged).lower()}}}"
+        return f"{{{elements}, {self.lists}, {number}, {str(self.needs_arranging).lower()}}}"

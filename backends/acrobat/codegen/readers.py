@@ -144,7 +144,7 @@ class Readers:
                 "return v;",
             ]
         first = self.classes.index((type.name, data.cases[0].name))
-        wanted = c_string(self.outside.wanted(data))
+        wanted = c_string(self.outside.expected_words(data))
         lines = []
         if data.shared:
             cpp = self.types.cpp(type)

@@ -103,9 +103,9 @@ def program_tables(code: Bytecode) -> list[str]:
         operands += b.operands
     return [
         *("constexpr vm::Instruction kInstructions[] = {", *instructions, "};"),
-        *("constexpr int32_t kOperands[] = {", *wrapped(operands or [0]), "};"),
-        *("constexpr vm::Slot kConstants[] = {", *wrapped(code.constants or [0]), "};"),
-        *("constexpr vm::Slot kTables[] = {", *wrapped(code.tables or [0]), "};"),
+        *("constexpr int32_t kOperands[] = {", *table_lines(operands or [0]), "};"),
+        *("constexpr vm::Slot kConstants[] = {", *table_lines(code.constants or [0]), "};"),
+        *("constexpr vm::Slot kTables[] = {", *table_lines(code.tables or [0]), "};"),
         *("constexpr vm::Function kFunctions[] = {", *functions, "};"),
         *("constexpr vm::Branch kBranches[] = {", *(branches or ["    {0, 0, 0, 0},"]), "};"),
     ]
@@ -119,6 +119,6 @@ def function(f: BytecodeFunction, first: int) -> str:
     return f"    {{{c_string(f.name)}, {first}, {f.registers}, {len(f.order)}, {f.tensors}}},"
 
 
-def wrapped(values: Iterable[int], width: int = 24) -> list[str]:
+def table_lines(values: Iterable[int], width: int = 24) -> list[str]:
     numbers = [f"{v}" if v > -(2**63) else "INT64_MIN" for v in values]
     return [f"    {', '.join(numbers[k : k + width])}," for k in range(0, len(numbers), width)]

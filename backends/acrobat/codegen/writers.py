@@ -38,7 +38,7 @@ class Writers:
             case ListT(rows=int()):
                 return f"collect_varying(out[{self._tensor(type)}], {value});"
             case _:
-                self._need(type)
+                self._write_type(type)
                 return f"collect_value_{self.types.suffix(type)}(s, out, {value});"
 
     def build(self, type: Any, value: str) -> str:
@@ -59,7 +59,7 @@ class Writers:
             case ListT(rows=int()):
                 return f"take_varying(s, out[{self._tensor(type)}])"
             case _:
-                self._need(type)
+                self._write_type(type)
                 return f"build_value_{self.types.suffix(type)}(s, out, {value})"
 
     def _tensor(self, type: Any) -> int:
@@ -68,7 +68,7 @@ class Writers:
             self.tensors.append(leaving)
         return self.tensors.index(leaving)
 
-    def _need(self, type: Any) -> None:
+    def _write_type(self, type: Any) -> None:
         if type not in self.functions:
             self.functions[type] = []
             self.functions[type] = [self._collect(type), self._build(type)]

@@ -72,7 +72,7 @@ class Chain:
         """The binding of a variable; None for an atom that is not bound in the chain."""
         return self.at.get(atom.name) if isinstance(atom, Var) else None
 
-    def viewed(self, i: int) -> int | None:
+    def viewed_binding(self, i: int) -> int | None:
         """The binding of the chain that binding `i` is a view of; None if there is none."""
         value = self.values[i]
         return self.index(value.args[0]) if isinstance(value, Op) and self.is_view[i] else None
@@ -80,7 +80,7 @@ class Chain:
     def base(self, i: int) -> int | None:
         """The binding in whose memory binding `i` lies: `i` itself unless it is a view; None if it is a view from outside."""
         while self.is_view[i]:
-            below = self.viewed(i)
+            below = self.viewed_binding(i)
             if below is None:
                 return None
             i = below
@@ -102,7 +102,7 @@ class Chain:
         """The groups of the views from binding `i` down to a member; empty if `i` is no view of a member."""
         path: set[int] = set()
         while i not in members:
-            below = self.viewed(i)
+            below = self.viewed_binding(i)
             if below is None:
                 return set()
             path.add(self.groups.of[i])
@@ -113,7 +113,7 @@ class Chain:
         """Whether some of these variables have a static depth and others do not."""
         return len({name in self.scope.hoisted for name in names}) > 1
 
-    def launched(self, unit: Kernel | Block, atoms: Sequence[Atom], variables: Sequence[Var], span: Span) -> list[Binding]:
+    def launches(self, unit: Kernel | Block, atoms: Sequence[Atom], variables: Sequence[Var], span: Span) -> list[Binding]:
         """The bindings that launch a unit whose results are these variables."""
         if len(variables) == 1:
             return [(variables[0], Launch(unit, tuple(atoms), variables[0].type, span=span))]

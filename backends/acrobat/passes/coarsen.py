@@ -259,7 +259,7 @@ class _BlockWriter:
         )
         variables = [self.chain.bindings[m][0] for m in results]
         span = next((v.span for v in variables if v.span.line), variables[0].span)
-        self.out += self.chain.launched(unit, self.operands.atoms, variables, span)
+        self.out += self.chain.launches(unit, self.operands.atoms, variables, span)
         self.out += [self.chain.bindings[m] for m in leaving if m not in results]
 
     def leaves(self, m: int) -> bool:

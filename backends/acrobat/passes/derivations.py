@@ -42,7 +42,7 @@ class Derivations:
             return weight
         return self.derive(f"{weight.name}[{start}:{stop}]", "slice", (weight,), dim=1, start=start, stop=stop)
 
-    def added(self, a: Weight | None, b: Weight | None) -> Weight | None:
+    def sum_of(self, a: Weight | None, b: Weight | None) -> Weight | None:
         """The sum of two weights, either of which may be missing."""
         if a is None or b is None:
             return a or b

@@ -108,10 +108,10 @@ class _ListReductions:
         while blocked is not None:  # a variable that must stay in the loop may make others stay
             blocked = None
             for i, own in added.items():
-                names = _needed(own.atoms, body)
+                names = _needed_names(own.atoms, body)
                 others = [a for j, item in enumerate(tail.items) if j != i for a in (added[j].atoms if j in added else [item])]
                 dependent = carried & (_names(own.atoms) | names.union(*(free_vars(body[name]) for name in names)))
-                if dependent or any(works(body[name]) for name in names & _needed(others, body)):
+                if dependent or any(works(body[name]) for name in names & _needed_names(others, body)):
                     blocked = i
             if blocked is not None:
                 del added[blocked]
@@ -125,7 +125,7 @@ class _ListReductions:
         if rest:
             kept = TupleT(tuple(fold.vars[i].type for i in rest))
             nexts = Tuple(tuple(tail.items[i] for i in rest), kept, span=tail.span)
-            wanted = _needed([*nexts.items], {v.name: e for v, e in bindings})
+            wanted = _needed_names([*nexts.items], {v.name: e for v, e in bindings})
             body = from_lets([b for b in bindings if b[0].name in wanted], nexts)
             carried = tuple(fold.vars[i] for i in rest)
             loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in rest), body=body, type=kept)
@@ -140,15 +140,15 @@ class _ListReductions:
         whole = self._all_but_first(fold, init)
         if whole is not None and terms.atoms == [fold.var]:
             return self._bind(name, replace(make_op(op, (whole,), {"nonempty": True}), span=fold.span), out)
-        summed: Atom = self._added(fold, bindings, terms, out) if terms.atoms != [fold.var] else fold.iterable
+        summed: Atom = self._list_of_terms(fold, bindings, terms, out) if terms.atoms != [fold.var] else fold.iterable
         total = self._bind(name, replace(make_op(op, (summed,), {"nonempty": False}), span=fold.span), out)
-        if self._filled(init, neutral) and total.type == fold.vars[i].type:
+        if self._is_filled_with(init, neutral) and total.type == fold.vars[i].type:
             return total
         return self._bind(name, replace(make_op(terms.op, (init, total)), span=fold.span), out)
 
-    def _added(self, fold: Fold, bindings: list[Binding], terms: _Terms, out: list[Binding]) -> Var:
+    def _list_of_terms(self, fold: Fold, bindings: list[Binding], terms: _Terms, out: list[Binding]) -> Var:
         """The list of the terms, one for each item of the loop's list; its bindings go to `out`."""
-        wanted = _needed(terms.atoms, {v.name: e for v, e in bindings})
+        wanted = _needed_names(terms.atoms, {v.name: e for v, e in bindings})
         inner = [b for b in bindings if b[0].name in wanted]
         value = terms.atoms[0]
         for term in terms.atoms[1:]:
@@ -175,7 +175,7 @@ class _ListReductions:
         whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
         return xs if whole and to_the_end else None
 
-    def _filled(self, atom: Atom, number: float) -> bool:
+    def _is_filled_with(self, atom: Atom, number: float) -> bool:
         """Whether it is known that each element of a tensor is this number."""
         value = self._variables.value(atom)
         if isinstance(atom, Weight) and atom.name in self._program.derived:
@@ -220,7 +220,7 @@ def _names(atoms: list[Atom]) -> set[str]:
     return {a.name for a in atoms if isinstance(a, Var)}
 
 
-def _needed(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
+def _needed_names(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
     """The names in `body` on which these atoms depend, directly or through others."""
     names = reached(_names(atoms), lambda name: free_vars(body[name]) if name in body else ())
     return {name for name in names if name in body}

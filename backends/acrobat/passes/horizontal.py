@@ -115,10 +115,10 @@ class _Packer:
 
     def _join(self, both: Var, left: Op, right: Op, span: Span) -> Op:
         weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]
-        weight = self._packing.added(*weights) if left.args[0] == right.args[0] else self._cat(weights, 1)
+        weight = self._packing.sum_of(*weights) if left.args[0] == right.args[0] else self._cat(weights, 1)
         assert weight is not None
         biases = [cast(Weight, side.args[2]) for side in (left, right) if len(side.args) > 2]
-        bias = self._packing.added(biases[0], biases[1] if len(biases) > 1 else None) if biases else None
+        bias = self._packing.sum_of(biases[0], biases[1] if len(biases) > 1 else None) if biases else None
         return replace(make_op("linear", (both, weight, bias) if bias else (both, weight)), span=span)
 
     def _cat(self, weights: Sequence[Weight], dim: int) -> Weight:

@@ -136,7 +136,7 @@ class _Segments:
         if not isinstance(product, Computed) or product.op.op != "mul" or not self._own(summed, 1, result):
             return None
         for i in (0, 1):
-            share, weighted = _shown(product.args[i]), _shown(product.args[1 - i])
+            share, weighted = _below_views(product.args[i]), _below_views(product.args[1 - i])
             if not isinstance(share, ListItem) or not isinstance(weighted, ListItem):
                 continue
             if not _for_lines(product.op.args[i].type, product.op.type) or _size(product.op.args[1 - i]) != _size(product.op):
@@ -145,14 +145,14 @@ class _Segments:
             if scores is None or not self._equally_long(share.xs, weighted.xs):
                 continue
             attention = self._attention(scores, weighted.xs, result)
-            found = attention or _made("list_softmax", (scores, weighted.xs), {})
+            found = attention or _op_or_none("list_softmax", (scores, weighted.xs), {})
             if found is not None and _size(found) == _size(value):
                 return replace(found, span=value.span)
         return None
 
     def _scores(self, shares: Var, result: Var) -> Var | None:
         """The list of which `shares` is the softmax, if nothing else uses the shares."""
-        share = _shown(self._item(shares))
+        share = _below_views(self._item(shares))
         if not isinstance(share, Computed) or share.op.op != "div" or not self._own(shares, 1, result):
             return None
         power, total = share.args
@@ -180,7 +180,7 @@ class _Segments:
         if not self._own(scores, 2, result):
             return None
         scale = 1.0
-        term = _shown(self._item(scores))
+        term = _below_views(self._item(scores))
         while isinstance(term, Computed) and term.op.op in ("mul", "div"):
             left, right = term.args
             if isinstance(left, Lit) and term.op.op == "mul":
@@ -188,18 +188,18 @@ class _Segments:
             if not isinstance(right, Lit) or right.value == 0:
                 break
             scale = scale * right.value if term.op.op == "mul" else scale / right.value
-            term = _shown(left)
+            term = _below_views(left)
         if not isinstance(term, Computed):
             return None
         factors = _line_by_line(term)
         if factors is None:
             return None
         for i in (0, 1):
-            query, key = _shown(factors[i]), _shown(factors[1 - i])
+            query, key = _below_views(factors[i]), _below_views(factors[1 - i])
             if not isinstance(key, ListItem) or not self._equally_long(key.xs, values):
                 continue
             while isinstance(query, Var | Weight):
-                found = _made("list_attention", (query, key.xs, values), {"scale": float(scale)})
+                found = _op_or_none("list_attention", (query, key.xs, values), {"scale": float(scale)})
                 lead = _shape(query.type)[:-1]
                 if found is not None and without_trailing_ones(_shape(_item_type(scores))) == without_trailing_ones(lead):
                     return found
@@ -237,7 +237,7 @@ class _Segments:
                 xs = made.iterable
                 continue
             if isinstance(made, Host) and made.op == "list.slice" and isinstance(made.args[2], Lit):
-                lengths = self._compared(made.args[1])
+                lengths = self._compared_lists(made.args[1])
                 if lengths is not None and made.args[2].value >= MAX_LENGTH:
                     checked.append({self._root(each)[0] for each in lengths})
                     xs = made.args[0]
@@ -251,7 +251,7 @@ class _Segments:
             return xs.name, checked
         return "", checked
 
-    def _compared(self, start: Atom) -> tuple[Atom, Atom] | None:
+    def _compared_lists(self, start: Atom) -> tuple[Atom, Atom] | None:
         """The two lists whose lengths the number `start` compares: it raises an error if they differ, and is else 0."""
         match self._variables.value(start):
             case Host("list.get", (numbers, index)):
@@ -286,7 +286,7 @@ def _for_lines(share: object, result: object) -> bool:
     return lead == r[: len(lead)] and math.prod(s) == math.prod(lead)
 
 
-def _shown(term: Term | None) -> Term | None:
+def _below_views(term: Term | None) -> Term | None:
     """The term without the views at its top that show all elements of a tensor, in whatever shape."""
     while isinstance(term, Computed) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
         term = term.args[0]
@@ -305,7 +305,7 @@ def _shape(t: object) -> tuple[int, ...]:
     return t.shape if isinstance(t, TensorT) else ()
 
 
-def _made(op: str, args: tuple[Atom, ...], attrs: Mapping[str, float]) -> Op | None:
+def _op_or_none(op: str, args: tuple[Atom, ...], attrs: Mapping[str, float]) -> Op | None:
     try:
         return make_op(op, args, attrs)
     except ShapeError:

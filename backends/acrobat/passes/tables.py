@@ -89,7 +89,7 @@ class _Projector:
             share = self._derivations.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
             if share.type != TensorT(linear.type.shape[-1:]):  # type: ignore[union-attr]
                 return linear  # the weight is a matrix: each of its rows has a share, which a bias cannot hold
-            bias = self._derivations.added(bias, share)
+            bias = self._derivations.sum_of(bias, share)
         terms: list[Atom] = []
         for part, table, number in known:
             weights = [table, self._products.weight(linear, [part])]

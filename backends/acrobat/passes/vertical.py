@@ -185,7 +185,7 @@ class _OperationChain(Chain):
         """Makes one group of these, binding `i`'s and the views between them, if the conditions for a kernel hold; returns
         whether."""
         wanted = self.with_views({*groups, self.groups.of[i]})
-        if self.hoists_some(self.computed(wanted)):
+        if self.hoists_some(self.operation_names(wanted)):
             return False
         if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
             return False
@@ -204,7 +204,7 @@ class _OperationChain(Chain):
             return False
         return all(_kind(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
 
-    def computed(self, groups: Iterable[int]) -> list[str]:
+    def operation_names(self, groups: Iterable[int]) -> list[str]:
         return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if self.is_operation[m]]
 
     # ---- from a group to a kernel
@@ -214,18 +214,18 @@ class _OperationChain(Chain):
         answer is kept, because the same merge may be tried again after others."""
         key = tuple(members)
         if key not in self.kernels:
-            self.kernels[key] = self.written(members)
+            self.kernels[key] = self.kernel_that_fits(members)
         return self.kernels[key]
 
-    def written(self, members: list[int]) -> _GroupKernel | None:
+    def kernel_that_fits(self, members: list[int]) -> _GroupKernel | None:
         """`as_kernel` without keeping: the kernel with views among its results if that fits, or else without."""
-        for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
+        for exposed in dict.fromkeys((self.results_of(members, views=self.owner.fuse), self.results_of(members, views=False))):
             group_kernel = _KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
             if fits(group_kernel.kernel):
                 return group_kernel
         return None
 
-    def exposed(self, members: list[int], views: bool) -> tuple[int, ...]:
+    def results_of(self, members: list[int], views: bool) -> tuple[int, ...]:
         """The bindings that are the results of the group's kernel. If `views`, these may be views of what the kernel computes:
         a view that another kernel needs (so that both kernels may be in one static block), and views that are all that is used
         of a value and together smaller than it."""
@@ -297,7 +297,7 @@ class _OperationChain(Chain):
         kernel = self.scope.units.share(group_kernel.kernel)
         variables = [self.bindings[i][0] for i in group_kernel.exposed]
         span = variables[-1].span if variables[-1].span.line else self.values[group_kernel.exposed[-1]].span
-        out += self.launched(kernel, group_kernel.atoms, variables, span)
+        out += self.launches(kernel, group_kernel.atoms, variables, span)
 
 
 class _KernelBuilder:

@@ -55,7 +55,7 @@ class _Lowering:
     def function(self) -> s.HostFunction:
         f = self.f
         for p in f.params:
-            self.put(p, s.Arguments())
+            self.note_depth(p, s.Arguments())
         body = self.block(f.body, entry=f.name == self.schedule.program.entry)
         return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counted(f.name), f.span)
 
@@ -64,14 +64,14 @@ class _Lowering:
 
     # ---- values and depths
 
-    def put(self, var: n.Var, depth: s.Depth | None) -> None:
+    def note_depth(self, var: n.Var, depth: s.Depth | None) -> None:
         """Notes the depth from which on `var` can be used. Generated code has a variable for a join of several depths."""
         own_depth = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
         self.env[var.name] = _Variable(var, own_depth if self.schedule.holds(var.type) else None, self.phase)
 
     def own(self, var: n.Var) -> None:
         """Notes that generated code has a variable for the depth of `var`."""
-        self.put(var, s.Of(var.name))
+        self.note_depth(var, s.Of(var.name))
 
     def change(self, statement: s.Pad | s.NextSegment) -> None:
         """Adds `statement`, which changes the depth of its variable from here on."""
@@ -132,9 +132,9 @@ class _Lowering:
             return self.branch(result, entry)
         if entry:
             self.reach([self.env[name].atom for name in free_vars(result)])
-        return self.give(self.named(result, "result"))
+        return self.give(self.as_atom(result, "result"))
 
-    def named(self, expr: n.Expr, name: str) -> n.Atom:
+    def as_atom(self, expr: n.Expr, name: str) -> n.Atom:
         """An atom for the value of `expr`: itself, or a new variable that is bound to it."""
         if isinstance(expr, n.Var | n.Lit | n.Weight):
             return expr
@@ -212,12 +212,12 @@ class _Lowering:
                 atom = self.use(value.tensor)
                 self.statements.append(s.Wait(atom, self.join([atom]), value.span))
                 self.statements.append(s.Assign(var, cast(n.Item, with_operands(value, [atom])), None))
-                self.put(var, None)
+                self.note_depth(var, None)
             case _:
                 args = [self.use(a) for a in operands(value)]
                 depth = self.join(args) if self.schedule.holds(var.type) else None
                 self.statements.append(s.Assign(var, cast(s.Pure, with_operands(value, args)), depth))
-                self.put(var, depth)
+                self.note_depth(var, depth)
 
     def call(self, var: n.Var, value: n.Call) -> s.CallFunction:
         args = [self.use(a) for a in value.args]
@@ -253,7 +253,7 @@ class _Lowering:
         """The block of an arm whose work begins `ghosts` levels later. `fields` are variables it binds, at depth `depth`."""
         with self.scope() as statements:
             for _, var in fields:
-                self.put(var, depth)
+                self.note_depth(var, depth)
             if ghosts:
                 self.ghosts += ghosts
                 atoms = dict.fromkeys(self.env[name].atom for name in sorted(free_vars(body)))
@@ -280,14 +280,14 @@ class _Lowering:
                 cond = self.block(expr.cond)
                 return s.WhileLoop(var, expr.vars, init, cond, self.round(expr.body), expr.span)
             assert iterable is not None
-            self.put(expr.var, self.depth(iterable))
+            self.note_depth(expr.var, self.depth(iterable))
             return s.FoldLoop(var, expr.var, iterable, expr.vars, init, self.round(expr.body), expr.span)
 
     def map(self, var: n.Var, expr: n.Map) -> s.MapLoop:
         iterable, waits = self.use(expr.iterable), id(expr.body) in self.waiting
         captures = self.captures(expr.body, expr.var) if waits else ()
         with self.scope():
-            self.put(expr.var, self.depth(iterable))
+            self.note_depth(expr.var, self.depth(iterable))
             return s.MapLoop(var, expr.var, iterable, self.block(expr.body), waits, captures, expr.span)
 
     def round(self, body: n.Expr) -> s.Body:
@@ -300,5 +300,5 @@ class _Lowering:
             if isinstance(result, n.Tuple):
                 end: s.Next | s.NextOf = s.Next(tuple([self.give(a) for a in result.items]))
             else:
-                end = s.NextOf(self.give(self.named(result, "next")))
+                end = s.NextOf(self.give(self.as_atom(result, "next")))
             return s.Body(tuple(statements), end)

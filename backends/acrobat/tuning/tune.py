@@ -75,21 +75,21 @@ class MeasuredCosts:
         self.benches: dict[int, Runs] = {}
 
     def baseline(self, task: int) -> Mapping[int, float]:
-        known, wanted = self._known(task), self.tasks[task].extents.keys()
+        known, wanted = self._measurements_of(task), self.tasks[task].extents.keys()
         if not wanted <= known.baseline.keys():
             known.baseline |= self._bench(task).baseline()
             known.write()
         return known.baseline
 
     def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]:
-        known, wanted = self._known(task), self.tasks[task].extents.keys()
+        known, wanted = self._measurements_of(task), self.tasks[task].extents.keys()
         timings = known.timings.setdefault(schedule, {})
         if not wanted <= timings.keys():
             timings |= self._bench(task).measure(schedule)
             known.write()
         return timings
 
-    def _known(self, task: int) -> Measurements:
+    def _measurements_of(self, task: int) -> Measurements:
         if task not in self.kept:
             self.kept[task] = self.measurements(self.requests[task], self.tasks[task])
         return self.kept[task]

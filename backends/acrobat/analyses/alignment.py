@@ -148,6 +148,7 @@ class ArmLevels:
         return level, _largest([*done, most])
 
     def _value(self, function: str, name: str | None, value: Expr, known: Mapping[str, Height]) -> tuple[Height, Height]:
+        """As `_chain`, for one node, which is bound to the variable `name` if it is in a let."""
         start = _largest([_of(v, known) for v in free_vars(value)])
         match value:
             case Lit() | Weight():

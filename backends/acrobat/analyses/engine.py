@@ -379,6 +379,7 @@ class _Fixpoint(Generic[V]):
         return self.results[target]
 
     def host(self, node: Host) -> Value[V]:
+        """The facts of a host operation's result: a list has those of its items, a number those that the lattice gives it."""
         args = [self.atom(a) for a in node.args]
         match node.op:
             case "list.get" | "list.slice" | "list.reverse":

@@ -65,6 +65,7 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
         return max((known.get(name, 0) for name in free_vars(expr)), default=0)
 
     def chain(expr: Expr) -> None:
+        """Give the bindings of a chain their phases, and those of the branches at its end."""
         while isinstance(expr, Let):
             dynamic_from = latest(ready, expr.value)
             phase = latest(placed, expr.value)

@@ -68,6 +68,8 @@ class _MarkerPlaces:
         self.value(end, tail, wrong)
 
     def value(self, expr: Expr, tail: bool, wrong: _Wrong | None) -> None:
+        """Report the annotations in a node that have no effect where they stand; `wrong` says why, None where they have one.
+        `tail`: nothing in the entry follows the node."""
         if is_marker(expr):
             if wrong is not None:
                 self.report(expr.span, wrong)  # type: ignore[union-attr]

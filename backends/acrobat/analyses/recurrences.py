@@ -189,6 +189,7 @@ class _Flow:
         self._pair(every, to)
 
     def _host(self, expr: Host, to: Leaves) -> None:
+        """Enter from which leaves of the operands the leaves of a host operation's result come."""
         match expr.op, expr.args:
             case "list.get", (source, at):
                 last = isinstance(at, Lit) and at.value == -1

@@ -58,6 +58,7 @@ class Descriptors:
         return self.of(type)
 
     def _outgoing(self, type: Any, seen: set[Any]) -> None:
+        """Enter the types of all tensors in a result's type in `tensors`."""
         if type in seen:
             return
         seen.add(type)

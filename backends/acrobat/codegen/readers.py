@@ -37,6 +37,7 @@ class Readers:
         return self.types.cpp(plain_type(type))
 
     def read(self, type: Any, o: str) -> str:
+        """C++ that reads the Python object `o`, itself C++, as a value of a type. Writes the function for a type with parts."""
         match type:
             case ScalarT(kind):
                 return f"read_{kind}({o})"
@@ -52,6 +53,7 @@ class Readers:
                 return f"read_value_{self.types.suffix(type)}(s, {o})"
 
     def _function(self, type: Any) -> str:
+        """The C++ function that reads a value of a type with parts."""
         head = f"static {self.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
         match type:
             case ListT(rows=int()):

@@ -236,6 +236,8 @@ class _BlockWriter:
         self.computed: dict[str, StepResult] = {}  # by the variable that holds it
 
     def write(self) -> None:
+        """Write the block and its launch to `out`. Members that are needed outside and are no results of a kernel, such as
+        views, are bound after it."""
         for m in self.members:
             var, value = self.chain.bindings[m]
             if isinstance(value, Launch):
@@ -280,6 +282,7 @@ class _BlockWriter:
         self.steps.append(Step(kernel, tuple(args)))
 
     def steps_per_item(self, var: Var, per_item: _PerItem) -> None:
+        """Add the steps of a map whose kernels run once for each item; `over` of a step names a list with as many items."""
         columns: dict[str, StepArg] = {}
         steps: list[Step] = []
         host_names = {v.name for v, _ in per_item.host_bindings} | {per_item.map.var.name}

@@ -118,6 +118,8 @@ class _ListReductions:
         return self._split(fold, bindings, tail, added, out) if added else fold
 
     def _split(self, fold: Fold, bindings: list[Binding], tail: Tuple, added: Mapping[int, _Terms], out: list[Binding]) -> Expr:
+        """What the variables of a fold end as, a tuple: those in `added` are sums, and the others come from a loop that carries
+        them alone. New bindings go to `out`."""
         rest = [i for i in range(len(fold.vars)) if i not in added]
         items: dict[int, Atom] = {}
         for i, terms in added.items():
@@ -135,6 +137,7 @@ class _ListReductions:
         return Tuple(tuple(items[i] for i in range(len(fold.vars))), fold.type, span=fold.span)
 
     def _sum(self, fold: Fold, bindings: list[Binding], i: int, terms: _Terms, out: list[Binding]) -> Atom:
+        """What variable `i` of a fold ends as: its first value and all terms added up. New bindings go to `out`."""
         name, init = fold.vars[i].name, fold.init[i]
         op, neutral = REDUCTIONS[terms.op]
         whole = self._all_but_first(fold, init)

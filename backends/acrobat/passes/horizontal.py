@@ -148,6 +148,7 @@ class _Packer:
         return out
 
     def _pack(self, group: list[Binding]) -> list[Binding]:
+        """One product with the weights of a group of products side by side, and a slice of its result for each of them."""
         products = [cast(Op, value) for _, value in group]
         weight = self._cat([cast(Weight, p.args[1]) for p in products], 0)
         bias: list[Weight] = []

@@ -189,6 +189,7 @@ class _Normaliser:
         return Arm(arm.case, tuple(self._renamed(v, scope) for v in arm.vars), self.block(arm.body, scope))
 
     def _rebuilt(self, expr: Expr, scope: _FunctionCopy) -> Expr:
+        """The node with the operands, variables and functions that it has in the copy of its function."""
         args = [self._atom(a, scope) for a in operands(expr)]
         match expr:
             case Var() | Lit() | Weight():

@@ -72,6 +72,7 @@ class _Segments:
         return self._function if body is self._function.body else replace(self._function, body=body)
 
     def _chain(self, expr: Expr) -> Expr:
+        """The chain with segment operations in place of the values that are found to be ones."""
         bindings, tail = lets(expr)
         out: list[Binding] = []
         for var, value in bindings:

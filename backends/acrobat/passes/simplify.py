@@ -122,6 +122,7 @@ class _Simplifier:
         return replace(self._function, body=self._chain(self._function.body))
 
     def _chain(self, expr: Expr) -> Expr:
+        """The chain with simpler values. Of equal values one is computed, and a copy gives way to what it is a copy of."""
         bindings, tail = lets(expr)
         out: list[Binding] = []
         seen: list[object] = []
@@ -174,6 +175,7 @@ class _Simplifier:
             self._absorbed.add(atom.name)
 
     def _simplified(self, var: Var, value: Expr) -> Expr:
+        """A simpler node or an atom that has the same value, or else the node itself."""
         match value:
             case Host("list.get", (xs, Lit(int(index)))):
                 known = self._variables.value(xs)

@@ -63,6 +63,7 @@ class _VerticalFusion:
         return replace(self.scope.function, body=self.chain(self.scope.function.body))
 
     def chain(self, expr: Expr) -> Expr:
+        """The chain, and those inside it, with launches of kernels in place of operations."""
         bindings, tail = lets(expr)
         bindings = [(var, map_bodies(value, self.chain)) for var, value in bindings]
         if isinstance(tail, Op):
@@ -93,6 +94,7 @@ class _OperationChain(Chain):
     # ---- growing groups
 
     def fuse(self) -> Expr:
+        """Grow the groups, products before other operations, and give the chain with a launch for each group."""
         if self.owner.fuse:
             order = range(len(self.bindings))
             for i in order:
@@ -267,6 +269,7 @@ class _OperationChain(Chain):
     # ---- from groups to the new chain
 
     def emit(self) -> Expr:
+        """The chain with a launch in place of each group. Views that are no results of a kernel stay bindings after it."""
         out: list[Binding] = []
         exposed: set[int] = set()
         for group in self.groups.order():

@@ -185,6 +185,7 @@ class _Lowering:
     # ---- bindings
 
     def bind(self, var: n.Var, value: n.Expr) -> None:
+        """Write the statements that compute `value`, and note the depth from which on `var` can be used."""
         match value:
             case n.Var() | n.Lit() | n.Weight():
                 atom = self.use(value)

@@ -39,6 +39,7 @@ def print_function(f: s.HostFunction) -> str:
 
 
 def depth_text(depth: s.Depth) -> str:
+    """A depth as the text of schedules has it, as in `max(x, static 2)`."""
     match depth:
         case s.Of(var):
             return name_text(var)

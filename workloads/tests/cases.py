@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from bench.verify import Expected
+from bench.verify import Difference, Expected, fingerprint, flatten
 from workloads.lattice.model import Lattice, Word
 from workloads.mvrnn import model as mv
 from workloads.simtree.model import Pair
@@ -91,3 +91,15 @@ def expected(name: str) -> Expected:
         scores = workload.scores(model, instance)
         answers.append((arrays(model(instance)), None if scores is None else arrays(scores)))
     return Expected(answers)
+
+
+def assert_right(name: str, model: Any) -> None:
+    """Run the case of that name on a compiled model: its outputs have to be right, and the instances stay as they are."""
+    case = cases()[name]
+    before = fingerprint(case.instances)
+    outputs = model.run(case.instances)
+    if case.instances:
+        expected(name).check(flatten(model.fetch(outputs)), Difference())
+    else:
+        assert outputs == []
+    assert fingerprint(case.instances) == before

@@ -14,8 +14,7 @@ import pytest
 from backends.dgl.backend import DGL
 from bench import facts
 from bench.contract import Target, Unsupported
-from bench.verify import Difference, fingerprint, flatten
-from workloads.tests.cases import cases, expected
+from workloads.tests.cases import assert_right, cases
 from workloads.tests.conftest import NAMES, spec
 
 installed = pytest.mark.skipif(find_spec("dgl") is None, reason="DGL is not installed")
@@ -34,15 +33,7 @@ def test_there_are_programs() -> None:
 @installed
 @pytest.mark.parametrize("name", CASES)
 def test_outputs_are_right(name: str) -> None:
-    case = CASES[name]
-    model = compiled(case.workload)
-    before = fingerprint(case.instances)
-    outputs = model.run(case.instances)
-    if case.instances:
-        expected(name).check(flatten(model.fetch(outputs)), Difference())
-    else:
-        assert outputs == []
-    assert fingerprint(case.instances) == before
+    assert_right(name, compiled(CASES[name].workload))
 
 
 @installed

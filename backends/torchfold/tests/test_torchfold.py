@@ -12,8 +12,7 @@ import torch
 from backends.torchfold.backend import TorchFold
 from bench import facts
 from bench.contract import Target, Unsupported
-from bench.verify import Difference, fingerprint, flatten
-from workloads.tests.cases import cases, expected
+from workloads.tests.cases import assert_right, cases
 from workloads.tests.conftest import NAMES, spec
 
 installed = pytest.mark.skipif(find_spec("torchfold") is None, reason="TorchFold is not installed")
@@ -33,15 +32,7 @@ def test_there_are_programs() -> None:
 @installed
 @pytest.mark.parametrize("name", CASES)
 def test_outputs_are_right(name: str) -> None:
-    case = CASES[name]
-    model = compiled(case.workload)
-    before = fingerprint(case.instances)
-    outputs = model.run(case.instances)
-    if case.instances:
-        expected(name).check(flatten(model.fetch(outputs)), Difference())
-    else:
-        assert outputs == []
-    assert fingerprint(case.instances) == before
+    assert_right(name, compiled(CASES[name].workload))
 
 
 @installed

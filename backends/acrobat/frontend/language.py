@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from backends.acrobat.frontend.evaluator import (
+    as_written,
     attributes,
     builtins,
     callees,
@@ -43,7 +44,6 @@ from backends.acrobat.frontend.evaluator import (
     strings,
     sums,
     truths,
-    written,
 )
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (

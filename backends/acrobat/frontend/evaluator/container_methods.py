@@ -69,12 +69,12 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "values", []:
             return column(f, whole, 1)
         case "dict", "get", [key, *default] if len(default) < 2:
-            return _got(f, node, whole, key, default[0] if default else Static(None))
+            return _get(f, node, whole, key, default[0] if default else Static(None))
         case "dict", "most_common", counts if len(counts) <= 1:
             ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
             return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
         case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return _popped(f, node, node.func.value, whole, key, others)
+            return _pop(f, node, node.func.value, whole, key, others)
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _set_default(f, node, node.func.value, whole, key, value)
         case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
@@ -87,7 +87,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
     return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
 
 
-def _got(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Value:
+def _get(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Value:
     """`whole.get(key, default)`."""
     default = _as_value(f, whole, default)
     if is_unknown(key) or is_unknown(default):
@@ -98,7 +98,7 @@ def _got(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Val
     return choose(f, ast.Pass(), found, lambda: at_key(f, node, whole, key), lambda: default)
 
 
-def _popped(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Sequence[Value]) -> Value:
+def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Sequence[Value]) -> Value:
     """`owner.pop(key)` or `owner.pop(key, default)`, which takes the entry out of the dictionary."""
     at = place(f, node, owner, "pop")
     if at is None:

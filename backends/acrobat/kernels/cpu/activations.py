@@ -95,6 +95,14 @@ def exp2(t: Bundle) -> Bundle:
     return from_bits(p, [a + b for a, b in zip(bits(p), n, strict=True)])
 
 
+def exp2_share(t: Bundle) -> Bundle:
+    """2**t for t <= 0, the share of a softmax. Below 2**-126 it is 0, or not a normal number."""
+    if wide(t):
+        return exp2(t)
+    power = exp2(t)
+    return t.map(lambda v, p: tirx.Select(v < splat(-126.0, t.lanes), splat(0.0, t.lanes), p), power)
+
+
 def exp(x: Bundle) -> Bundle:
     """exp(x) to 2 ulp, with overflow to infinity and gradual underflow to zero."""
     x = x.at_least(-104.0).at_most(89.0)

@@ -17,9 +17,10 @@ from backends.acrobat.core.ops import ITEMWISE, LISTS, OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel, Mode
 from backends.acrobat.kernels.cpu.activations import exp, maximum, minimum, sqrt
 from backends.acrobat.kernels.cpu.code import Code, Expr, i64, load, plus, times
+from backends.acrobat.kernels.cpu.lookahead import LINE, Lists
 from backends.acrobat.kernels.cpu.loops import Combine, fill, nest, position, reduce, reduce_line, sweep
 from backends.acrobat.kernels.cpu.operands import Interface
-from backends.acrobat.kernels.cpu.segments import SegmentWriter
+from backends.acrobat.kernels.cpu.segments import CHUNK, SegmentWriter
 from backends.acrobat.kernels.cpu.shared_attention import FEWEST, MOST, SharedAttentionWriter
 from backends.acrobat.kernels.cpu.shared_lists import SharedLists
 from backends.acrobat.kernels.cpu.values import Formula, Index, ListItems, ListReduced, Strided, Value, contiguous
@@ -27,8 +28,6 @@ from backends.acrobat.kernels.cpu.vectors import Bundle, splat
 
 INFINITY = float("inf")
 
-LINE = 16
-"""Elements of a cache line."""
 AHEAD = 64
 """The most cache lines of an operand's next row that are prefetched."""
 
@@ -73,22 +72,29 @@ class RowWriter:
                 self._row(row)
             return
         query, keys, values = (str(a) for a in attention.args)
-        for first, count in SharedLists(code, interface, [keys, values]).runs(MOST):
-            lists, _ = self._operands(first)
-            ks, vs = lists[keys], lists[values]
+        last = code.let(interface.row_end - i64(1))
+
+        def lists(row: Expr) -> Lists:
+            operands, _ = self._operands(row)
+            ks, vs = operands[keys], operands[values]
             assert isinstance(ks, ListItems) and isinstance(vs, ListItems)
-            many = code.let(tirx.all(count >= i64(FEWEST), ks.count > i64(0)), "bool")
+            return ks, vs
+
+        for first, count in SharedLists(code, interface, [keys, values]).runs(MOST):
+            own = lists(first)
+            many = code.let(tirx.all(count >= i64(FEWEST), own[0].count > i64(0)), "bool")
             with code.when(many):
 
                 def line(i: Expr, first: Expr = first) -> tuple[Strided, Strided]:
-                    operands, places = self._operands(code.let(first + i))
+                    operands, places = self._operands(code.let(tirx.Min(first + i, last)))
                     found = operands[query]
                     assert isinstance(found, Strided)
                     (place,) = places.values()
                     return found, place
 
-                shared = SharedAttentionWriter(code, self.lanes, ks, self._room)
-                shared.attention(count, line, vs, float(dict(attention.attrs)["scale"]))
+                after = lists(code.let(tirx.Min(first + count, last)))
+                shared = SharedAttentionWriter(code, self.lanes, own, after, line, count, self._room)
+                shared.write(float(dict(attention.attrs)["scale"]))
             with code.when(tirx.Not(many)), code.loop(count, "row") as i:
                 self._row(code.let(first + i))
 
@@ -208,7 +214,7 @@ class RowWriter:
             value = ListReduced(xs, *REDUCTIONS[instr.op])
             return self._stored(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
         place = place or self._room(instr.type.shape)
-        writer = SegmentWriter(self.code, self.lanes, self._room((SegmentWriter.room(1),)))
+        writer = SegmentWriter(self.code, self.lanes, self._room((CHUNK,)))
         *rest, scores, values = args
         assert isinstance(scores, ListItems) and isinstance(values, ListItems)
         if instr.op == "list_softmax":

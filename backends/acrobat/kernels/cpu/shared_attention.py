@@ -1,163 +1,273 @@
 """Attention of several rows over keys and values that they share, as the words of a sentence do in self-attention.
 
-The keys of a chunk are transposed into scratch once for all rows of a run. The scores of a tile of queries are then a small
-dense product: the accumulators of TILE queries by a block of vectors of keys stay in registers, and each element of a query is
-broadcast to all lanes. The weighted sums of the values are such a product too, of the shares with the values (`segments.py`).
+The queries of a block lie in the lanes of vectors. They are transposed into scratch once; the scores of a key are then its
+elements, each in all lanes, times the vectors of that element of all queries, added up. So the keys are read where they lie,
+and scores, maxima, shares and their sums need nothing across lanes. The weighted sums of the values are a product like that of
+a dense layer (`weighted_sums.py`). Queries are scaled with log2(e) too, which makes a share one power of two.
 
 The lower bound of the time is four operations for each query, key and element of the width at the processor's peak, as in a
-dense product of as many operations. Where a run spends its time (lists of 28 rows of 64, keys and values in the first-level
-cache, Cascade Lake):
+dense product of as many operations. Beside it there are, for n queries and keys of width 64 in vectors of 16, on Zen 4 (n = 28:
+6272 cycles of products):
 
-    43 %  the two products, at 0.84 of the peak
-    18 %  finding which rows share their lists, by comparing their tables of addresses
-    14 %  between the shares and the second product: sums across lanes
-     8 %  transposing the keys, a share that falls with the number of queries
-     7 %  the highest score of each query, across lanes
-     5 %  exp
+    n * n / 16 vectors of exp, 11 operations each: less than a tenth of the products
+    n * 64 / 16 vectors of queries, 5 shuffles each, two stores' time: a tenth, a share that falls with n
+    n * (n - 1) addresses of two tables that are compared, 16 in an iteration: a twentieth with one head
 
-After that measurement, comparing both tables in one loop and giving short blocks more accumulators took 8 % off. Computing each
-query alone took 1.7 times the time. Tiles of queries without transposed keys would leave the products to be added up across
-lanes, which took as long as the products themselves. With 64 sentences of 5 to 50 words the gain over single queries is a
-quarter of the time instead of a third: each row has tables of its own, together a megabyte, which exceeds the second-level
-cache. One table for each list would save that and the comparison.
+Where the time goes (64 sentences of 5 to 50 rows of 64, in the third-level cache): 66 % products, 14 % finding which rows share
+their lists, 7 % transposing the queries, 4 % shares, 3 % prefetching. Blocks of 32 queries only, that is without the smaller
+ones, took 1.2 times the time, and so did transposed keys with the queries in tiles of four, which needed sums and maxima across
+lanes. Each row has tables of addresses of its own, here together a megabyte; one table for each list would save the comparison.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from tvm import tirx
 
-from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, mod, plus, times
-from backends.acrobat.kernels.cpu.segments import CHUNK, LOWEST, SegmentWriter, pieces
+from backends.acrobat.kernels.cpu.activations import LOG2E, exp2_share
+from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, plus, times
+from backends.acrobat.kernels.cpu.lookahead import Line, Lists, Lookahead
+from backends.acrobat.kernels.cpu.segments import CHUNK, LOWEST
 from backends.acrobat.kernels.cpu.shuffles import transpose
-from backends.acrobat.kernels.cpu.values import ListItems, Strided
+from backends.acrobat.kernels.cpu.values import Strided
 from backends.acrobat.kernels.cpu.vectors import Bundle, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.weighted_sums import SUMS, ListChunk, ScaledLine, add_weighted, pieces
 
 TILE = 4
-"""Queries that are computed together."""
+"""Queries whose weighted sums are computed together."""
+KEYS = 8
+"""Keys whose scores are computed together, if there are enough registers."""
+SIDE = 4
+"""Vectors of shares that are computed side by side."""
 FEWEST, MOST = 4, 64
-"""The rows of a run. Fewer rows are computed one by one, since transposing the keys would cost more than it saves."""
+"""The rows of a run. Fewer rows are computed one by one, since transposing the queries would cost more than it saves."""
+NARROW = 8
+"""The lanes of the smallest block."""
 
-Line = Callable[[Expr], tuple[Strided, Strided]]
-"""Gives the query and the place of the result of a row, by its number in the run."""
+
+@dataclass(frozen=True, slots=True)
+class QueryBlock:
+    """The size of a block of queries: `vectors` vectors of `lanes` lanes."""
+
+    vectors: int
+    lanes: int
+
+    @property
+    def queries(self) -> int:
+        return self.vectors * self.lanes
 
 
 class SharedAttentionWriter:
-    def __init__(self, code: Code, lanes: int, keys: ListItems, scratch: Callable[[tuple[int, ...]], Strided]) -> None:
-        """`keys`: the shared list of keys. `scratch(shape)` reserves scratch for a tensor of this shape."""
+    """Writes attention for a run of 1 to MOST rows with the shared lists `own`, which are not empty. `after` is what
+    `Lookahead` takes. `scratch(shape)` reserves scratch for a tensor of this shape."""
+
+    def __init__(
+        self,
+        code: Code,
+        lanes: int,
+        own: Lists,
+        after: Lists,
+        line: Line,
+        rows: Expr,
+        scratch: Callable[[tuple[int, ...]], Strided],
+    ) -> None:
         self.code = code
         self.lanes = lanes
-        self.keys = keys
-        self.width = keys.shape[-1]
-        self.transposed = scratch((CHUNK * self.width,))
-        self.states = scratch((MOST // TILE, 2, lanes))
-        self.scores = scratch((SegmentWriter.room(TILE),))
-        self.writer = SegmentWriter(code, lanes, self.scores, TILE)
+        self.own, self.after = own, after
+        self.keys, self.values = own
+        self.line, self.rows = line, rows
+        self.heads = prod(self.keys.shape[:-1])
+        self.width, self.out = self.keys.shape[-1], prod(self.values.shape) // self.heads
+        self.blocks = [QueryBlock(2, lanes), QueryBlock(1, lanes), *([QueryBlock(1, NARROW)] if lanes > NARROW else [])]
+        self.most = self.blocks[0].queries
+        self.queries = scratch((self.width, self.most))
+        self.shares = scratch((CHUNK + SIDE, self.most))
+        self.highest, self.totals, self.down, self.factors = (scratch((self.most,)) for _ in range(4))
+        self.packed = scratch((CHUNK, self.out)) if self.heads > 1 else None
 
-    def attention(self, rows: Expr, line: Line, values: ListItems, scale: float) -> None:
-        """`SegmentWriter.attention` for a run of 1 to MOST rows, which `line` gives by number. The lists are not empty."""
-        code, lanes = self.code, self.lanes
-        heads = prod(self.keys.shape[:-1])
-        out = prod(values.shape) // heads
-        tiles = code.let(div(rows + i64(TILE - 1), TILE))
-        chunks = code.let(div(values.count + i64(CHUNK - 1), CHUNK))
+    def write(self, scale: float) -> None:
+        """place = the sum of the values, each with its share of softmax(scale * query . key), head by head and row by row."""
+        code, keys = self.code, self.keys
+        chunks = code.let(div(keys.count + i64(CHUNK - 1), CHUNK))
+        done = code.local(1, "int64")
+        with code.loop(self.heads, "head") as h:
+            ahead = Lookahead(code, self.own, self.after, self.line, self.rows, h, self.heads)
+            code.add(tirx.BufferStore(done, i64(0), [i64(0)]))
+            with code.loop_while(load(done, 0) < self.rows):
+                first = code.let(load(done, 0))
+                choices = self._choices(code.let(self.rows - first))
+                for fits, block in choices:
+                    with code.when(fits):
+                        self._begin(block, first, times(h, self.width), scale)
+                        code.add(tirx.BufferStore(done, plus(first, block.queries), [i64(0)]))
+                count = code.let(tirx.Min(self.rows, load(done, 0)) - first)
+                with code.loop(chunks, "chunk") as c:
+                    item = code.let(times(c, CHUNK))
+                    size = code.let(tirx.Min(keys.count - item, i64(CHUNK)))
+                    for fits, block in choices:
+                        with code.when(fits):
+                            self._scores(block, times(h, self.width), item, size)
+                            self._shares(block, item, size)
+                    self._add(first, count, h, item, size, ahead)
 
-        def state(t: Expr) -> Strided:
-            return Strided(self.states.buffer, code.let(plus(self.states.start, times(t, 2 * lanes))), (2 * lanes,))
+    def _choices(self, left: Expr) -> list[tuple[Expr, QueryBlock]]:
+        """Which block is next, and when, if `left` rows are left: the largest with fewer than NARROW queries too many."""
+        out, above = [], i64(MOST)
+        for block in self.blocks:
+            least = i64(block.queries - NARROW if block.queries > NARROW else 0)
+            out.append((self.code.let(tirx.all(left > least, left <= above), "bool"), block))
+            above = least
+        return out
 
-        with code.loop(heads, "head") as h:
-            with code.loop(tiles, "tile") as t:
-                self.writer.begin(state(t))
-            with code.loop(chunks, "chunk") as c:
-                first = code.let(times(c, CHUNK))
-                size = code.let(tirx.Min(values.count - first, i64(CHUNK)))
-                self._transpose(times(h, self.width), first, size)
-                with code.loop(tiles, "tile") as t:
-                    queries, lines = [], []
-                    for j in range(TILE):  # beyond the last row, the last row again
-                        query, place = line(code.let(tirx.Min(plus(times(t, TILE), j), rows - i64(1))))
-                        queries.append((query.buffer, code.let(plus(query.start, times(h, self.width)))))
-                        lines.append(Strided(place.buffer, code.let(plus(place.start, times(h, out))), (out,)))
-                    highest = self._scores(queries, size, scale)
-                    self.writer.add_chunk(highest, values, times(h, out), lines, first, size, state(t), rows - times(t, TILE))
-
-    def _transpose(self, offset: Expr, first: Expr, size: Expr) -> None:
-        """Copies element d of key k of the chunk to place (k / lanes) * width * lanes + d * lanes + k % lanes of the scratch.
-        Where the keys do not fill the last vector, the last key is repeated."""
-        code, lanes = self.code, self.lanes
-        last = code.let(first + size - i64(1))
-        with code.loop(code.let(div(size + i64(lanes - 1), lanes)), "keys") as v:
+    def _begin(self, block: QueryBlock, first: Expr, offset: Expr, scale: float) -> None:
+        """Copies element d of query q of the block to place d * most + q, scaled. Beyond the last row the last is repeated."""
+        code, lanes, last = self.code, block.lanes, self.rows - i64(1)
+        with code.loop(block.vectors, "vector") as v:
             start = code.let(plus(first, times(v, lanes)))
-            items = [code.let(tirx.Min(plus(start, i), last)) for i in range(lanes)]
-            lines = [code.let(plus(self.keys.item(item), offset)) for item in items]
-            place = code.let(plus(self.transposed.start, times(v, self.width * lanes)))
+            queries = [self.line(code.let(tirx.Min(plus(start, i), last)))[0] for i in range(lanes)]
+            starts = [code.let(plus(q.start, offset)) for q in queries]
             for vectors, begin, mask in pieces(self.width, lanes):
                 with code.loop(vectors, "along") as d:
                     at = code.let(plus(times(d, lanes), begin))
-                    read = [load_vector(self.keys.base, plus(key, at), lanes, mask) for key in lines]
-                    turned = transpose(code, Bundle(code, (), lanes).with_items(read).items)
-                    for j, vector in enumerate(turned[: self.width - begin] if mask is not None else turned):
-                        store_vector(
-                            code, self.transposed.buffer, plus(plus(place, times(at, lanes)), j * lanes), vector, lanes
-                        )
+                    read = [load_vector(q.buffer, plus(s, at), lanes, mask) for q, s in zip(queries, starts, strict=True)]
+                    scaled = Bundle(code, (), lanes).with_items(read) * (scale * LOG2E)
+                    place = code.let(plus(plus(times(at, self.most), times(v, lanes)), self.queries.start))
+                    for j, vector in enumerate(transpose(code, scaled.items)[: min(lanes, self.width - begin)]):
+                        store_vector(code, self.queries.buffer, plus(place, j * self.most), vector, lanes)
+        self._store(self.highest, Bundle(code, [splat(LOWEST, lanes)] * block.vectors, lanes))
+        self._store(self.totals, Bundle(code, [splat(0.0, lanes)] * block.vectors, lanes))
 
-    def _scores(self, queries: Sequence[tuple[Expr, Expr]], size: Expr, scale: float) -> list[Expr]:
-        """Writes the chunk's scores to scratch. Returns a vector for each query, whose largest lane is its highest score."""
-        code, lanes = self.code, self.lanes
-        highest = code.local(TILE * lanes)
-        for q in range(TILE):
-            store_vector(code, highest, q * lanes, splat(LOWEST, lanes), lanes)
-        block = lanes // TILE  # vectors: the accumulators of all queries fill half of the registers
-        vectors = code.let(div(size + i64(lanes - 1), lanes))
-        whole, rest = code.let(div(vectors, block)), code.let(mod(vectors, block))
-        with code.loop(whole, "block") as b:
-            self._block(queries, code.let(times(b, block)), block, scale, highest)
-        for left in range(1, block):
-            with code.when(tirx.EQ(rest, i64(left))):
-                self._block(queries, code.let(times(whole, block)), left, scale, highest)
-        return [load_vector(highest, q * lanes, lanes) for q in range(TILE)]
+    def _store(self, place: Strided, vectors: Bundle) -> None:
+        for v, item in enumerate(vectors.items):
+            store_vector(self.code, place.buffer, plus(place.start, v * vectors.lanes), item, vectors.lanes)
 
-    def _block(self, queries: Sequence[tuple[Expr, Expr]], first: Expr, count: int, scale: float, highest: Expr) -> None:
-        """Writes the scores of all queries with `count` vectors of keys, from vector `first` on."""
-        code, lanes, width = self.code, self.lanes, self.width
-        many = block_copies(lanes, count, width)
-        sums = code.local(many * TILE * count * lanes)
-        for i in range(many * TILE * count):
-            store_vector(code, sums, i * lanes, splat(0.0, lanes), lanes)
-        start = code.let(plus(self.transposed.start, times(first, width * lanes)))
-        with code.loop(width // many, "along") as turn:
+    def _load(self, place: Strided, block: QueryBlock) -> Bundle:
+        lanes = block.lanes
+        items = [load_vector(place.buffer, plus(place.start, v * lanes), lanes) for v in range(block.vectors)]
+        return Bundle(self.code, (), lanes).with_items(items)
+
+    def _scores(self, block: QueryBlock, offset: Expr, first: Expr, size: Expr) -> None:
+        """Writes the scores of the chunk's keys to scratch, a line for each key. Sets `highest` to the highest scores so far,
+        and `down` to what sums over earlier chunks are multiplied with."""
+        code, lanes = self.code, block.lanes
+        before = self._load(self.highest, block)
+        highest = Strided(code.local(block.queries), 0, (block.queries,))
+        self._store(highest, before)
+        tile = KEYS if self.lanes > NARROW else KEYS // block.vectors
+        half = tile // 2
+        whole = code.let(div(size + i64(half - 1), tile))
+        with code.loop(whole, "keys") as t:
+            self._tile(block, offset, first, code.let(times(t, tile)), size, tile, highest)
+        with code.when(size > times(whole, tile)):
+            self._tile(block, offset, first, code.let(times(whole, tile)), size, half, highest)
+        now = self._load(highest, block)
+        self._store(self.down, exp2_share(before - now))
+        self._store(self.highest, now)
+        for k in range(SIDE // block.vectors - 1):  # shares that are 0, up to whole bundles
+            place = code.let(plus(times(plus(size, k), self.most), self.shares.start))
+            nothing = Bundle(code, [splat(float("-inf"), lanes)] * block.vectors, lanes)
+            self._store(Strided(self.shares.buffer, place, (self.most,)), nothing)
+
+    def _tile(self, block: QueryBlock, offset: Expr, first: Expr, key: Expr, size: Expr, count: int, highest: Strided) -> None:
+        """The scores of `count` keys of the chunk, from number `key` on; beyond the last key, of the last key again. Small
+        tiles have several partial sums of each score."""
+        code, lanes, scores = self.code, block.lanes, count * block.vectors
+        numbers = [code.let(tirx.Min(plus(key, i), size - i64(1))) for i in range(count)]
+        starts = [code.let(plus(self.keys.item(plus(first, k)), offset)) for k in numbers]
+        many = max(1, SUMS // scores)
+        while self.width % many:
+            many //= 2
+        sums = code.local(many * scores * lanes)
+        for s in range(many * scores):
+            store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
+        with code.loop(self.width // many, "along") as turn:
             for own in range(many):
                 d = plus(times(turn, many), own)
-                at = plus(start, times(d, lanes))
-                read = [load_vector(self.transposed.buffer, plus(at, v * width * lanes), lanes) for v in range(count)]
-                keys = Bundle(code, (), lanes).with_items(read)
-                for q, (buffer, line) in enumerate(queries):
-                    query = Bundle(code, (), lanes).with_items([splat(load(buffer, plus(line, d)), lanes)])
-                    for v, key in enumerate(keys.items):
-                        place = ((own * TILE + q) * count + v) * lanes
+                line = plus(times(d, self.most), self.queries.start)
+                queries = self._load(Strided(self.queries.buffer, line, (self.most,)), block)
+                for i, start in enumerate(starts):
+                    element = Bundle(code, (), lanes).with_items([splat(load(self.keys.base, plus(start, d)), lanes)])
+                    for v, query in enumerate(queries.items):
+                        place = (own * scores + i * block.vectors + v) * lanes
                         before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
-                        store_vector(code, sums, place, query.fma(Bundle(code, [key], lanes), before).items[0], lanes)
-        for q in range(TILE):
-            for v in range(count):
-                place = (q * count + v) * lanes
-                whole = load_vector(sums, place, lanes)
-                for own in range(1, many):
-                    whole = whole + load_vector(sums, own * TILE * count * lanes + place, lanes)
-                store_vector(code, sums, place, whole, lanes)
-        for q in range(TILE):
-            scores = Bundle(code, [load_vector(sums, (q * count + v) * lanes, lanes) for v in range(count)], lanes) * scale
-            for v, score in enumerate(scores.items):
-                at = plus(times(plus(first, v), lanes), plus(self.scores.start, q * CHUNK))
-                store_vector(code, self.scores.buffer, at, score, lanes)
-                best = tirx.Max(score, load_vector(highest, q * lanes, lanes))
-                store_vector(code, highest, q * lanes, best, lanes)
+                        store_vector(code, sums, place, Bundle(code, [query], lanes).fma(element, before).items[0], lanes)
+        for i, number in enumerate(numbers):
+            total = self._load(Strided(sums, i * block.queries, (block.queries,)), block)
+            for own in range(1, many):
+                total = total + self._load(Strided(sums, own * scores * lanes + i * block.queries, (block.queries,)), block)
+            place = code.let(plus(times(number, self.most), self.shares.start))
+            self._store(Strided(self.shares.buffer, place, (self.most,)), total)
+            self._store(highest, total.map(tirx.Max, self._load(highest, block)))
 
+    def _shares(self, block: QueryBlock, first: Expr, size: Expr) -> None:
+        """Replaces each score of the chunk by its share, adds the shares to `totals`, and sets `factors`: after the last chunk
+        the lines are divided by the sums of all shares."""
+        code, lanes, vectors = self.code, block.lanes, block.vectors
+        side = SIDE // vectors
+        highest = self._load(self.highest, block)
+        sums = code.local(side * block.queries)
+        for s in range(side * vectors):
+            store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
+        with code.loop(code.let(div(size + i64(side - 1), side)), "shares") as k:
+            line = code.let(plus(times(k, side * self.most), self.shares.start))
+            places = [plus(line, i * self.most + v * lanes) for i in range(side) for v in range(vectors)]
+            scores = Bundle(code, (), lanes).with_items([load_vector(self.shares.buffer, at, lanes) for at in places])
+            shares = exp2_share(scores - Bundle(code, highest.items * side, lanes))
+            for s, (at, share) in enumerate(zip(places, shares.items, strict=True)):
+                store_vector(code, self.shares.buffer, at, share, lanes)
+                store_vector(code, sums, s * lanes, load_vector(sums, s * lanes, lanes) + share, lanes)
+        totals = self._load(self.totals, block) * self._load(self.down, block)
+        for i in range(side):
+            totals = totals + self._load(Strided(sums, i * block.queries, (block.queries,)), block)
+        self._store(self.totals, totals)
+        self._store(self.factors, Bundle(code, [splat(1.0, lanes)] * vectors, lanes))
+        with code.when(first + size >= self.keys.count):
+            self._store(self.factors, 1.0 / totals)
 
-def block_copies(lanes: int, vectors: int, width: int) -> int:
-    """How many partial sums are kept of each score, so that a block of few vectors has as many accumulators as one of many."""
-    many = max(1, lanes // TILE // vectors)
-    while width % many:
-        many //= 2
-    return many
+    def _add(self, row: Expr, count: Expr, head: Expr, first: Expr, size: Expr, ahead: Lookahead) -> None:
+        """Adds the values of the chunk, with their shares, to the lines of `count` rows from `row` on."""
+        code = self.code
+        offset = times(head, self.out)
+        lines, line = self._lines(row, offset, first, size)
+        with code.loop(code.let(div(count + i64(TILE - 1), TILE)), "tile") as t:
+            query = code.let(times(t, TILE))
+            shares = code.let(plus(query, self.shares.start))
+
+            def share(k: Expr, r: int, shares: Expr = shares) -> Expr:
+                return plus(plus(times(k, self.most), shares), r)
+
+            chunk = ListChunk(first, size, lines, line, self.shares.buffer, share)
+            rows = []
+            for j in range(TILE):  # beyond the last row, the last row again
+                ahead.prefetch(code.let(plus(row, plus(query, j))))
+                own = code.let(tirx.Min(plus(query, j), count - i64(1)))
+                place = self.line(code.let(plus(row, own)))[1]
+                result = Strided(place.buffer, code.let(plus(place.start, offset)), (self.out,))
+                scaling = [code.let(plus(own, numbers.start)) for numbers in (self.down, self.factors)]
+                rows.append(ScaledLine(result, self.down.buffer, *scaling))
+            add_weighted(code, self.lanes, chunk, rows)
+
+    def _lines(self, row: Expr, offset: Expr, first: Expr, size: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
+        """Where the lines of the chunk's values lie: the buffer, and the place of a line by its number.
+
+        With several heads they are packed into scratch first, once for all rows of the run if there is one chunk. (Lines as far
+        apart as rows of 6 KiB share so few places of the first-level cache that each tile of queries would read them from the
+        second one: twice the time for the product on Zen 4.)"""
+        code, values, packed = self.code, self.values, self.packed
+        if packed is None:
+            return values.base, lambda k: plus(values.item(plus(first, k)), offset)
+
+        def place(k: Expr) -> Expr:
+            return plus(times(k, self.out), packed.start)
+
+        with code.when(tirx.any(tirx.EQ(row, i64(0)), values.count > i64(CHUNK))), code.loop(size, "value") as k:
+            start, target = code.let(plus(values.item(plus(first, k)), offset)), code.let(place(k))
+            for vectors, begin, mask in pieces(self.out, self.lanes):
+                with code.loop(vectors, "along") as v:
+                    at = code.let(plus(times(v, self.lanes), begin))
+                    line = load_vector(values.base, plus(start, at), self.lanes, mask)
+                    store_vector(code, packed.buffer, plus(target, at), line, self.lanes, mask)
+        return packed.buffer, place

@@ -1,7 +1,9 @@
 """Finds neighbouring rows of a batch that have the same lists, such as the words of one sentence in self-attention.
 
-A kernel is given a table of addresses for each list of each row. The tables of neighbouring rows are compared: first their
-first addresses, in which rows mostly differ already, then all of them, eight addresses at a time.
+A kernel is given a table of addresses for each list of each row, and the tables of neighbouring rows follow each other. So rows
+with lists of n items are the same if their addresses repeat themselves after n places: one comparison of the tables with
+themselves, n places on, goes over all rows of a run without stopping between them. It is made only for rows whose first
+addresses agree, since those mostly differ where the lists do.
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from collections.abc import Iterator, Sequence
 
 from tvm import tirx
 
-from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, plus, times
+from backends.acrobat.kernels.cpu.code import Code, Expr, i64, load, plus
 from backends.acrobat.kernels.cpu.operands import Interface
 
-ADDRESSES = 8
-"""Addresses that are compared at once."""
+VECTOR = 8
+"""Addresses that are compared by one instruction."""
+STEP = 2 * VECTOR
+"""Addresses that are compared between two decisions whether to go on."""
 
 
 class SharedLists:
     def __init__(self, code: Code, interface: Interface, names: Sequence[str]) -> None:
-        """`names` are the params that are lists."""
+        """`names` are the params that are lists. All lists of one row have the same length."""
         self.code = code
         self.interface = interface
         self.names = names
@@ -28,59 +32,69 @@ class SharedLists:
         """Writes a loop over all rows of the call in runs of at most `most` rows that share all their lists. Yields the first
         row of a run and the number of its rows; what the caller writes then is the body of the loop."""
         code, interface = self.code, self.interface
-        begin, run, going = (code.local(1, "int64") for _ in range(3))
+        begin, run = code.local(1, "int64"), code.local(1, "int64")
         store(code, begin, interface.row_begin)
         with code.loop_while(load(begin, 0) < interface.row_end):
             row = code.let(load(begin, 0))
             left = code.let(tirx.Min(interface.row_end - row, i64(most)))
+            length = code.let(interface.items(self.names[0], row)[1])
             store(code, run, i64(1))
-            store(code, going, left)
-            with code.loop_while(load(run, 0) < load(going, 0)):
-                other = code.let(load(run, 0))
-                same = tirx.Cast("int64", self._same(row, code.let(row + other)))
-                store(code, going, left * same)
-                store(code, run, other + same)
+            with code.when(length > i64(0)):
+                self._similar(row, left, length, run)
+                with code.when(load(run, 0) > i64(1)):
+                    store(code, run, self._same(row, load(run, 0), length))
             count = code.let(load(run, 0))
             yield row, count
             store(code, begin, row + count)
 
-    def _same(self, row: Expr, other: Expr) -> Expr:
-        """Whether two rows have the same lists. All lists of one row have the same length."""
+    def _similar(self, row: Expr, left: Expr, length: Expr, run: Expr) -> None:
+        """Makes `run`, which is 1, the number of rows, at most `left`, whose lists are as long as those of `row` and begin as
+        they do."""
         code = self.code
-        different = code.local(1, "int64")
-        tables = [(*(code.let(self.interface.items(name, r)[0]) for r in (row, other)), name) for name in self.names]
-        count, length = (code.let(self.interface.items(self.names[0], r)[1]) for r in (row, other))
-        pairs = [(self.interface.items(name, row)[2], first, second) for first, second, name in tables]
-        store(code, different, tirx.bitwise_xor(count, length))
-        with code.when(tirx.all(tirx.EQ(load(different, 0), i64(0)), count > i64(0))):
-            items, first, second = pairs[0]
-            store(code, different, tirx.bitwise_xor(load(items, first), load(items, second)))
-            with code.when(tirx.EQ(load(different, 0), i64(0))):
-                self._compare(pairs, count, different)
-        return tirx.EQ(load(different, 0), i64(0))
+        first, _, items = self.interface.items(self.names[0], row)
+        address = code.let(load(items, first))
+        going = code.local(1, "int64")
+        store(code, going, left)
+        with code.loop_while(load(run, 0) < load(going, 0)):
+            there, count, _ = self.interface.items(self.names[0], code.let(row + load(run, 0)))
+            store(code, going, load(run, 0))
+            with code.when(tirx.EQ(count, length)), code.when(tirx.EQ(load(items, there), address)):
+                store(code, going, left)
+                store(code, run, load(run, 0) + i64(1))
 
-    def _compare(self, pairs: Sequence[tuple[Expr, Expr, Expr]], count: Expr, different: Expr) -> None:
-        """Makes `different` other than 0 if one of the first `count` addresses (at least one) differs in any pair of tables."""
+    def _same(self, row: Expr, rows: Expr, length: Expr) -> Expr:
+        """How many of `rows` rows, which all have lists of `length` items, have the lists of the first, `row`."""
         code = self.code
-        with code.when(count >= i64(ADDRESSES)):
-            found = code.local(ADDRESSES, "int64")
-            lanes = [tirx.Ramp(i64(0), i64(1), ADDRESSES)]
-            code.add(tirx.BufferStore(found, tirx.Broadcast(i64(0), ADDRESSES), lanes))
-            with code.loop(code.let(div(count + i64(ADDRESSES - 1), ADDRESSES)), "addresses") as v:
-                at = code.let(tirx.Min(times(v, ADDRESSES), count - i64(ADDRESSES)))
-                for items, *starts in pairs:
-                    unequal = tirx.bitwise_xor(*(vector(items, plus(start, at)) for start in starts))
-                    code.add(tirx.BufferStore(found, tirx.bitwise_or(tirx.BufferLoad(found, lanes), unequal), lanes))
-            whole = tirx.call_llvm_pure_intrin("int64", "llvm.vector.reduce.or", tirx.BufferLoad(found, lanes))
-            store(code, different, whole)
-        with code.when(count < i64(ADDRESSES)), code.loop(count, "address") as i:
-            for items, *starts in pairs:
-                unequal = tirx.bitwise_xor(*(load(items, plus(start, i)) for start in starts))
-                store(code, different, tirx.bitwise_or(load(different, 0), unequal))
+        total = code.let((rows - i64(1)) * length)
+        tables = [self.interface.items(name, row)[::2] for name in self.names]
+        tables = [(code.let(first), items) for first, items in tables]
+        equal, end = code.local(1, "int64"), code.local(1, "int64")
+        store(code, equal, i64(0))
+        store(code, end, total)
+        with code.when(total >= i64(STEP)), code.loop_while(load(equal, 0) < load(end, 0)):
+            at = code.let(tirx.Min(load(equal, 0), total - i64(STEP)))
+            found = tirx.Broadcast(i64(0), VECTOR)
+            for first, items in tables:
+                for i in range(0, STEP, VECTOR):
+                    place = code.let(plus(first + at, i))
+                    found = tirx.bitwise_or(found, tirx.bitwise_xor(vector(items, place), vector(items, place + length)))
+            differs = tirx.NE(found, tirx.Broadcast(i64(0), VECTOR))
+            some = code.let(tirx.call_llvm_pure_intrin("bool", "llvm.vector.reduce.or", differs), "bool")
+            store(code, equal, tirx.Select(some, at, at + i64(STEP)))
+            store(code, end, tirx.Select(some, at, total))
+        store(code, end, total)  # what is left, or from the difference in the last step on: one by one
+        with code.loop_while(load(equal, 0) < load(end, 0)):
+            at = code.let(load(equal, 0))
+            store(code, equal, at + i64(1))
+            for first, items in tables:
+                with code.when(tirx.NE(load(items, first + at), load(items, first + at + length))):
+                    store(code, equal, at)
+                    store(code, end, at)
+        return tirx.truncdiv(load(equal, 0), length) + i64(1)
 
 
 def vector(buffer: Expr, start: Expr) -> Expr:
-    return tirx.BufferLoad(buffer, [tirx.Ramp(start, i64(1), ADDRESSES)])
+    return tirx.BufferLoad(buffer, [tirx.Ramp(start, i64(1), VECTOR)])
 
 
 def store(code: Code, buffer: Expr, value: Expr) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.segments import CHUNK
-from backends.acrobat.kernels.cpu.shared_attention import FEWEST, MOST, TILE
+from backends.acrobat.kernels.cpu.shared_attention import FEWEST, KEYS, MOST, TILE
 from backends.acrobat.kernels.cpu.tests.support import TARGETS, Builder, Run, check, execute, param, random_run
 
 LENGTHS = (0, 1, 2, 5, 8, 9, 17, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 3)
@@ -71,8 +71,13 @@ def test_scores_that_are_masked_large_or_no_numbers() -> None:
     assert [bool(np.isnan(r[0]).any()) for r in results] == [False, True, False, True, True, False]
 
 
-SHARED = ((1, 9), (FEWEST - 1, 20), (FEWEST, 3), (2 * TILE + 1, 17), (FEWEST + 1, 0), (TILE + 2, CHUNK + 5), (MOST + 6, 30))
-"""Pairs of a number of rows that share their lists, and the length of these lists."""
+SHARED = (
+    *((1, 9), (FEWEST - 1, 20), (FEWEST, 3), (2 * TILE + 1, 17), (FEWEST + 1, 0), (TILE + 2, CHUNK + 5), (MOST + 6, 30)),
+    *((n, 13) for n in range(FEWEST, 36, 3)),
+    *((TILE, n) for n in range(1, 2 * KEYS + 1)),
+)
+"""Pairs of a number of rows that share their lists, and the length of these lists. They come to blocks of queries and
+tiles of keys of all sizes."""
 
 
 def with_shared_lists(kernel: Kernel) -> Run:

@@ -1,0 +1,117 @@
+"""Weighted sums of the lines of a list: the second product of attention, of shares with values, for several rows at once.
+
+It is computed like a matrix product: a tile of rows by some vectors of the line stays in registers while the items of the list
+go by, and the share of each row and item is broadcast to all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, plus, times
+from backends.acrobat.kernels.cpu.values import Strided
+from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector
+
+SUMS = 8
+"""Accumulators that are independent of each other, so that the units do not wait for the latency of an addition."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListChunk:
+    """The items `first` to `first + size` of a list (at least one). The line of item `first + k` starts at place `line(k)` of
+    `lines`, and the share that it has of a row is at place `share(k, row)` of `shares`."""
+
+    first: Expr
+    size: Expr
+    lines: Expr
+    line: Callable[[Expr], Expr]
+    shares: Expr
+    share: Callable[[Expr, int], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledLine:
+    """A row of results: its line, and the places in `buffer` of the two numbers that it is scaled with."""
+
+    line: Strided
+    buffer: Expr
+    down: Expr
+    factor: Expr
+
+
+def add_weighted(code: Code, lanes: int, chunk: ListChunk, rows: Sequence[ScaledLine]) -> None:
+    """line = factor * (line * down + the sum of share * the item's line over the chunk), for each row; the first chunk of a
+    list leaves out the line's old value. A row may be given several times."""
+    (width,) = rows[0].line.shape
+    for tiles, start, vectors, mask in line_tiles(width, lanes, SUMS if len(rows) == 1 else lanes // len(rows)):
+        with code.loop(tiles, "tile") as t:
+            at = code.let(plus(times(t, vectors * lanes), start))
+            _tile(code, lanes, chunk, rows, at, vectors, mask)
+
+
+def _tile(
+    code: Code, lanes: int, chunk: ListChunk, rows: Sequence[ScaledLine], at: Expr, vectors: int, mask: Expr | None
+) -> None:
+    """`vectors` vectors of the lines, from element `at` on. Short tiles have several partial sums."""
+    count = len(rows) * vectors
+    many = max(1, SUMS // count)
+    sums = code.local(many * count * lanes)
+    for s in range(many * count):
+        store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
+
+    def add(k: Expr, own: int) -> None:
+        start = code.let(plus(chunk.line(k), at))
+        loaded = [load_vector(chunk.lines, plus(start, v * lanes), lanes, mask) for v in range(vectors)]
+        line = Bundle(code, (), lanes).with_items(loaded)
+        for r in range(len(rows)):
+            share = Bundle(code, (), lanes).with_items([splat(load(chunk.shares, chunk.share(k, r)), lanes)])
+            for v, value in enumerate(line.items):
+                place = (own * count + r * vectors + v) * lanes
+                before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
+                store_vector(code, sums, place, Bundle(code, [value], lanes).fma(share, before).items[0], lanes)
+
+    rounds = code.let(div(chunk.size, many))
+    with code.loop(rounds, "items") as r:
+        for own in range(many):
+            add(code.let(plus(times(r, many), own)), own)
+    if many > 1:
+        done = code.let(times(rounds, many))
+        with code.loop(code.let(chunk.size - done), "rest") as r:
+            add(code.let(plus(done, r)), 0)
+    for s in range(count):
+        whole = load_vector(sums, s * lanes, lanes)
+        for own in range(1, many):
+            whole = whole + load_vector(sums, (own * count + s) * lanes, lanes)
+        store_vector(code, sums, s * lanes, whole, lanes)
+    places = [plus(plus(row.line.start, at), v * lanes) for row in rows for v in range(vectors)]
+    lines = [row for row in rows for _ in range(vectors)]
+    with code.when(chunk.first > i64(0)):
+        for s, (row, place) in enumerate(zip(lines, places, strict=True)):
+            old = load_vector(row.line.buffer, place, lanes, mask) * splat(load(row.buffer, row.down), lanes)
+            store_vector(code, sums, s * lanes, load_vector(sums, s * lanes, lanes) + old, lanes)
+    # All old values have been read by now, so a row may be given twice: its line is written twice with the same numbers.
+    for s, (row, place) in enumerate(zip(lines, places, strict=True)):
+        new = load_vector(sums, s * lanes, lanes) * splat(load(row.buffer, row.factor), lanes)
+        store_vector(code, row.line.buffer, place, new, lanes, mask)
+
+
+def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
+    """A line as vectors: pieces of so many vectors, the element at which they begin, and the mask of each vector."""
+    whole, tail = divmod(width, lanes)
+    return [
+        *([(whole, 0, None)] if whole else []),
+        *([(1, whole * lanes, first_lanes(tail, lanes))] if tail else []),
+    ]
+
+
+def line_tiles(width: int, lanes: int, most: int) -> list[tuple[int, int, int, Expr | None]]:
+    """A line as tiles of `most` vectors and the rest: how many, their first element, the vectors of each, and their mask."""
+    out: list[tuple[int, int, int, Expr | None]] = []
+    for vectors, start, mask in pieces(width, lanes):
+        tiles, rest = divmod(vectors, most)
+        if tiles:
+            out.append((tiles, start, most, mask))
+        if rest:
+            out.append((1, start + tiles * most * lanes, rest, mask))
+    return out

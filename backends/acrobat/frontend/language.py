@@ -39,6 +39,7 @@ from backends.acrobat.frontend.evaluator import (
     ordering,
     records,
     set_operators,
+    sorted_lists,
     special_methods,
     statements,
     strings,

@@ -19,6 +19,18 @@ def popped(heap):
     return rest[0], sifted_up(put_at(rest, 0, last), 0)
 
 
+def pushed_and_popped(heap, item):
+    """`heappushpop`: the smallest of all, and the heap with the others."""
+    if len(heap) > 0 and heap[0] < item:
+        return heap[0], sifted_up(put_at(heap, 0, item), 0)
+    return item, heap
+
+
+def replaced(heap, item):
+    """`heapreplace`: the smallest item of the heap, and the heap with `item` in place of it."""
+    return heap[0], sifted_up(put_at(heap, 0, item), 0)
+
+
 def heapified(items):
     heap = items[:]
     for i in reversed(range(len(items) // 2)):

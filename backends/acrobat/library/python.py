@@ -55,8 +55,8 @@ def least(items, keys):
     return items[at]
 
 
-def order_of_tuples(keys, reverse):
-    """The indices of `keys`, which are tuples, in sorted order (`reverse`: descending); equal keys keep their order."""
+def order_of(keys, reverse):
+    """The indices of `keys`, which are no numbers, in sorted order (`reverse`: descending); equal keys keep their order."""
     places = []
     for i in range(len(keys)):
         at = 0
@@ -71,8 +71,8 @@ def sorted_list(items, keys, reverse):
     return [items[i] for i in in_order(keys, reverse)]
 
 
-def sorted_by_tuples(items, keys, reverse):
-    return [items[i] for i in order_of_tuples(keys, reverse)]
+def sorted_by_comparing(items, keys, reverse):
+    return [items[i] for i in order_of(keys, reverse)]
 
 
 def distinct(items):
@@ -102,13 +102,7 @@ def place(items, wanted):
 
 def place_in_order(items, wanted):
     """The index of `wanted` in the sorted `items`; their number if it is not among them."""
-    first, last = 0, len(items)
-    while first < last:
-        middle = (first + last) // 2
-        if items[middle] < wanted:
-            first = middle + 1
-        else:
-            last = middle
+    first = bisect_left(items, wanted, 0, len(items))
     there = first < len(items) and items[min(first, len(items) - 1)] == wanted
     return first if there else len(items)
 
@@ -185,6 +179,88 @@ def merged(pairs, others):
 def most_common(pairs):
     """`Counter.most_common()`: the pairs (item, count) from the highest count down. Equal counts keep their order."""
     return [pairs[i] for i in in_order([count for _, count in pairs], True)]
+
+
+# ---- a `Counter` is a dictionary of numbers
+
+
+def number_of(pairs, wanted):
+    """The value of a key; 0 if it is missing."""
+    at = place_of(pairs, wanted)
+    return pairs[at][1] if at < len(pairs) else 0
+
+
+def added(pairs, others):
+    """`Counter.update`: the values of keys in both are added."""
+    whole = pairs
+    for key, value in others:
+        whole = put(whole, key, value + number_of(whole, key))
+    return whole
+
+
+def negative(pairs):
+    return [(key, -value) for key, value in pairs]
+
+
+def positive(pairs):
+    return [(key, value) for key, value in pairs if value > 0]
+
+
+def counts_added(pairs, others):
+    """`a + b` of Counters."""
+    return positive(added(pairs, others))
+
+
+def counts_subtracted(pairs, others):
+    """`a - b` of Counters."""
+    return positive(added(pairs, negative(others)))
+
+
+def larger_counts(pairs, others):
+    """`a | b` of Counters."""
+    first = [(key, max(value, number_of(others, key))) for key, value in pairs]
+    return positive(first + [(key, value) for key, value in others if not has_key(pairs, key)])
+
+
+def smaller_counts(pairs, others):
+    """`a & b` of Counters."""
+    return positive([(key, min(value, number_of(others, key))) for key, value in pairs])
+
+
+def total_count(pairs):
+    return sum([value for _, value in pairs])
+
+
+def repeated_keys(pairs):
+    """`Counter.elements()`."""
+    return [key for key, value in pairs for _ in range(value)]
+
+
+# ---- places in sorted lists
+
+
+def bisect_left(items, wanted, first, last):
+    while first < last:
+        middle = (first + last) // 2
+        if items[middle] < wanted:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+def bisect_right(items, wanted, first, last):
+    while first < last:
+        middle = (first + last) // 2
+        if wanted < items[middle]:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+def inserted(items, at, item):
+    return items[:at] + [item] + items[at:]
 
 
 def common(items, others):

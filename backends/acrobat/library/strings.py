@@ -42,6 +42,17 @@ def contains(text, wanted):
     return place(text, wanted, 0) >= 0
 
 
+def before(text, other):
+    """`text < other`: the first letters that differ decide, by their codes."""
+    one, two = letters(text), letters(other)
+    at = 0
+    while at < len(one) and at < len(two) and one[at] == two[at]:
+        at += 1
+    if at == len(one) or at == len(two):
+        return len(one) < len(two)
+    return ord(one[at]) < ord(two[at])
+
+
 def startswith(text, wanted):
     inside, found = letters(text), letters(wanted)
     return len(found) <= len(inside) and inside[: len(found)] == found

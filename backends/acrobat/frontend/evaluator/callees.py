@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.strings import method_of_string
+from backends.acrobat.frontend.evaluator.strings import is_string, method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
@@ -186,6 +186,10 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
     if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
         return f.program.call(f, node, call, [Static(value), *args], kwargs)
+    if isinstance(value, types.MethodDescriptorType) and value.__objclass__ is str and args:  # `key=str.lower`
+        found = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
+        if found is not None:
+            return found
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str) and not all(known(a)[0] for a in args):
         made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
         if made is not None:

@@ -73,7 +73,7 @@ class CoercingFrame(FrameState):
             case Static(int() as v):
                 if not -(2**63) <= v < 2**63:
                     raise Mismatch(f"the integer {v} does not fit into 64 bits")
-                return n.Lit(v, INT, span=self.span)
+                return n.Lit(int(v), INT, span=self.span)  # of a member of an IntEnum
             case Static(float() as v):
                 return n.Lit(v, FLOAT, span=self.span)
             case Static(str() | Enum() as v):

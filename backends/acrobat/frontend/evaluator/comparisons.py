@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 from backends.acrobat import library
@@ -71,7 +72,10 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
     if (never := among_operands([a, b])) is not None:
         return f.host("ne", [never, Static(0)], BOOL)  # nobody gets to see it
-    if isinstance(op, (ast.Is, ast.IsNot)) and (OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))):
+    are_members = any(isinstance(known(x)[1], Enum) for x in (a, b))  # those of an IntEnum are ints in the program
+    if isinstance(op, (ast.Is, ast.IsNot)) and (
+        are_members or OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))
+    ):
         op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
     if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         a, b = b, a
@@ -167,6 +171,10 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
             return f.host(name, [identity(f, node, a), identity(f, node, b)], BOOL)
         if left == SYMBOL:
             return f.host(name, [a, b], BOOL)
+    if left == right == SYMBOL:
+        one, other = (a, b) if name in ("lt", "ge") else (b, a)
+        before = f.program.call(f, ast.copy_location(ast.Pass(), node), strings.before, [one, other], {})
+        return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
     return f.problem(node, f"{describe(left)} and {describe(right)} cannot be compared")
 
 
@@ -216,8 +224,10 @@ def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value],
     if the numbers before a component without an order are all equal."""
     if not a or not b:
         return Static(COMPARISONS[type(op)][1](len(a), len(b)))
-    if not (is_number(a[0]) and is_number(b[0])):
-        return fail(f, "TypeError: the tuples that are compared agree in all numbers before their components without an order")
+    if not all(is_number(x) or type_or_none(x) == SYMBOL for x in (a[0], b[0])):
+        return fail(
+            f, "TypeError: the tuples that are compared agree in all that comes before their components without an order"
+        )
     strict = ast.Lt() if isinstance(op, (ast.Lt, ast.LtE)) else ast.Gt()
     same = comparison(f, node, ast.Eq(), a[0], b[0])
     return choose(

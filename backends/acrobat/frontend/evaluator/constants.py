@@ -46,12 +46,18 @@ def equal(f: Frame, key: Value, constant: Any) -> Value:
 def alike(key: Value, constant: Any) -> bool:
     """Whether a constant is of the type of a key that is known at run time only: a string, a member of an Enum, or an int."""
     t = type_or_none(key)
-    return t == SYMBOL and isinstance(constant, (str, Enum)) or t == INT and type(constant) is int
+    is_int = isinstance(constant, int) and not isinstance(constant, bool)  # also a member of an IntEnum
+    return t == SYMBOL and isinstance(constant, (str, Enum)) and not is_int or t == INT and is_int
 
 
 def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
     """A key, of a mixed one the value of the type that constant keys have."""
-    return of_type(f, node, key, *{"str" if isinstance(k, Enum) else type(k).__name__ for k in keys})
+    return of_type(f, node, key, *{word_of_key(k) for k in keys})
+
+
+def word_of_key(key: Any) -> str:
+    """The word in `PYTHON_TYPES` for the type that the program has a constant key as."""
+    return "int" if isinstance(key, int) and isinstance(key, Enum) else "str" if isinstance(key, Enum) else type(key).__name__
 
 
 def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
@@ -97,7 +103,7 @@ def constants(f: Frame, values: Sequence[Value]) -> Dyn:
 def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
     """The place in the constants `keys`, all of the type of the key, of a key known at run time only; their number if it is not
     among them. Strings are numbers in the program, and those of the source are the first ones."""
-    numbers = [k if type(k) is int else f.program.symbols.number(k) for k in keys]
+    numbers = [int(k) if isinstance(k, int) else f.program.symbols.number(k) for k in keys]
     first, last = min(numbers), max(numbers)
     if last - first > SPARSE * len(numbers) + FEW and type_of(key) == INT:
         in_order = sorted(range(len(numbers)), key=numbers.__getitem__)

@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs, empty_of_kind, of_kind
+from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs, empty_of_kind
+from backends.acrobat.frontend.evaluator.counters import COUNTER, counter_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
-from backends.acrobat.frontend.types import contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, nothing_known, type_of, unknown
-from backends.acrobat.library import iteration
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 
 DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
 
@@ -53,10 +52,5 @@ def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
 @handles(FUNCTIONS, collections.Counter)
 def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     if not args:
-        return f.empty(replace(EMPTY["dict"], kind="dict:count"))
-    items = as_list(f, node, iterable(f, args[0]))
-    if nothing_known(items) or contains_unknown(type_of(items)):
-        return unknown()
-    if is_never_filled(type_of(items)):
-        return f.empty(replace(EMPTY["dict"], kind="dict:count"))
-    return of_kind(f.program.call(f, node, iteration.counted, [items], {}), "dict:count")
+        return f.empty(replace(EMPTY["dict"], kind=COUNTER))
+    return counter_of(f, node, args[0])

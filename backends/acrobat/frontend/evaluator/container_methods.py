@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.containers import (
     put,
     set_of,
 )
+from backends.acrobat.frontend.evaluator.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
@@ -73,6 +74,10 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "most_common", counts if len(counts) <= 1:
             ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
             return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
+        case "dict", "total", [] if is_counter(whole):
+            return f.program.call(f, node, python.total_count, [items_of(whole)], {})
+        case "dict", "elements", [] if is_counter(whole):
+            return f.program.call(f, node, python.repeated_keys, [items_of(whole)], {})
         case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _pop(f, node, node.func.value, whole, key, others)
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -152,6 +157,8 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "set", "discard", [x] if not is_unknown(whole):
             items = items_of(whole)
             give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
+        case "dict", "update" | "subtract", [other] if is_counter(whole):
+            give(f, who, updated(f, s, whole, name, other))
         case "dict", "update", [other]:
             if kind_of(other) != "dict":
                 other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))

@@ -23,16 +23,32 @@ def member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
 
 
 @handles(ATTRIBUTES, "string")
-def _of_member(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
-    """Methods of strings; `.value` and `.name` of a member of an Enum, of a class that the function's file names."""
-    named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
-    classes = {key: c for key, c in f.namespace.items() if isinstance(c, EnumType) and name in ("value", "name")}
-    if not classes and callable(getattr(str, name, None)):
+def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    """A method of a string, or an attribute of a member of an Enum."""
+    found = of_member(f, node, value, name, of_ints=False)
+    if found is None and callable(getattr(str, name, None)):
         return Method(value, name)
+    return found or f.problem(node, f"a string that is known at run time only has no `{name}` in the language")
+
+
+def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
+    """`.value`, `.name` or a property of a member of an Enum, or with `of_ints` of an IntEnum, of a class that the file of the
+    function names. None if there is no such class."""
+    named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
+    classes = {
+        key: c
+        for key, c in f.namespace.items()
+        if isinstance(c, EnumType) and issubclass(c, int) == of_ints and _is_constant(c, name)
+    }
+    found = [c for key, c in classes.items() if key in named or not named & classes.keys()]
     members: list[Any] = []
-    for key, c in classes.items():
-        if key in named or not named & classes.keys():
-            members += c.__members__.values()
-    if not members:
-        return f.problem(node, f"a string that is known at run time only has no `{name}` in the language")
-    return chosen(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name)))
+    for c in found:
+        members += c.__members__.values()
+    if of_ints and len(set(found)) > 1:
+        return f.problem(node, f"the class of this member cannot be told, for `{name}`", f"name it: `Color(x).{name}`")
+    return chosen(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name))) if members else None
+
+
+def _is_constant(cls: EnumType, name: str) -> bool:
+    """Whether the members of an Enum have an attribute of this name that is a constant of each."""
+    return name in ("value", "name") or isinstance(vars(cls).get(name), property)

@@ -176,6 +176,8 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
     if isinstance(method, Method) and not isinstance(index, ast.Slice):
         return f.program.call(f, node, method.function, [value, f.expression(index)], {})
+    if (components := f.components(value)) is not None:  # a named tuple
+        return _of_tuple(f, node, TupleV(tuple(components)), index)
     return f.problem(node, "this cannot be indexed")
 
 

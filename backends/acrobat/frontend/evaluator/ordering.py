@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT, TupleT
@@ -13,11 +14,13 @@ from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
-from backends.acrobat.frontend.types import describe, is_never_filled
+from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled
 from backends.acrobat.frontend.values import (
+    Held,
     Static,
     TupleV,
     Value,
@@ -46,10 +49,11 @@ def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
     facts = [known(a) for a in args]
     if len(args) == 1:
-        item = getattr(type_or_none(args[0]), "item", None)
-        if isinstance(item, TupleT) and is_list(args[0]):
-            return ordered(f, node, name, args, {})  # type: ignore[arg-type]
-        return extremum(f, node, args[0], name)
+        xs = iterable(f, args[0]) if isinstance(args[0], Held) else args[0]
+        item = getattr(type_or_none(xs), "item", None)
+        if (isinstance(item, TupleT) or item == SYMBOL) and (is_list(xs) or containers.kind_of(xs)):
+            return ordered(f, node, name, [xs], {})
+        return extremum(f, node, xs, name)
     if not args:
         return None
     if all(k for k, _ in facts):
@@ -78,7 +82,8 @@ def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: A
 
 
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`sorted` of a list, and `max` and `min` of one of tuples or with a `key`; keys are numbers or tuples of numbers."""
+    """`sorted` of a list, and `max` and `min` of one of strings or tuples, or with a `key`. What is compared is
+    numbers, strings, or tuples of these."""
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
     if name in ("min", "max") and "default" in kwargs:
@@ -98,21 +103,29 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return list_of(f, node, []) if name == "sorted" else fail(f, f"ValueError: `{name}` of an empty list")
     items = as_list(f, node, items)
     keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
+    keys = opened_inside(f, node, keys)
     if is_unknown(keys) or is_unknown(items):
         return unknown()
-    by_tuples = isinstance(type_of(keys).item, TupleT) and all(isinstance(t, ScalarT) for t in type_of(keys).item.items)
-    if not by_tuples and not isinstance(type_of(keys).item, ScalarT):
-        return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
+    if not _have_order(type_of(keys).item):
+        return f.problem(node, f"`{name}` compares numbers and strings here, not {describe(type_of(keys).item)}")
     if name == "sorted":
-        by = library.python.sorted_by_tuples if by_tuples else library.python.sorted_list
+        of_numbers = isinstance(type_of(keys).item, ScalarT)
+        by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing
         return f.program.call(f, node, by, [items, keys, reverse], {})
     return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
+def _have_order(type: Any) -> bool:
+    """Whether values of a type are numbers, strings, or tuples of such."""
+    return isinstance(type, ScalarT) or type == SYMBOL or isinstance(type, TupleT) and all(map(_have_order, type.items))
 
 
 def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
     """`min(a, b, ...)` and `max(a, b, ...)` of numbers: a bool if all are, a float if one of them is, else an int."""
     kinds = {type_or_none(a) for a in args} - {BOOL}
     if any(not isinstance(k, ScalarT) for k in kinds):
+        if len(kinds) == 1 and _have_order(next(iter(kinds))):
+            return ordered(f, node, name, [list_of(f, node, args)], {})  # type: ignore[arg-type]
         wrong = next(a for a in args if not is_number(a))
         if is_tensor(wrong):
             return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")

@@ -16,6 +16,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
+from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 
 
@@ -82,6 +83,8 @@ def changed_roots(function: types.FunctionType, owner: type | None, nodes: Seque
                 found.add(str(root_of(node)))
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 found.add(str(root_of(path)))
+            case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
+                found.add(str(root_of(first)))
             case ast.Call(callee):
                 for meant in meanings(function, owner, callee):
                     found |= _changed_by_call(function, owner, node, meant, known)
@@ -103,6 +106,18 @@ def _changed_by_call(
         found |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
         found |= {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
     return found
+
+
+def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFunctionType | None:
+    """The function written in C that a callee such as `heapq.heappush` names in the file of `function`; None for others."""
+    match callee:
+        case ast.Name(name):
+            found = function.__globals__.get(name)
+        case ast.Attribute(ast.Name(module), name) if isinstance(function.__globals__.get(module), types.ModuleType):
+            found = getattr(function.__globals__[module], name, None)
+        case _:
+            return None
+    return found if isinstance(found, types.BuiltinFunctionType) else None
 
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:

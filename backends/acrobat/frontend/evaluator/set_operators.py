@@ -7,6 +7,7 @@ import ast
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers import items_of, kind_of, of_kind
+from backends.acrobat.frontend.evaluator.counters import OPERATORS, combined, is_counter
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
@@ -46,6 +47,8 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
         found = of_sets(f, node, name, a, b)
         if found is not None:
             return found
+    if name in OPERATORS and all(map(is_counter, (a, b))):
+        return combined(f, node, OPERATORS[name], a, b)
     if kind_of(a) == kind_of(b) == "dict" and name == "bitor":
         return merged(f, node, a, b)
     raise Refused(f"this operator does not take {describe(type_or_none(a))} and {describe(type_or_none(b))}")

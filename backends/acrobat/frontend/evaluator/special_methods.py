@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.records import as_dict, has_key
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, handles
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Dyn, Static, Value, known
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known
 
 
 def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
@@ -42,6 +42,8 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
 def _iterated(f: Frame, value: Dyn) -> Value:
     if (record := record_of(f, value)) is not None:
         return as_dict(f, record)
+    if (components := f.components(value)) is not None:  # a named tuple
+        return TupleV(tuple(components))
     found = special(f, ast.Pass(), value, "__iter__", [])
     if found is None:
         raise Refused("only lists, ranges, tuples and module lists can be iterated over")

@@ -13,7 +13,7 @@ RETURNED = HIDDEN + "returned"
 
 LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft")
 """Methods that change a list and give nothing, and whose arguments have no names."""
-SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "update")
+SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "subtract", "update")
 """Methods that change a set or dictionary and give nothing."""
 
 

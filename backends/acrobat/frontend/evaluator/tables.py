@@ -115,6 +115,8 @@ OWNERS: set[str] = set()
 """Functions and methods that give a tensor which nothing else can see, by name."""
 ADDITIONS: list[Any] = []
 """Functions that add their two arguments."""
+CHANGE_FIRST: set[Any] = set()
+"""Functions that change the list which is their first argument."""
 PAIRS: dict[str, int] = {}
 """Names that the components of a pair have."""
 

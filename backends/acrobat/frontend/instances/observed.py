@@ -244,7 +244,7 @@ class Observer:
                 place.kinds.add("none")
             case bool() | np.bool_():
                 place.kinds.add("bool")
-            case Enum() | str():
+            case Enum() | str() if not isinstance(value, int):
                 place.kinds.add("symbol")
                 place.enums = place.enums or isinstance(value, Enum)
             case int() | np.integer():

@@ -9,6 +9,7 @@ import torch
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.enumerations import of_member
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function
@@ -75,7 +76,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return value
     if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
         return Method(value, name)
-    return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+    found = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
+    return found or f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 
 
 @handles(METHODS, "tensor", "ragged")

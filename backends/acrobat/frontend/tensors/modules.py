@@ -38,6 +38,7 @@ from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
+from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -281,6 +282,8 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
     if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
         if is_unknown(at):
             return unknown()
+        if type_of(at) != INT:
+            return f.problem(node, f"the index of a {type(held).__name__} is an int, not {describe(type_of(at))}")
         if isinstance(held, nn.ParameterList):
             parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(held))])
             return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")

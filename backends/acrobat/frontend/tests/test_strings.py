@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.options import Options
@@ -178,18 +179,54 @@ def test_a_member_of_an_enum_has_no_letters() -> None:
 
 
 def in_order(self, words):
-    return sorted(words)
+    by_end = sorted(words, key=lambda w: w[::-1])
+    by_length = sorted(words, key=lambda w: (-len(w), w))
+    ordered = list(words)
+    ordered.sort(key=str.lower, reverse=True)
+    return sorted(words), by_end, by_length, ordered, sorted(set(words), reverse=True)
 
 
-def least(self, words):
-    return min(words)
+def least_and_greatest(self, words):
+    return min(words), max(words), min(words, key=lambda w: w[::-1]), max(words[0], "m"), min((w, len(w)) for w in words)
 
 
 def compared(self, words):
-    return words[0] < words[-1]
+    pairs = [(a, b) for a in words for b in [*words, "é"]]
+    order = [(a < b, a <= b, a > b, a >= b) for a, b in pairs]
+    return order, [("x", a) < ("x", b) for a, b in pairs], words[0] < "m" <= words[-1]
 
 
-@pytest.mark.parametrize("function", [in_order, least, compared], ids=lambda f: f.__name__)
-def test_what_asks_for_the_order_of_strings_is_refused(function: Any) -> None:
-    with pytest.raises(CompileError, match="string"):
-        build(of(function), sample=WORDS)
+def counted(self, words):
+    counts = Counter(letter for word in words for letter in word)
+    best = sorted(counts, key=lambda letter: (-counts[letter], letter))
+    return best, sorted(counts.items()), max(counts, key=counts.get)
+
+
+ORDER = [in_order, least_and_greatest, compared, counted]
+
+
+@pytest.mark.parametrize("function", ORDER, ids=lambda f: f.__name__)
+def test_order(function: Any) -> None:
+    agrees(of(function), WORDS)
+
+
+def every_order(self, words):
+    return in_order(self, words), compared(self, words)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_order_in_generated_code(codegen: Any, tmp_path: Path) -> None:
+    model = of(every_order)
+    executable = compile(model, sample=WORDS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
+    for got, words in zip(executable(WORDS), WORDS, strict=True):
+        assert_same(got, model(words), str(words))
+
+
+def members_in_order(self, color):
+    return color < Color.BLUE
+
+
+def test_members_of_an_enum_have_no_order() -> None:
+    interpreter = Interpreter(build(of(members_in_order), sample=[Color.RED, Color.BLUE]))
+    with pytest.raises(InstanceError, match="a string is needed here"):
+        interpreter.run(Color.RED)

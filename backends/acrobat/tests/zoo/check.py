@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def as_tensors(value: Any) -> Any:
         case list():
             return [as_tensors(v) for v in value]
         case tuple():
-            return tuple(as_tensors(v) for v in value)
+            parts = [as_tensors(v) for v in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         case dict():
             return {k: as_tensors(v) for k, v in value.items()}
         case _ if is_dataclass(value) and not isinstance(value, type):
@@ -91,7 +93,7 @@ def assert_same(mine: Any, theirs: Any, where: str) -> None:
         case float():
             assert isinstance(mine, float), f"{where}: {mine!r}, eager {theirs!r}"
             assert math.isclose(mine, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE), f"{where}: {mine!r}, eager {theirs!r}"
-        case str() | int() | None:
+        case str() | int() | Enum() | None:
             assert type(mine) is type(theirs), f"{where}: {mine!r}, eager {theirs!r}"
             assert mine == theirs, f"{where}: {mine!r}, eager {theirs!r}"
         case Mapping():

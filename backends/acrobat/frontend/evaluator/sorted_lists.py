@@ -1,0 +1,156 @@
+"""The functions of `heapq` and `bisect`, which keep lists in an order."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.mutation import give, place
+from backends.acrobat.frontend.evaluator.ordering import ordered
+from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, FUNCTIONS, WRITTEN, handles
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Static, Value, empty, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.library import heaps, python
+
+CHANGE_FIRST |= {heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace}
+CHANGE_FIRST |= {bisect.insort_left, bisect.insort_right}
+
+
+@handles(WRITTEN, heapq.heappush)
+def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    if len(node.args) != 2 or node.keywords:
+        return None
+    item = f.expression(node.args[1])
+    found = place(f, node, node.args[0], "heappush")
+    if found is None or nothing_known(item):
+        return Static(None)
+    name, heap = found
+    t = ListT(f.common([type_of(heap).item, type_of(item)]))
+    if contains_unknown(t):
+        give(f, name, empty(t, f.span))
+        return Static(None)
+    give(f, name, f.program.call(f, node, heaps.pushed, [f.coerce(heap, t), f.coerce(item, t.item)], {}))
+    return Static(None)
+
+
+@handles(WRITTEN, heapq.heappop)
+def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    if len(node.args) != 1 or node.keywords:
+        return None
+    found = place(f, node, node.args[0], "heappop")
+    if found is None or is_unknown(found[1]):
+        return unknown()
+    name, heap = found
+    popped = f.program.call(f, node, heaps.popped, [heap], {})
+    parts = f.components(popped, 2)
+    if parts is None:
+        return unknown()
+    give(f, name, parts[1])
+    return parts[0]
+
+
+@handles(WRITTEN, heapq.heapify)
+def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    found = place(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
+    if found is not None and not is_unknown(found[1]):
+        give(f, found[0], f.program.call(f, node, heaps.heapified, [found[1]], {}))
+    return Static(None)
+
+
+@handles(WRITTEN, heapq.heappushpop)
+def _heap_push_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return _replaced(f, node, "heappushpop", heaps.pushed_and_popped)
+
+
+@handles(WRITTEN, heapq.heapreplace)
+def _heap_replace(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return _replaced(f, node, "heapreplace", heaps.replaced)
+
+
+def _replaced(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> Value | None:
+    """A function that takes a heap and an item and gives another item: `work` gives both."""
+    if len(node.args) != 2 or node.keywords:
+        return None
+    item = f.expression(node.args[1])
+    found = place(f, node, node.args[0], name)
+    if found is None or nothing_known(item) or is_unknown(found[1]):
+        return unknown()
+    heap = found[1]
+    t = ListT(f.common([type_of(heap).item, type_of(item)]))
+    parts = f.components(f.program.call(f, node, work, [f.coerce(heap, t), f.coerce(item, t.item)], {}), 2)
+    if parts is None:
+        return unknown()
+    give(f, found[0], parts[1])
+    return parts[0]
+
+
+@handles(FUNCTIONS, heapq.nlargest)
+def _largest(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return _first_of(f, node, "nlargest", args, kwargs, True)
+
+
+@handles(FUNCTIONS, heapq.nsmallest)
+def _smallest(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return _first_of(f, node, "nsmallest", args, kwargs, False)
+
+
+def _first_of(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], reverse: bool) -> Value:
+    """The first items of the list in order."""
+    count, xs, key = CallArguments(name, args, kwargs).bind("n", "iterable", "key", key=Static(None))
+    whole = ordered(f, node, "sorted", [xs], {"key": key, "reverse": Static(reverse)})
+    if is_unknown(whole) or nothing_known(count):
+        return unknown()
+    return f.host("list.slice", [whole, Static(0), f.host("max", [count, Static(0)], INT)], type_of(whole))
+
+
+@handles(FUNCTIONS, bisect.bisect_left)
+def _left(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return _place(f, node, "bisect_left", python.bisect_left, args, kwargs)
+
+
+@handles(FUNCTIONS, bisect.bisect_right)  # also named `bisect`
+def _right(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return _place(f, node, "bisect_right", python.bisect_right, args, kwargs)
+
+
+def _place(f: Frame, node: ast.AST, name: str, work: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Where an item belongs in a sorted list."""
+    xs, item, low, high = CallArguments(name, args, kwargs).bind("a", "x", "lo", "hi", lo=Static(0), hi=Static(None))
+    if any(is_unknown(v) for v in (xs, item, low, high)):
+        return unknown()
+    return f.program.call(f, node, work, [xs, item, low, length_of(f, node, xs) if high == Static(None) else high], {})
+
+
+@handles(WRITTEN, bisect.insort_left)
+def _insort_left(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return _inserted(f, node, "insort_left", python.bisect_left)
+
+
+@handles(WRITTEN, bisect.insort_right)  # also named `insort`
+def _insort_right(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return _inserted(f, node, "insort_right", python.bisect_right)
+
+
+def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> Value | None:
+    """`insort(xs, item)`."""
+    if len(node.args) != 2 or node.keywords:
+        return None
+    item = f.expression(node.args[1])
+    found = place(f, node, node.args[0], name)
+    if found is None or nothing_known(item):
+        return Static(None)
+    t = ListT(f.common([type_of(found[1]).item, type_of(item)]))
+    if contains_unknown(t):
+        give(f, found[0], empty(t, f.span))
+        return Static(None)
+    xs, item = f.coerce(found[1], t), f.coerce(item, t.item)
+    at = _place(f, node, name, work, [xs, item], {})
+    give(f, found[0], f.program.call(f, node, python.inserted, [xs, at, item], {}))
+    return Static(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
+from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
@@ -91,6 +93,7 @@ class ProgramBuilder(Functions):
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
         self._check_sets(entry.span, instance)
+        self._check_cycles(entry.span, sample or ())
         if self.problems:
             self._name_unknown_fields(entry.span, instance)
             raise CompileError(self.problems)
@@ -197,6 +200,27 @@ class ProgramBuilder(Functions):
             ):
                 what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
                 self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
+
+    def _check_cycles(self, span: Span, sample: Sequence[Any]) -> None:
+        """Note a problem for objects of the sample that contain themselves, where the field by which they do is read first."""
+        fields = cycle(sample, self.datatypes.asked) if self.observed else []
+        if not fields:
+            return
+        cls, name = fields[-1]
+        others = ", ".join(f"`{x}`" for x in dict.fromkeys(x for _, x in fields[:-1]))
+        what = f"`{name}` of a `{cls.__name__}` of the sample leads back to an object that it is inside of"
+        what += f", by {others}" if others else ""
+        advice = "give that one as an argument on the way down, or keep it in a field of the model's own: `child.up = node`"
+        self.problem(Problem(self._first_read(name) or span, f"{what}: no value contains itself here", advice))
+
+    def _first_read(self, name: str) -> Span | None:
+        """Where the source reads an attribute of this name first; None if it does not by that syntax."""
+        for function, _, _ in self.definitions:
+            definition, file = source_of(function)
+            for x in ast.walk(definition):
+                if isinstance(x, ast.Attribute) and x.attr == name and isinstance(x.ctx, ast.Load):
+                    return span_of(x, file)
+        return None
 
     def _check_sets(self, span: Span, instance: Any) -> None:
         """Note a problem for each place of an instance that has a set."""

@@ -1,0 +1,56 @@
+"""Objects of the sample that contain themselves by the fields that the program reads, such as `node.parent.children`.
+
+Values of the program are made from their parts, so that nothing can be a part of itself. Where a sample has such objects the
+model is refused, at the line that reads the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backends.acrobat.frontend.instances.observed import attributes, record_class
+
+Field = tuple[type, str]
+"""A class and the name of a field."""
+
+
+def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]]) -> list[Field]:
+    """The fields, one after the other, by which an object leads back to itself, where only the fields `read` of each class are
+    followed. The last one is that of the object deepest inside. Empty if no object contains itself."""
+    done: set[int] = set()
+    for instance in instances:
+        within: dict[int, Field | None] = {id(instance): None}  # what the present value is inside of -> the field it was in
+        pending = [(id(instance), _parts(instance, read))]
+        while pending:
+            value, parts = pending[-1]
+            found = next(((part, field) for part, field in parts if id(part) not in done), None)
+            if found is None:
+                pending.pop()
+                within.pop(value)
+                done.add(value)
+                continue
+            part, field = found
+            if id(part) in within:
+                path = list(within)
+                fields = [within[x] for x in path[path.index(id(part)) + 1 :]] + [field]
+                return [x for x in fields if x is not None]
+            within[id(part)] = field
+            pending.append((id(part), _parts(part, read)))
+    return []
+
+
+def _parts(value: Any, read: Mapping[type, Sequence[str]]) -> Iterator[tuple[Any, Field | None]]:
+    """The values directly inside of one, other than numbers and strings, each with the field that it is in, if it is in one."""
+    match value:
+        case dict() if not all(isinstance(k, str) and k.isidentifier() for k in value):
+            inside: list[tuple[Any, Field | None]] = [(v, None) for v in value.values()]
+        case dict():
+            record = record_class(list(value))
+            inside = [(value[name], (record, name)) for name in read.get(record, ()) if name in value]
+        case list() | tuple() if type(value) not in read:
+            inside = [(v, None) for v in value]
+        case _:
+            held = (attributes(value) or {}) if type(value) in read else {}
+            inside = [(held[name], (type(value), name)) for name in read.get(type(value), ()) if name in held]
+    return ((v, field) for v, field in inside if isinstance(v, (dict, list, tuple)) or type(v) in read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,13 @@ from bench.store import Record
 from bench.targets import resolve
 
 KINDS: dict[str, type | tuple[type, ...]] = {
+    "id": str,
     "status": str,
+    "backend": str,
+    "options": dict,
+    "workload": str,
+    "size": str,
+    "session": (str, type(None)),
     "source": str,
     "started": str,
     "software": dict,
@@ -88,9 +95,14 @@ def whole(row: Record) -> bool:
     if row["status"] != Status.OK:
         return True
     columns = [row[key] for key in SAMPLES]
-    numbers = all(isinstance(value, int | float) for column in columns for value in column)
+    numbers = all(map(_positive, columns[0])) and all(type(value) is int for column in columns[1:] for value in column)
     parts = {"load_s", "compile_s", "first_s"} <= set(row["cold"]) and {"n", "max_abs", "max_rel"} <= set(row["verified"])
     return bool(columns[0]) and len({len(column) for column in columns}) == 1 and numbers and parts and bool(row["memory"])
+
+
+def _positive(seconds: Any) -> bool:
+    """Whether a stored value is a time that a run can have taken."""
+    return isinstance(seconds, int | float) and math.isfinite(seconds) and seconds > 0.0
 
 
 def title(cell: Cell, with_backend: bool = True) -> str:

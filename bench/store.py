@@ -41,7 +41,7 @@ class Store:
                     record = json.loads(line)
                 except ValueError:  # torn
                     continue
-                if isinstance(record, dict) and "id" in record:
+                if isinstance(record, dict) and isinstance(record.get("id"), str):
                     yield record
 
     def latest(self, cell_id: str) -> Record | None:

@@ -137,3 +137,10 @@ def test_a_store_that_cannot_be_written_to_is_found_at_once(tmp_path: Path) -> N
     (tmp_path / "results").write_text("a file")
     with pytest.raises(OSError, match="results"):
         Store(tmp_path / "results", "machine").open()
+
+
+def test_lines_whose_id_is_no_text_are_skipped(tmp_path: Path) -> None:
+    store = Store(tmp_path, "machine")
+    store.open()
+    store.path.write_text('{"id":[1]}\n{"id":null}\n{"id":{"a":1}}\n{"id":"a"}\n')
+    assert store.latest("a") == {"id": "a"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -92,3 +93,25 @@ def test_made_up_rows_are_rows() -> None:
     """The report accepts the rows of synthetic.py as rows of the harness."""
     assert entries.unusable(json.loads(json.dumps(row(cell())))) is None
     assert entries.unusable(row(cell(), status="unsupported")) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"id": [1]},
+        {"session": ["a"]},
+        {"options": []},
+        {"backend": ["a"]},
+        {"samples_s": [-1.0, 1.0]},
+        {"samples_s": [float("nan"), 1.0]},
+        {"samples_s": [0.0, 1.0]},
+        {"sample_round": [float("nan"), 1]},
+        {"sample_minibatch": [0.5, 1]},
+    ],
+    ids=str,
+)
+def test_damaged_rows_are_not_used(damage: dict[str, Any]) -> None:
+    sound = row(cell())
+    columns = {key: [0] * 2 for key in ("sample_minibatch", "sample_round", "sample_pass")} | {"samples_s": [1.0, 1.0]}
+    assert entries.unusable({**sound, **columns}) is None
+    assert entries.unusable({**sound, **columns, **damage}) == entries.DAMAGED

@@ -8,6 +8,12 @@ def pairwise(items):
     return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
 
 
+def transposed(rows):
+    """`zip(*rows)` of lists: as long as the shortest of them, and empty if there is none."""
+    size = min([len(row) for row in rows]) if rows else 0
+    return [[row[i] for row in rows] for i in range(size)]
+
+
 def pairs(items):
     """`itertools.combinations(items, 2)`."""
     return [(items[i], items[j]) for i in range(len(items)) for j in range(i + 1, len(items))]

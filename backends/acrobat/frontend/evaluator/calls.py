@@ -38,6 +38,7 @@ from backends.acrobat.frontend.values import (
     unknown,
     variable_of,
 )
+from backends.acrobat.library import iteration
 
 
 @dataclass
@@ -98,7 +99,7 @@ def _operands(node: ast.Call) -> list[ast.expr]:
 
 def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
     """The result of a call whose arguments are not simply compiled one after the other; None for all other calls."""
-    if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
+    if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and _as_always(node.keywords):
         return _unzipped(f, node, f.borrowed(node.args[0].value))
     match callee, node.func:
         case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
@@ -198,14 +199,22 @@ def _entries(f: Frame, value: Value) -> dict[str, Value]:
     raise Refused("`**` takes a dictionary whose keys are names written in the source")
 
 
+def _as_always(keywords: Sequence[ast.keyword]) -> bool:
+    """Whether the arguments by name of `zip` say what it does without them."""
+    return all(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in keywords)
+
+
 def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
-    """`zip(*xs)` of a list of tuples: a tuple of lists."""
+    """`zip(*xs)`: of a list of tuples a tuple of lists; of a list of lists a list of their first elements, one of their
+    second elements, and so on."""
     xs = opened_inside(f, node, xs.value if isinstance(xs, Held) and xs.kind == "iterator" else xs)
     t = type_or_none(xs)
     if nothing_known(xs) or isinstance(t, ListT) and contains_unknown(t):
         return unknown()
+    if isinstance(t, ListT) and isinstance(t.item, ListT) and t.item.rows is None:
+        return Held("iterator", f.program.call(f, node, iteration.transposed, [xs], {}))
     if not isinstance(t, ListT) or not isinstance(t.item, TupleT):
-        return f.problem(node, "`zip(*xs)` takes a list of tuples here")
+        return f.problem(node, "`zip(*xs)` takes a list of tuples or of lists here")
 
     def component(i: int) -> Value:
         return mapped(f, [xs], lambda pair: (f.components(pair) or [])[i])  # type: ignore[list-item]

@@ -7,14 +7,25 @@ import functools
 import operator
 from typing import Any
 
-from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable
+from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
 from backends.acrobat.frontend.types import describe, plural
-from backends.acrobat.frontend.values import Static, TupleV, Value, guess, is_list, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import (
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_list,
+    is_unknown,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
 
 ADDITIONS += [operator.add]
 
@@ -39,6 +50,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
     if isinstance(xs, TupleV):
         items = [*([start] if start is not None and start != Static(0) else []), *xs.items]
+        if name == "sum" and items and type_or_none(items[0]) == BOOL:
+            items = [Static(0), *items]  # the sum of one bool is an int
         if not items:
             return start if start is not None else Static(0)
         result = items[0]
@@ -52,10 +65,11 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     t = type_of(xs).item
     if isinstance(t, ScalarT):
         t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT
-        if t != type_of(xs).item:
-            return f.problem(
-                node, f"`{name}` of {plural(type_of(xs).item)} with a start of another type", "convert the elements"
-            )
+        if type_of(xs).item == BOOL and start is None and name == "reduce":
+            return f.problem(node, "`reduce` of bools gives a bool if there is one only", "give it a start")
+        if type_of(xs).item != t:  # bools are added as ints, ints to a float as floats
+            number = "int" if t == INT else "float"
+            xs = mapped(f, [xs], lambda v: f.host(number, [v], t))  # type: ignore[list-item]
         return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))

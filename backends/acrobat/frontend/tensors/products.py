@@ -155,6 +155,15 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
     batch = [c for c in wanted if c in a and c in b]
     left, right = ([c for c in wanted if c in own and c not in other] for own, other in ((a, b), (b, a)))
     summed = [c for c in a if c in b and c not in wanted]
+    if summed:
+        for k, own in ((0, left), (1, right)):
+            known = dict(zip(terms[k], shape(operands[k]), strict=True))
+            fixed = {c: e for c in own if (e := known[c]) is not None}
+            if fixed and len(own) > 1 and is_ragged(operands[k]):  # not merged with what varies: both have it
+                letter, extent = next(iter(fixed.items()))
+                terms, operands = list(terms), list(operands)
+                terms[1 - k], operands[1 - k] = letter + terms[1 - k], _repeated(f, operands[1 - k], extent)
+                return _einsum_of_two(f, terms, wanted, operands)
     x, y = (
         permute(f, v, [term.index(c) for c in order])
         for v, term, order in zip(operands, terms, ([*batch, *left, *summed], [*batch, *summed, *right]), strict=True)
@@ -173,7 +182,7 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
         )
         product = call_operation(f, "matmul", CallArguments("matmul", [x, y], {}))
         if len(left) != 1 or len(right) != 1:
-            extents = [sizes[c] for c in (*batch, *left, *right)]
+            extents = [-1 if sizes[c] is None else sizes[c] for c in (*batch, *left, *right)]
             if len(left) == 0:
                 product = move(f, product, "squeeze", len(batch))
             if len(right) == 0:
@@ -182,6 +191,13 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
                 product = call_operation(f, "reshape", CallArguments("reshape", [product, *map(Static, extents)], {}))
     now = [*batch, *left, *right]
     return permute(f, product, [now.index(c) for c in wanted])
+
+
+def _repeated(f: Frame, x: Any, times: int) -> Value:
+    """The tensor with a further first dimension of this extent, along which it is the same."""
+    x = move(f, x, "unsqueeze", 0)
+    sizes = [times, *(-1 for _ in shape(x)[1:])]
+    return call_operation(f, "expand", CallArguments("expand", [x, *map(Static, sizes)], {}))
 
 
 def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:

@@ -652,7 +652,6 @@ WRONG = {
     "sum()": "`sum` takes a list and a start here",
     "sum([[1]])": "`sum` adds tensors or numbers, not a list of ints",
     "sum([s.x], s.x[:2])": "`sum` of tensors of shape (4,) starts with a tensor of shape (2,)",
-    "sum([s.n], 0.5)": "`sum` of ints with a start of another type",
     "sum(s.n)": "only lists, ranges, tuples and module lists can be iterated over",
     "max([s.x])": "`max` takes numbers, not a tensor of shape (4,)",
     "max(s.x, s.x)": "`max` of tensors is not in the language",

@@ -1,0 +1,67 @@
+"""Sums of bools and ints, `zip(*lists)` and `einsum` of tensors whose extents vary, against eager PyTorch."""
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+class Sums(nn.Module):
+    """How many are equal, and the like: bools are added as ints, ints to a float as floats."""
+
+    def forward(self, instance):
+        a, b = instance
+        right = sum(p == q for p, q in zip(a, b, strict=True))
+        large = sum((p > 2 for p in a), 1.5)
+        return right / len(a), large, sum([a[0] > 1]), sum(a, 0.5), sum([True, a[0] > 0])
+
+
+class Transposed(nn.Module):
+    """`zip(*rows)` of lists whose number and lengths vary, as for the outputs of several heads."""
+
+    def forward(self, instance):
+        rows = [[x * 2 for x in row] for row in instance]
+        sums = [sum(column) for column in zip(*rows, strict=False)]
+        return sums, [list(column) for column in zip(*rows, strict=False)]
+
+
+class Biaffine(nn.Module):
+    """Scores of all pairs for several labels at once, in each order of the result's dimensions."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, 3, 4))
+        self.one = nn.Parameter(torch.randn(3, 4))
+
+    def forward(self, instance):
+        x, y = instance
+        return (
+            torch.einsum("xi,oij,yj->oxy", x, self.weight, y),
+            torch.einsum("xi,oij,yj->xyo", x, self.weight, y),
+            torch.einsum("xi,ij,yj->xy", x, self.one, y),
+            torch.einsum("xi,oij->xoj", x, self.weight),
+            torch.einsum("oij,xi->oxj", self.weight, x),
+        )
+
+
+@pytest.mark.parametrize(
+    ("model", "instances"),
+    [
+        (Sums, [([1, 3, 0], [1, 2, 0]), ([0], [1]), ([3, 3], [3, 3])]),
+        (Transposed, [[[1, 2], [3, 4, 5]], [[7]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[], [1]]]),
+        (Biaffine, [(torch.randn(n, 3), torch.randn(m, 4)) for n, m in ((1, 2), (3, 1), (4, 4))]),
+    ],
+)
+def test_agrees_with_eager(model, instances):
+    torch.manual_seed(3)
+    module = model()
+    program = build(module, sample=instances)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for i, instance in enumerate(instances):
+            assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from backends.acrobat.tests.zoo import decoders, exits, graphs, memories, mixtures, parsers, sequences, trees, tutorials
+from backends.acrobat.tests.zoo import (
+    decoders,
+    drafts,
+    exits,
+    grammars,
+    graphs,
+    memories,
+    mixtures,
+    parsers,
+    sequences,
+    trees,
+    tutorials,
+    visitors,
+)
 from backends.acrobat.tests.zoo.case import CASES
 
-FAMILIES = (trees, sequences, decoders, graphs, memories, parsers, exits, mixtures, tutorials)
+FAMILIES = (trees, sequences, decoders, graphs, memories, parsers, exits, mixtures, tutorials, grammars, visitors, drafts)
 
 __all__ = ["CASES", "FAMILIES"]

@@ -137,7 +137,7 @@ Value: TypeAlias = Dyn | Static | Fixed | TupleV | Special
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
-    "spread": "a list whose length is known at run time only is given with `*` to a function with a `*` parameter only",
+    "spread": "a list whose length is known at run time only is given with `*` last, to a function of the model",
 }
 """The kinds of `Held`, each with the message for uses that it does not have. `zip(...)` and the like are iterators."""
 VARIABLES: set[str] = set()

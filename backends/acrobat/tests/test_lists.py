@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from backends.acrobat import compile
+from backends.acrobat.frontend.tests import idioms
 from backends.acrobat.frontend.tests import test_untouched_lists as untouched
 from backends.acrobat.frontend.tests.test_idioms import LISTS, module
 from backends.acrobat.options import Options
@@ -21,8 +22,21 @@ def lists_without_elements(xs):
     )
 
 
+def spread(xs):
+    """`*xs` of run-time length, to parameters and to `max`."""
+    longer = [*xs, 4, 6]
+    difference = lambda a, b: a - b  # noqa: E731
+    return (
+        difference(*longer[-2:]),
+        idioms.spread_over_a_nested_function(longer),
+        max(3, *xs, 2, 1),
+        min(*longer),
+        max(*longer, 5),
+    )
+
+
 def everything(xs):
-    return (lists_without_elements(xs),)
+    return lists_without_elements(xs), spread(xs)
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])

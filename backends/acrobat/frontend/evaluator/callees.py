@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
+from backends.acrobat.frontend.evaluator.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.strings import is_string, method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
 from backends.acrobat.frontend.evaluator.tables import (
@@ -115,6 +116,7 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     """A call of a lambda: its expression is compiled here, with the values that its names had where it was written."""
     written = callee.node
     parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
+    args = taken_apart(f, args, [a.arg for a in written.args.args], kwargs, ())
     values = CallArguments("lambda", args, kwargs).bind(*parameters)
     env = {**callee.env, **dict(zip(parameters, values, strict=True))}
     nested.up_to_date(f, callee)

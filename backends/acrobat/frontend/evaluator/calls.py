@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.lending import seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.order import read_too_early
-from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, holds_parts, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -122,7 +122,7 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     read = f.expression if keeps else f.borrowed
     earlier, f.mutated = f.mutated, set()
     passed: list[tuple[ast.expr, Sequence[Value]]] = [
-        (a.value, _spread(f, callee, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
+        (a.value, _spread(f, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
     ]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
@@ -171,7 +171,7 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
             seen_inside(f, a)
 
 
-def _spread(f: Frame, callee: Value, written: ast.expr) -> list[Value]:
+def _spread(f: Frame, written: ast.expr) -> list[Value]:
     """The arguments that `*xs` gives to a call; a list of run-time length is one argument, marked as spread. Raises Refused."""
     value = f.expression(written)
     if nothing_known(value):
@@ -180,8 +180,8 @@ def _spread(f: Frame, callee: Value, written: ast.expr) -> list[Value]:
     parts = f.components(whole)
     if parts is not None:
         return list(parts)
-    if callee in (Static(max), Static(min)):
-        return [whole]
+    if holds_parts(f, whole):
+        seen_inside(f, written)
     return [Held("spread", whole)]
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, fold, head, item_type, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int
+from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
 from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled
@@ -47,6 +49,8 @@ def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 
 def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
+    if any(map(is_spread, args)):
+        return _of_spread(f, node, name, args)
     facts = [known(a) for a in args]
     if len(args) == 1:
         xs = iterable(f, args[0]) if isinstance(args[0], Held) else args[0]
@@ -59,6 +63,32 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
     if all(k for k, _ in facts):
         return Static({"min": min, "max": max}[name](*(v for _, v in facts)))
     return _nary(f, node, name, args)
+
+
+def _of_spread(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:
+    """`max(a, *xs)`, `max(*xs)`: a list of run-time length among the arguments, which must be two at least. Raises Refused."""
+    spread = [a for a in args if is_spread(a)]
+    numbers = [a for a in args if not is_spread(a)]
+    xs: Value = spread[0].value  # type: ignore[union-attr, assignment]
+    if is_unknown(xs) or any(map(is_unknown, numbers)):
+        return unknown()
+    types = [item_type(xs), *map(type_or_none, numbers)]
+    if len(spread) > 1 or any(t not in (INT, FLOAT) for t in types):
+        raise Refused(f"`{name}` with a list of run-time length after `*` takes numbers and one such list", "make one list")
+    at = args.index(spread[0])
+    if at == 0 and len(numbers) > 1:
+        raise Refused(f"`{name}` takes a list of run-time length with `*` after a number here", "write it last")
+    t = FLOAT if FLOAT in types else INT
+
+    def better(a: Value, b: Value) -> Value:
+        return f.host(name, [a, b], t)
+
+    xs, numbers = f.coerce(xs, ListT(t)), [f.coerce(a, t) for a in numbers]
+    first = numbers[:at]
+    for _ in range(2 - len(numbers)):  # an element that is not there is an error of the instance
+        xs, element = head(f, xs)
+        first.append(element)
+    return functools.reduce(better, numbers[at:], fold(f, xs, functools.reduce(better, first), better))
 
 
 def extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -> Value:

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.outputs import changed_parameters, give
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.sizes import LONGEST
+from backends.acrobat.frontend.evaluator.spreading import is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
 from backends.acrobat.frontend.functions.signatures import class_of, fixed, operands, owner_of
@@ -122,20 +123,22 @@ class FunctionCall:
         places = [*a.posonlyargs, *a.args]
         names = [x.arg for x in (*places, *a.kwonlyargs)]
         self.before = self._before_written(args)
+        defaults = defaults_of(self.definition, self.function)
+        if a.vararg is None:
+            args = taken_apart(self.f, args, [x.arg for x in places], kwargs, defaults)
         self.given = {*names[: len(args)], *kwargs}
         rest, others = list(args[len(places) :]), {k: v for k, v in kwargs.items() if k not in names}
         if a.vararg or a.kwarg:
             args = args[: len(places)] if a.vararg else args
             kwargs = {k: v for k, v in kwargs.items() if k in names} if a.kwarg else kwargs
-        if any(map(_is_spread, (*args, *rest[:-1]))) or len(args) < len(places) and any(map(_is_spread, rest)):
+        if any(map(is_spread, (*args, *rest[:-1]))) or len(args) < len(places) and any(map(is_spread, rest)):
             raise Refused(HELD["spread"], "take the list apart first")
-        defaults = defaults_of(self.definition, self.function)
         values = CallArguments(self.called, args, kwargs, self.before).bind(*names, **defaults)
         lifted = self.function in LIFTED
         values = [kept(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
         if a.vararg:
             listed = rest[0].value if len(rest) == 1 and isinstance(rest[0], Held) and rest[0].kind == "spread" else None
-            if listed is None and any(map(_is_spread, rest)):
+            if listed is None and any(map(is_spread, rest)):
                 raise Refused(HELD["spread"], "give all of it as one list")
             names.append(a.vararg.arg)
             values.append(listed if listed is not None else TupleV(tuple(kept(self.f, v) for v in rest)))
@@ -464,8 +467,3 @@ def _same(one: n.Atom, other: n.Atom) -> bool:
     if isinstance(one, EmptyPlaceholder) or isinstance(other, EmptyPlaceholder):
         return isinstance(one, EmptyPlaceholder) and isinstance(other, EmptyPlaceholder) and one.span == other.span
     return isinstance(one, n.Var) and bool(one.name) and one == other
-
-
-def _is_spread(value: Value) -> bool:
-    """Whether an argument is `*xs` of a list whose length is not known."""
-    return isinstance(value, Held) and value.kind == "spread"

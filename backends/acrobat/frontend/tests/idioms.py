@@ -770,6 +770,54 @@ def slice_put(xs):
     return ys
 
 
+def _tens_and_ones(a, b):
+    return a * 10 + b
+
+
+def _of_three(a, b, c=7):
+    return a + b * c
+
+
+def spread_over_parameters(xs):
+    return _tens_and_ones(*xs)
+
+
+def spread_after_others(xs):
+    return _tens_and_ones(len(xs), *xs[:1]), _of_three(*xs, c=2)
+
+
+def spread_over_a_lambda(xs):
+    difference = lambda a, b: a - b  # noqa: E731
+    return difference(*xs)
+
+
+def spread_over_a_nested_function(xs):
+    def difference(a, b):
+        return a - b
+
+    return [difference(*pair) for pair in [xs[:2], xs[-2:]]]
+
+
+def spread_over_defaults(xs):
+    return _of_three(*xs)
+
+
+def most_of_a_spread_list(xs):
+    return max(*xs), min(*xs)
+
+
+def most_of_numbers_and_a_list(xs):
+    return max(3, 4, *xs), min(3, *xs), max(*xs, 4), max(0.5, *(x / 2 for x in xs)), min(2.5, *(float(x) for x in xs), 7.5)
+
+
+def least_of_an_empty_spread(xs):
+    return min(3, *xs[:0], 2.5), max(1, 2, *xs[:0])
+
+
+def most_of_one_and_nothing(xs):
+    return max(3, *xs[:0]) if xs else 0
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())
@@ -777,7 +825,9 @@ IDIOMS = [
 ]
 """All of the functions above whose names do not begin with a `_`."""
 
+
 REFUSED = {
+    "spread_over_defaults": "have a default value",
     "deque_with_a_limit_given_away": "maxlen",
     "rounding": "a power",
     "tuple_building": "tuple",

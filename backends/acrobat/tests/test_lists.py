@@ -35,8 +35,13 @@ def spread(xs):
     )
 
 
+def constants(xs):
+    """Lists of the source that an index of run time chooses."""
+    return idioms.constant_lists_in_tuples(xs), idioms.expanding_a_grammar(xs), idioms.constant_list_or_a_new_one(xs)
+
+
 def everything(xs):
-    return lists_without_elements(xs), spread(xs)
+    return lists_without_elements(xs), spread(xs), constants(xs)
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])

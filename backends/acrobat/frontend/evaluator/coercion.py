@@ -222,6 +222,23 @@ class CoercingFrame(FrameState):
         arms = (n.Arm("None", (), nothing), n.Arm("Some", (some,), body))
         return self.bind(n.Match(self.atom(value), arms, type, span=self.span), "optional")
 
+    def staged(self, value: Value) -> Value:
+        """A constant list of the source as a list of the program, also where it is inside of a tuple; other values unchanged.
+        Raises Mismatch if its items have no common type."""
+        match value:
+            case Static(list() as items):
+                parts = [self.staged(self.program.wrap(v)) for v in items]
+                type = self.common([type_of(v) for v in parts], numbers=True)
+                if contains_unknown(type):
+                    return self.not_yet(ListT(type)) if items else self.empty(ListT(type))
+                atoms = tuple(self.atom(self.coerce(v, type)) for v in parts)
+                return self.bind(n.ListOf(atoms, ListT(type), span=self.span), "constant")
+            case Static(tuple() as items):
+                return self.staged(TupleV(tuple(self.program.wrap(v) for v in items)))
+            case TupleV(items):
+                return TupleV(tuple(map(self.staged, items)))
+        return value
+
     def empty(self, type: Any) -> Dyn:
         """A new list, set or dictionary with nothing in it. As long as the type of its elements is not known it is a
         placeholder; one of which no round finds that type is never filled."""
@@ -252,11 +269,13 @@ class CoercingFrame(FrameState):
 
     def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span) -> tuple[Any, list[n.Expr]]:
         """The common type of the branches' values and each branch as an expression of that type."""
-        known = [v for _, v in branches]
         try:
+            branches = [(b, self._staged_in(b, v)) for b, v in branches]
+            known = [v for _, v in branches]
             type = self.common([type_of(v) for v in known], numbers=True)
         except Mismatch:
-            self.problem(where, f"the branches differ in type: {self.places(known)}", "give the same type on every path")
+            told = self.places([v for _, v in branches])
+            self.problem(where, f"the branches differ in type: {told}", "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:
@@ -270,6 +289,13 @@ class CoercingFrame(FrameState):
                 self.builder = outer
             out.append(b.finish(atom))
         return type, out
+
+    def _staged_in(self, branch: Builder, value: Value) -> Value:
+        outer, self.builder = self.builder, branch
+        try:
+            return self.staged(value)
+        finally:
+            self.builder = outer
 
     def places(self, values: Sequence[Value]) -> str:
         """For messages: the types of `values` and the lines that they come from."""

@@ -94,7 +94,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         return TupleV(tuple(items[slice(*bounds)]))
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
-        whole = list_of(f, node, list(items))
+        whole = list_of(f, node, list(map(f.staged, items)))
         return unknown() if is_unknown(chosen) or not is_list(whole) else element_at(f, node, whole, chosen)  # type: ignore[arg-type]
     i = constant(chosen, "the index of a tuple")
     if not isinstance(i, int) or not -len(items) <= i < len(items):

@@ -201,7 +201,7 @@ class FunctionBody:
         if self.gives_nothing:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
-            value = as_result(self.f, value) if self.is_forward else value
+            value = self.f.staged(as_result(self.f, value) if self.is_forward else value)
             if self.is_forward and (kind := contains_held(type_of(value))):
                 raise Mismatch(HELD[kind])
             if contains_unknown(self.wanted) and not (is_list(value) and is_unknown(value)):

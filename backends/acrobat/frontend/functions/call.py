@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
-from backends.acrobat.errors import Problem
+from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -57,6 +57,10 @@ from backends.acrobat.ir import nodes as n
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.functions.table import Functions
+
+DEEPEST = 80
+"""The most calls of a function that are compiled one inside of the other, each for arguments of other types.
+More than `table.VERSIONS`, which is how many there may be for other constants."""
 
 
 class FunctionCall:
@@ -337,6 +341,9 @@ class FunctionCall:
         if function in program.entered:
             program.recursive.add(function)
         if key not in program.functions:
+            if program.entered.count(function) > DEEPEST:  # nothing else is told: other problems follow from this one
+                what = f"each call of `{self.called}` inside of the one before has arguments of another type, without an end"
+                raise CompileError([Problem(self.f.span, what, "keep what grows with the calls in a list")])
             if self.of_library:
                 program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))
             else:

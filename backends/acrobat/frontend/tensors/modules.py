@@ -36,6 +36,7 @@ from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
+from backends.acrobat.frontend.tensors.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.types import describe
@@ -68,6 +69,9 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     if tensor is not None:
         f.program.reads.tensors[type(owner.module), name] = None
         return tensor
+    getter = getter_of(owner.module, name)
+    if getter is not None and depends_on_instance(owner.module, getter, f.program.stored):
+        return f.program.call(f, node, getter, [owner], {})
     f.program.reads.attribute(owner.module, name)
     try:
         value = getattr(owner.module, name)
@@ -79,6 +83,8 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         if value.__self__ is not owner.module:
             return f.problem(node, f"`{name}` belongs to another object", "write a method of the module, or a function")
         return Method(owner, name, value.__func__)
+    if isinstance(value, Tensor) and getter is not None:
+        return f.program.call(f, node, getter, [owner], {})
     if isinstance(value, Tensor):
         return f.problem(node, f"`{name}` is a tensor that a property computes", "register it as a buffer")
     return Static(value)

@@ -818,6 +818,46 @@ def most_of_one_and_nothing(xs):
     return max(3, *xs[:0]) if xs else 0
 
 
+GRAMMAR = [(0, [1, 0]), (1, [2]), (2, [])]
+ALTERNATIVES = {0: [[1, 0], [2]], 1: [[], [0]]}
+NAMES = "a.b".split(".")
+
+
+def constant_lists_in_tuples(xs):
+    return [symbol for x in xs for symbol in GRAMMAR[x % 3][1]], [GRAMMAR[x % 3] for x in xs]
+
+
+def constant_lists_in_a_dictionary(xs):
+    return [len(rule) for x in xs for rule in ALTERNATIVES[x % 2]], ALTERNATIVES[1]
+
+
+def expanding_a_grammar(xs):
+    agenda, leaves = [x % 3 for x in xs], []
+    while agenda and len(leaves) < 9:
+        symbol = agenda.pop()
+        leaves.append(symbol)
+        for each in GRAMMAR[symbol][1]:
+            agenda.append(each)
+    return leaves
+
+
+def constant_list_or_a_new_one(xs):
+    return (NAMES, ALTERNATIVES[0] if xs else [[3]])
+
+
+def constant_list_that_is_changed(xs):
+    rule = ALTERNATIVES[0][xs[0] % 2] if xs else []
+    rule.append(3)
+    return rule
+
+
+def path_in_a_tuple(xs):
+    def go(i, path):
+        return path if i == len(xs) else go(i + 1, (*path, xs[i]))
+
+    return go(0, ())
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())
@@ -843,5 +883,7 @@ REFUSED = {
     "changed_while_walked": "may be seen under another name",
     "late_binding": "has another value by now",
     "order_of_walrus": ":=",
+    "constant_list_that_is_changed": "may be seen under another name",
+    "path_in_a_tuple": "arguments of another type, without an end",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

@@ -128,7 +128,67 @@ class Depth(nn.Module):
         return total * self.calls + self.last
 
 
-@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth])
+class Watched(nn.Module):
+    """Properties that read what the instance has done so far, weights, and what the model is."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(D, D)
+        self.most = 3
+
+    @property
+    def done(self):
+        return self.limit() <= self.count
+
+    @property
+    def left(self):
+        return 0 if self.done else self.limit() - self.count
+
+    @property
+    def width(self):
+        return self.cell.weight.shape[0]
+
+    @property
+    def device(self):
+        return next(self.parameters()).device
+
+    @property
+    def doubled(self):
+        return 2 * self.cell.bias
+
+    def limit(self):
+        return self.most
+
+    def step(self):
+        self.count += 1
+
+    def forward(self, xs):
+        self.count = 0
+        h, lefts = torch.zeros(self.width, device=self.device), []
+        while not self.done and self.count < len(xs):
+            h = torch.tanh(self.cell(h + xs[self.count])) + self.doubled
+            self.step()
+            lefts.append(self.left)
+        return h, lefts
+
+
+class Ticking(nn.Module):
+    @property
+    def tick(self):
+        self.count += 1
+        return self.count
+
+    def forward(self, xs):
+        self.count = 0
+        return [x * self.tick for x in xs]
+
+
+def test_properties_that_change_the_model_are_refused():
+    with pytest.raises(CompileError, match=r"the property `tick` changes `self.count` each time it is read"):
+        build(Ticking(), sample=sentences())
+
+
+@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth, Watched])
 def test_state(cls):
     torch.manual_seed(1)
     agrees(cls(), sentences())

@@ -1,0 +1,95 @@
+"""Properties of modules: those that an instance can change are calls of their functions, the others are constants.
+
+A property that only tells what the module is (`device`, a size) is read once, when the model is compiled, as any attribute. One
+that reads an attribute which the model assigns to, directly or by way of methods and other properties, depends on what the
+instance has done so far.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import types
+from collections.abc import Iterable
+
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.syntax import CHANGING
+from backends.acrobat.frontend.source import source_of
+
+
+def getter_of(module: nn.Module, name: str) -> types.FunctionType | None:
+    """The user's function behind a property of a module; None for attributes of other kinds."""
+    match inspect.getattr_static(type(module), name, None):
+        case property(fget=types.FunctionType() as getter) | functools.cached_property(func=types.FunctionType() as getter):
+            return None if _of_torch(getter) else getter
+    return None
+
+
+def depends_on_instance(module: nn.Module, getter: types.FunctionType, stored: Iterable[tuple[type, str]]) -> bool:
+    """Whether what a property gives can change while an instance is run; `stored` are attributes that the model
+    assigns to, as far as they are known. Raises Refused for a property that assigns to attributes itself."""
+    reads, assigns = _used(getter, type(module))
+    if assigns:
+        what = f"the property `{getter.__name__}` changes `self.{min(assigns)}` each time it is read"
+        raise Refused(what, "write a method, and call it in a statement of its own")
+    return bool(reads & (_assigned_by_methods(type(module)) | {x for cls, x in stored if isinstance(module, cls)}))
+
+
+def _of_torch(function: types.FunctionType) -> bool:
+    return function.__module__.partition(".")[0] == "torch"
+
+
+def _used(function: types.FunctionType, cls: type, seen: frozenset[str] = frozenset()) -> tuple[set[str], set[str]]:
+    """The attributes of its object that a function of a class reads, and those that it assigns to or changes, also by way of
+    the methods and properties that it uses."""
+    reads, assigns = _named(function)
+    for name in reads - seen:
+        other = _function_of(cls, name)
+        if other is not None:
+            further = _used(other, cls, seen | {name})
+            reads, assigns = reads | further[0], assigns | further[1]
+    return reads, assigns
+
+
+def _function_of(cls: type, name: str) -> types.FunctionType | None:
+    """The user's function that a class has under a name, as a method or behind a property."""
+    found = inspect.getattr_static(cls, name, None)
+    found = found.fget if isinstance(found, property) else found
+    return found if isinstance(found, types.FunctionType) and not _of_torch(found) else None
+
+
+def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:
+    """The attributes of its first parameter that the source of a function reads, and those that it assigns to or changes."""
+    try:
+        definition = source_of(function)[0]
+    except CompileError:  # there is no source: the call will tell
+        return set(), set()
+    me = definition.args.args[0].arg if definition.args.args else ""
+    reads, assigns = set[str](), set[str]()
+    for x in ast.walk(definition):
+        match x:
+            case ast.Attribute(ast.Name(owner), name, ast.Load()) if owner == me:
+                reads.add(name)
+            case ast.Attribute(ast.Name(owner), name) if owner == me:
+                assigns.add(name)
+            case ast.Call(ast.Attribute(ast.Attribute(ast.Name(owner), name), method)) if owner == me and method in CHANGING:
+                assigns.add(name)
+            case ast.Subscript(ast.Attribute(ast.Name(owner), name), ctx=ast.Store()) if owner == me:
+                assigns.add(name)
+    return reads, assigns
+
+
+@functools.cache
+def _assigned_by_methods(cls: type) -> frozenset[str]:
+    """The attributes that methods of a class assign to or change, but for `__init__` and what PyTorch defines."""
+    methods = {
+        name: function
+        for base in cls.__mro__
+        for name, function in vars(base).items()
+        if isinstance(function, types.FunctionType) and not _of_torch(function) and not name.startswith("__init")
+    }
+    return frozenset(x for function in methods.values() for x in _named(function)[1])

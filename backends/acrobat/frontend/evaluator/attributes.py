@@ -7,6 +7,7 @@ import types
 
 from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.properties import getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import describe
@@ -14,7 +15,7 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, n
 
 
 def attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
-    """The value of `value.name`."""
+    """The value of `value.name`. Raises Refused."""
     if nothing_known(value) and kind(value) != "tuple":
         return unknown()
     handler = ATTRIBUTES.get(kind(value))
@@ -35,6 +36,7 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, name: str) -> Value:
             return Static(getattr(owner, name)) if name in ("index", "count") else _of_tuple(f, node, value, name)
         case _ if not hasattr(owner, name):
             return f.problem(node, f"`{getattr(owner, '__name__', owner)}` has no attribute `{name}`")
+    getter_of(owner, name)
     f.program.reads.note_object(owner, name, getattr(owner, name))
     return f.program.wrap(getattr(owner, name))
 

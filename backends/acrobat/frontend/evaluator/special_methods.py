@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.records import as_dict, has_key
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, handles
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
 
 
 def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
@@ -47,6 +47,8 @@ def _iterated(f: Frame, value: Dyn) -> Value:
     found = special(f, ast.Pass(), value, "__iter__", [])
     if found is None:
         raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+    if type_or_none(found) == value.type:
+        raise Refused("an object that is its own iterator is not iterated over", "write `__iter__` with `yield`")
     return iterable(f, found)
 
 

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.constants import chosen, contains, posi
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
 from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.evaluator.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
     CALLS,
@@ -36,7 +37,6 @@ from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
-from backends.acrobat.frontend.tensors.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.types import describe

@@ -858,6 +858,24 @@ def path_in_a_tuple(xs):
     return go(0, ())
 
 
+class Itself:
+    def __init__(self, xs):
+        self.xs, self.at = xs, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.at += 1
+        if self.at > len(self.xs):
+            raise StopIteration
+        return self.xs[self.at - 1]
+
+
+def object_that_is_its_own_iterator(xs):
+    return [x for x in Itself(xs)]
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())
@@ -884,6 +902,7 @@ REFUSED = {
     "late_binding": "has another value by now",
     "order_of_walrus": ":=",
     "constant_list_that_is_changed": "may be seen under another name",
+    "object_that_is_its_own_iterator": "its own iterator",
     "path_in_a_tuple": "arguments of another type, without an end",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

@@ -260,3 +260,35 @@ class WithLambda(nn.Module):
 
 def test_lambdas_in_methods_with_state():
     agrees(WithLambda(), sentences())
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0
+
+    @property
+    def tick(self):
+        self.now += 1
+        return self.now
+
+    @property
+    def twice(self):
+        return 2 * self.now
+
+
+class Clocked(nn.Module):
+    """Properties of an object that the module holds."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.clock = Clock()
+        self.name = name
+
+    def forward(self, xs):
+        return [x + getattr(self.clock, self.name) for x in xs]
+
+
+def test_properties_of_objects_that_the_module_holds():
+    agrees(Clocked("twice"), sentences())
+    with pytest.raises(CompileError, match=r"the property `tick` changes `self.now`"):
+        build(Clocked("tick"), sample=sentences())

@@ -1,8 +1,8 @@
-"""Properties of modules: those that an instance can change are calls of their functions, the others are constants.
+"""Properties of modules and of other objects that are known at compile time.
 
-A property that only tells what the module is (`device`, a size) is read once, when the model is compiled, as any attribute. One
+A property that only tells what a module is (`device`, a size) is read once, when the model is compiled, as any attribute. One
 that reads an attribute which the model assigns to, directly or by way of methods and other properties, depends on what the
-instance has done so far.
+instance has done so far: it is a call of the property's function. One that changes its object is refused.
 """
 
 from __future__ import annotations
@@ -13,30 +13,31 @@ import inspect
 import types
 from collections.abc import Iterable
 
-from torch import nn
-
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.syntax import CHANGING
 from backends.acrobat.frontend.source import source_of
 
 
-def getter_of(module: nn.Module, name: str) -> types.FunctionType | None:
-    """The user's function behind a property of a module; None for attributes of other kinds."""
-    match inspect.getattr_static(type(module), name, None):
-        case property(fget=types.FunctionType() as getter) | functools.cached_property(func=types.FunctionType() as getter):
-            return None if _of_torch(getter) else getter
-    return None
-
-
-def depends_on_instance(module: nn.Module, getter: types.FunctionType, stored: Iterable[tuple[type, str]]) -> bool:
-    """Whether what a property gives can change while an instance is run; `stored` are attributes that the model
-    assigns to, as far as they are known. Raises Refused for a property that assigns to attributes itself."""
-    reads, assigns = _used(getter, type(module))
-    if assigns:
-        what = f"the property `{getter.__name__}` changes `self.{min(assigns)}` each time it is read"
+def getter_of(owner: object, name: str) -> types.FunctionType | None:
+    """The user's function behind a property of an object; None for attributes of other kinds. Raises Refused for a property
+    that assigns to attributes of the object each time it is read."""
+    found = inspect.getattr_static(type(owner), name, None)
+    getter = found.fget if isinstance(found, property) else None
+    if not isinstance(getter, types.FunctionType) or _of_torch(getter):
+        return None
+    if assigns := _used(getter, type(owner))[1]:
+        what = f"the property `{name}` changes `self.{min(assigns)}` each time it is read"
         raise Refused(what, "write a method, and call it in a statement of its own")
-    return bool(reads & (_assigned_by_methods(type(module)) | {x for cls, x in stored if isinstance(module, cls)}))
+    return getter
+
+
+def depends_on_instance(module: object, getter: types.FunctionType, stored: Iterable[tuple[type, str]]) -> bool:
+    """Whether what a property of a module gives can change while an instance is run; `stored` are attributes that the model
+    assigns to, as far as they are known."""
+    reads, _ = _used(getter, type(module))
+    methods = _assigned_by_methods(type(module))  # type: ignore[arg-type]  # classes are hashable
+    return bool(reads & (methods | {x for cls, x in stored if isinstance(module, cls)}))
 
 
 def _of_torch(function: types.FunctionType) -> bool:

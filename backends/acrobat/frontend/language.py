@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator import (
     expressions,
     failures,
     fields,
+    function_tables,
     given,
     indexing,
     iterables,

@@ -206,7 +206,7 @@ class Super(Special):
 class Keywords(Special):
     """The value of a parameter `**kwargs`: the named arguments that belong to no other parameter."""
 
-    entries: tuple[tuple[str, Value], ...]
+    entries: tuple[tuple[Any, Value], ...]
 
     @property
     def refusal(self) -> str:
@@ -219,4 +219,14 @@ class Keywords(Special):
         return [a for _, v in self.entries for a in of(v)]
 
     def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return Keywords(tuple((k, inner(v)) for k, v in self.entries))
+        return type(self)(tuple((k, inner(v)) for k, v in self.entries))
+
+
+class FunctionTable(Keywords):
+    """A dictionary of functions, methods or modules that the source writes out, with keys that are known at compile time."""
+
+    __slots__ = ()
+
+    @property
+    def refusal(self) -> str:
+        return "a dictionary of functions cannot be kept in a variable of the compiled program"

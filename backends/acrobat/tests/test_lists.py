@@ -40,8 +40,14 @@ def constants(xs):
     return idioms.constant_lists_in_tuples(xs), idioms.expanding_a_grammar(xs), idioms.constant_list_or_a_new_one(xs)
 
 
+def tables(xs):
+    """Functions that a key or an index of run time chooses."""
+    changed = idioms.table_of_functions_that_change_a_list(xs)
+    return idioms.table_of_functions(xs), idioms.table_of_lambdas(xs), idioms.list_of_functions(xs), changed
+
+
 def everything(xs):
-    return lists_without_elements(xs), spread(xs), constants(xs)
+    return lists_without_elements(xs), spread(xs), constants(xs), tables(xs)
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.messages import Message
-from backends.acrobat.core.types import BOOL, INT, DataT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.specials import Method, OneOf
+from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import NEVER, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -68,7 +68,7 @@ def one_of(
             f.builder = outer
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
-    if all(map(_choosable, values)):  # which one is decided now, what it is used for later
+    if all(map(is_function, values)):  # which one is decided now, what it is used for later
         numbers, alternatives = [], list[Value]()
         for b, v in branches:
             outer, f.builder = f.builder, b
@@ -81,15 +81,18 @@ def one_of(
     return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
 
 
-def _choosable(value: Value) -> bool:
-    """Whether a choice of such values at run time is a value of its own: modules, their methods, functions and classes."""
+def is_function(value: Value) -> bool:
+    """Whether a value is a module, a method of one, a function or a class, known at compile time or one of several: a choice of
+    such values at run time is a value of its own."""
     match value:
         case Static(v):
             return callable(v)
         case Method(owner):
             return isinstance(owner, Special) and owner.chosen
         case OneOf(_, alternatives):
-            return all(map(_choosable, alternatives))
+            return all(map(is_function, alternatives))
+        case Closure() | Nested():
+            return True
     return isinstance(value, Special) and value.chosen
 
 
@@ -97,9 +100,15 @@ def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value],
     """`work` of the alternative that is chosen at run time: again a choice if all results are known at compile time."""
     with f.trial():
         results = [work(each) for each in value.alternatives]
-    if all(isinstance(r, Static) or _choosable(r) and not isinstance(r, OneOf) for r in results):
+    if all(isinstance(r, Static) or is_function(r) and not isinstance(r, OneOf) for r in results):
         return replace(value, alternatives=tuple(results))
     return among(f, node, value.index, [partial(work, each) for each in value.alternatives])
+
+
+def at_index(f: Frame, alternatives: Sequence[Value], index: Value) -> OneOf:
+    """One of some functions or modules, by an int known at run time only; another index is an error of the instance."""
+    places = f.host("range", [Static(0), Static(len(alternatives)), Static(1)], ListT(INT))
+    return OneOf(f.host("list.get", [places, index], INT, "which"), tuple(alternatives))
 
 
 def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:

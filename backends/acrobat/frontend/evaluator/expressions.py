@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import of_known_class
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.function_tables import table_of
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
@@ -172,14 +173,18 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
     if len(names) < len(keys):
         entries = [(f.expression(k), f.expression(v)) for k, v in zip(keys, values, strict=True) if k is not None]
+        if (table := table_of([k for k, _ in entries], [v for _, v in entries])) is not None:
+            return table
         return containers.dict_of(f, node, entries)
+    held = [f.expression(v) for v in values]
+    if (table := table_of(list(map(Static, names)), held)) is not None:
+        return table
     if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
         return f.problem(node, "the keys of a dict are names, each once, here")
-    held = {k: f.expression(v) for k, v in zip(names, values, strict=True)}
     record = record_class(names)
     if f.program.datatypes.is_walked(record):
-        return containers.dict_of(f, node, [(Static(k), v) for k, v in held.items()])
-    return construct(f, node, record, [], held)
+        return containers.dict_of(f, node, [(Static(k), v) for k, v in zip(names, held, strict=True)])
+    return construct(f, node, record, [], dict(zip(names, held, strict=True)))
 
 
 def _merged(f: Frame, node: ast.Dict) -> Value:

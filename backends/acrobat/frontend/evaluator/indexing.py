@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
-from backends.acrobat.frontend.evaluator.choice import mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choice import at_index, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -95,7 +95,13 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
         whole = list_of(f, node, list(map(f.staged, items)))
-        return unknown() if is_unknown(chosen) or not is_list(whole) else element_at(f, node, whole, chosen)  # type: ignore[arg-type]
+        if is_unknown(chosen) or is_unknown(whole):
+            return unknown()
+        if isinstance(whole, TupleV) and all(map(is_function, whole.items)):
+            return at_index(f, whole.items, as_index(f, chosen))
+        if not is_list(whole):
+            return f.problem(node, f"one of these is chosen at run time, and they differ in type: {f.places(items)}")
+        return element_at(f, node, whole, chosen)  # type: ignore[arg-type]
     i = constant(chosen, "the index of a tuple")
     if not isinstance(i, int) or not -len(items) <= i < len(items):
         return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -21,7 +23,8 @@ def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value
     key = constant(f.expression(index), "the name of an argument")
     if key not in dict(value.entries):
         return f.problem(node, f"there is no argument `{key}` here")
-    return dict(value.entries)[key]
+    found: Value = dict(value.entries)[key]
+    return found
 
 
 @handles(MEMBERSHIP, Keywords)
@@ -35,10 +38,18 @@ def _keywords_method(f: Frame, node: ast.AST, method: Method, args: list[Value],
     match method.name, args:
         case "get", [key, *default]:
             return entries.get(constant(key, "the name of an argument"), default[0] if default else Static(None))
-        case "items", []:
+        case name, []:
+            return walked(entries, name)
+    return None
+
+
+def walked(entries: Mapping[Any, Value], name: str) -> Value | None:
+    """`d.items()`, `d.keys()` or `d.values()` of a dictionary whose entries are known; None for other methods."""
+    match name:
+        case "items":
             return Held("iterator", TupleV(tuple(TupleV((Static(k), v)) for k, v in entries.items())))
-        case "keys", []:
+        case "keys":
             return Held("iterator", TupleV(tuple(map(Static, entries))))
-        case "values", []:
+        case "values":
             return Held("iterator", TupleV(tuple(entries.values())))
     return None

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.choice import is_function
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -55,6 +56,8 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
     except Mismatch:
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
+            return TupleV(tuple(items))
+        if all(map(is_function, items)):
             return TupleV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
     learnt = f.learnt(f.span)

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import state
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.choice import at_index
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
@@ -293,7 +294,7 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         if isinstance(held, nn.ParameterList):
             parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(held))])
             return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")
-        return _one_of(f, value, at, len(held))
+        return at_index(f, [value.child(str(i)) for i in range(len(held))], at)
     i = constant(at, "the index of a ModuleList")
     if not isinstance(i, int) or not -len(held) <= i < len(held):
         return f.problem(node, f"index {i} is out of range for {len(held)} modules")
@@ -306,13 +307,6 @@ def _parameter(f: Frame, parameters: Module, i: int) -> Value:
     tensor = tensor_of(f, parameters, str(i))
     assert tensor is not None
     return tensor
-
-
-def _one_of(f: Frame, owner: Module, index: Dyn, count: int) -> Value:
-    """The module at an index that is known at run time only."""
-    places = f.host("range", [Static(0), Static(count), Static(1)], ListT(INT))
-    at = f.host("list.get", [places, index], INT, "which")
-    return OneOf(at, tuple(owner.child(str(i)) for i in range(count)))
 
 
 def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:

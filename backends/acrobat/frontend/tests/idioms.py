@@ -876,6 +876,46 @@ def object_that_is_its_own_iterator(xs):
     return [x for x in Itself(xs)]
 
 
+def table_of_functions(xs):
+    def double(x):
+        return 2 * x
+
+    def negative(x):
+        return -x
+
+    table = {0: double, 1: negative, 2: abs}
+    return [table[x % 3](x) for x in xs], [table.get(x, double)(x) for x in xs], 7 in table, len(table), list(table)
+
+
+def table_of_lambdas(xs):
+    table = {"small": lambda x: x + 1, "large": lambda x: x - len(xs)}
+    return [table["small" if x < 3 else "large"](x) for x in xs], [f(3) for f in table.values()]
+
+
+def list_of_functions(xs):
+    functions = [lambda x: x + 1, lambda x: 2 * x]
+    return [functions[x % 2](x) for x in xs], [functions[x - 3](x) for x in xs if x < 4]
+
+
+def table_of_functions_that_change_a_list(xs):
+    def put(ys, x):
+        ys.append(x)
+
+    def take(ys, x):
+        if ys:
+            ys.pop()
+
+    table, ys = {0: put, 1: take}, [4]
+    for x in xs:
+        table[x % 2](ys, x)
+    return ys
+
+
+def table_without_the_key(xs):
+    table = {1: lambda x: x, 2: lambda x: -x}
+    return [table[x](x) for x in xs]
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())

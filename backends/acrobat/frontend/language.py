@@ -47,22 +47,32 @@ from backends.acrobat.frontend.evaluator import (
     sums,
     truths,
 )
-from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import (
+    coercions,
+    conversions,
+    extents,
     ints,
     item_assignment,
+    joining,
     library_words,
     lifting,
+    lookups,
     making,
+    mask_operations,
     masks,
     memory,
     methods,
+    module_containers,
     modules,
     operations,
     parts,
     products,
+    python_numbers,
     reductions,
+    reshaping,
     shapes,
     torch_functions,
+    triangles,
 )
+from backends.acrobat.frontend.tensors import indexing as tensor_indexing
 from backends.acrobat.frontend.tensors import operators as tensor_operators

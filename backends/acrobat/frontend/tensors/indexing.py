@@ -15,12 +15,11 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, whole
 from backends.acrobat.frontend.tensors.lifting import (
-    as_floats,
     as_rows,
-    dtype_of,
     each_row,
     item,
     joined,
@@ -31,10 +30,12 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.masks import is_mask, mask, read_flags
+from backends.acrobat.frontend.tensors.lookups import looked_up
+from backends.acrobat.frontend.tensors.mask_operations import read_flags
+from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
-from backends.acrobat.frontend.tensors.shapes import looked_up, move
+from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window

@@ -15,7 +15,8 @@ from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, PARTS_PUT, handles
 from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, of_rows, op, select, shape
-from backends.acrobat.frontend.tensors.masks import is_mask, mask, true_places
+from backends.acrobat.frontend.tensors.mask_operations import true_places
+from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST

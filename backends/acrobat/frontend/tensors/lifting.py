@@ -12,14 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-
 from backends.acrobat.core.ops import OPS, Fusion, ShapeError
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, Rows, at, item_type, length, mapped, transposed_lists
-from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import (
@@ -289,69 +286,3 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
     if dim == k:
         return at(f, x, i)
     return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))
-
-
-def as_floats(f: Frame, x: Array) -> Value:
-    """A tensor of ints or bools as one of floats. For a tensor that the program has computed the instance waits."""
-
-    def number(i: Value) -> Value:
-        return Dyn(operand(f, f.host("float", [i], FLOAT)))
-
-    if not is_ragged(x):
-        if not shape_of(x):
-            return number(item(f, x))
-        if len(shape_of(x)) == 1:
-            parts = [number(i) for i in f.display(numbers_in(f, x)) or []]
-        else:
-            parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
-        return op(f, "stack", parts, {"dim": 0})
-    if not is_numbers(x):
-        return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]
-    of_bools, around = item_type(x) == BOOL, (1,) * (len(shape(x)) - 1)
-
-    def part(i: Value) -> Value:
-        found = number(f.host("int", [i], INT) if of_bools else i)
-        return op(f, "reshape", [found], {"shape": around}) if around else found
-
-    return of_rows(mapped(f, [x], part), axis(x))
-
-
-def dtype_of(value: Value) -> torch.dtype | None:
-    """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
-    match value:
-        case Held("mask"):
-            return torch.bool
-        case Held("index" | "ids" | "loose"):
-            return torch.int64
-        case HostTensor():
-            return value.tensor.dtype
-        case Dyn() if is_tensor(value) or is_ragged(value):
-            t: Any = value.type
-            while isinstance(t, ListT):
-                t = t.item
-            return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
-    return None
-
-
-# ---- for the evaluator
-
-
-def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `wanted` is not ragged."""
-    if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
-        return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
-    return None
-
-
-def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """Coercion of a number to a tensor filled with it; None where it does not apply."""
-    if not isinstance(wanted, TensorT) or have not in (INT, FLOAT):
-        return None
-    filled = op(f, "full", [], {"shape": wanted.shape, "value": 0.0}, "number")
-    is_known, number = known(value)
-    if is_known:
-        return op(f, "full", [], {"shape": wanted.shape, "value": float(number)}, "number")
-    return op(f, "add", [filled, value], hint="number")
-
-
-COERCIONS += [_as_ragged, _as_tensor]

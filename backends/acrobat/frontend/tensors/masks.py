@@ -8,37 +8,30 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import item_type, mapped
-from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, RESULTS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, on_host, one
+from backends.acrobat.frontend.evaluator.lists import item_type
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.ints import arithmetic, on_host, one
 from backends.acrobat.frontend.tensors.lifting import (
-    as_floats,
-    as_rows,
     axis,
-    dtype_of,
     elementwise,
     is_numbers,
     item,
     joined,
-    numbers_in,
-    of_rows,
     op,
     operand,
     over_rows,
     select,
     shape,
 )
-from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
@@ -46,7 +39,6 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Held,
     Static,
-    TupleV,
     Value,
     is_number,
     is_ragged,
@@ -54,9 +46,7 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     known,
     type_or_none,
-    variable_of,
 )
-from backends.acrobat.library import selection
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
 VARIABLES.add("mask")
@@ -114,17 +104,17 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     x, y = (as_floats(f, v) if v in ints else v for v in sides)
     match compare:
         case ast.Lt():
-            return mask(op(f, "less", [x, _number(f, y)]))
+            return mask(op(f, "less", [x, finite_or_tensor(f, y)]))
         case ast.LtE():
-            return mask(op(f, "less_equal", [x, _number(f, y)]))
+            return mask(op(f, "less_equal", [x, finite_or_tensor(f, y)]))
         case ast.Gt():
-            return mask(op(f, "less", [_number(f, y), x]))
+            return mask(op(f, "less", [finite_or_tensor(f, y), x]))
         case ast.GtE():
-            return mask(op(f, "less_equal", [_number(f, y), x]))
+            return mask(op(f, "less_equal", [finite_or_tensor(f, y), x]))
         case ast.Eq():
-            return mask(op(f, "equal", [x, _number(f, y)]))
+            return mask(op(f, "equal", [x, finite_or_tensor(f, y)]))
         case ast.NotEq():
-            return negated(f, mask(op(f, "equal", [x, _number(f, y)])))
+            return negated(f, mask(op(f, "equal", [x, finite_or_tensor(f, y)])))
     return None
 
 
@@ -138,7 +128,7 @@ def _ints_on_host(f: Frame, x: Any) -> Value:
     return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)  # type: ignore[no-any-return]
 
 
-def _number(f: Frame, value: Value) -> Value:
+def finite_or_tensor(f: Frame, value: Value) -> Value:
     """An operand; infinities and NaN become tensors, since the program's text has no literals for them."""
     is_known, number = known(value)
     if is_known and isinstance(number, bool):
@@ -210,241 +200,3 @@ def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Valu
 @handles(TRUTHS, Held)
 def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
     return f.host("bool", [item(f, x.value, "value")], BOOL) if is_mask(x) and is_tensor(x.value) else None  # type: ignore[arg-type]
-
-
-# ---- functions and methods
-
-MOVES = frozenset(
-    {
-        "unsqueeze",
-        "squeeze",
-        "transpose",
-        "t",
-        "permute",
-        "view",
-        "reshape",
-        "flatten",
-        "expand",
-        "expand_as",
-        "repeat",
-        "contiguous",
-    }
-    | {"select", "narrow", "clone", "detach", "tril", "triu"}
-)
-"""Operations that move or select elements: of a mask they give a mask."""
-MASK_OPERATIONS: dict[str, Callable[[Frame, CallArguments], Value]] = {}
-"""The handlers of the other operations that take masks, by name."""
-TAKE_MASKS = {"where", "masked_fill"}
-"""Operations on tensors whose handlers know masks."""
-
-
-def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
-    """The operation `name`, with masks among its arguments. Raises Refused, Mismatch."""
-    if name in MASK_OPERATIONS:
-        return MASK_OPERATIONS[name](f, call)
-    if name in MOVES and is_mask(call.args[0]):
-        return mask(call_operation(f, name, CallArguments(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
-    if name in TAKE_MASKS:
-        return call_operation(f, name, call)
-    raise Mismatch(HELD["mask"])
-
-
-@handles(MASK_OPERATIONS, "float")
-def _float(f: Frame, call: CallArguments) -> Value:
-    return ones_and_zeros(f, call.args[0])
-
-
-@handles(MASK_OPERATIONS, "bool")
-def _same(f: Frame, call: CallArguments) -> Value:
-    return call.args[0]
-
-
-@handles(MASK_OPERATIONS, "type_as")
-def _type_as(f: Frame, call: CallArguments) -> Value:
-    """`x.type_as(mask)`, which is refused as `x.to(torch.bool)` is."""
-    if is_mask(call.args[0]):
-        raise Mismatch(HELD["mask"])
-    return call_operation(f, "type_as", call)
-
-
-@handles(MASK_OPERATIONS, "logical_not", "bitwise_not")
-def _not(f: Frame, call: CallArguments) -> Value:
-    return negated(f, call.args[0])
-
-
-@handles(MASK_OPERATIONS, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
-def _both(f: Frame, call: CallArguments) -> Value:
-    return both(f, "bit" + call.name.rpartition("_")[2], *call.args)
-
-
-@handles(MASK_OPERATIONS, "any", "all")
-def _any(f: Frame, call: CallArguments) -> Value:
-    """`any` or `all` of a mask: a bool, for which the instance waits; along a dimension a mask."""
-    x = plain(call.args[0])
-    name = "amax" if call.name == "any" else "amin"
-    found = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
-    if len(call.args) > 1 or call.kwargs:
-        return mask(found)
-    return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
-
-
-@handles(MASK_OPERATIONS, "sum")
-def _count(f: Frame, call: CallArguments) -> Value:
-    """`sum` of a mask: how many elements are true, in all or along a dimension. The instance waits for these ints."""
-    if len(call.args) > 1 or call.kwargs:
-        return as_ints(f, call_operation(f, "sum", CallArguments("sum", [plain(call.args[0]), *call.args[1:]], call.kwargs)))
-    total = call_operation(f, "sum", CallArguments("sum", [plain(call.args[0])], {}))
-    return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
-
-
-def true_places(f: Frame, node: ast.AST, flags: Any) -> list[Any]:
-    """The indices at which a mask of one or two dimensions is true, as a tensor of ints for each dimension. The instance waits
-    for the mask. Raises Refused."""
-    rank, where = len(shape(flags)), ast.copy_location(ast.Pass(), node)
-    if rank not in (1, 2):
-        raise Refused(f"the places of a mask of {rank} dimensions are not in the language", "take those of each part")
-    numbers = read_flags(f, flags)
-    find = [selection.places] if rank == 1 else [selection.places_of_rows, selection.places_in_rows]
-    return [of_rows(f.program.call(f, where, g, [numbers], {}), 0) for g in find]
-
-
-def read_flags(f: Frame, flags: Any) -> Any:
-    """The ones and zeros of a mask as a list of floats, of several dimensions in lists. The instance waits for them."""
-    if not shape(flags):
-        return item(f, flags)
-    return mapped(f, [as_rows(f, flags, 0)], lambda part: read_flags(f, part))
-
-
-@handles(MASK_OPERATIONS, "nonzero")
-def _nonzero(f: Frame, call: CallArguments) -> Value:
-    """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()`, which has a row of indices for each true element."""
-    chosen, as_tuple = call.bind("input", "as_tuple", as_tuple=Static(False))
-    found = true_places(f, ast.Pass(), chosen.value)
-    if constant(as_tuple, "as_tuple"):
-        return TupleV(tuple(found))
-    columns = [move(f, column, "unsqueeze", 1) for column in found]
-    return (
-        columns[0]
-        if len(columns) == 1
-        else call_operation(f, "cat", CallArguments("cat", [TupleV(tuple(columns)), Static(1)], {}))
-    )
-
-
-@either("nonzero")
-def _nonzero_of_numbers(f: Frame, call: CallArguments) -> Value:
-    return _nonzero(f, CallArguments("nonzero", [as_mask(f, call.args[0]), *call.args[1:]], call.kwargs))
-
-
-def as_mask(f: Frame, x: Any) -> Value:
-    """A tensor as the mask of its elements that are not zero."""
-    floats = as_floats(f, x) if dtype_of(x) in (torch.int64, torch.bool) else x
-    return mask(floats) if dtype_of(x) == torch.bool else negated(f, mask(op(f, "equal", [floats, Static(0.0)])))
-
-
-def as_ints(f: Frame, x: Any) -> Value:
-    """A mask, or a tensor of floats, as a tensor of ints, which are rounded towards zero. The instance waits for them, unless
-    the tensor was made of a constant."""
-    if is_tensor(x) and (value := f.builder.filled.get(variable_of(x))) is not None:
-        return arranged(f, elements(f, Held("ids", TupleV((Static(int(value)),) * x.type.size))), list(shape(x)))
-    if is_tensor(x) and x.type.size and len(x.type.shape) >= 1 and sum(e != 1 for e in x.type.shape) <= 1:
-        floats = numbers_in(f, op(f, "reshape", [x], {"shape": (x.type.size,)}))
-        return arranged(f, mapped(f, [floats], lambda v: f.host("int", [v], INT)), list(x.type.shape))
-
-    def work(parts: Any) -> Value:
-        (part,) = parts
-        if shape(part):
-            return joined(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
-        return f.host("int", [item(f, part)], INT)
-
-    found = elementwise(f, [plain(x)], work)
-    return found if shape(plain(x)) else Held("index", found)
-
-
-@handles(MASK_OPERATIONS, "long", "int")
-def _long(f: Frame, call: CallArguments) -> Value:
-    return as_ints(f, call.args[0])
-
-
-@either("long", "int")
-def _long_of_floats(f: Frame, call: CallArguments) -> Value:
-    x = call.args[0]
-    if dtype_of(x) == torch.int64:
-        return on_host(f, x)  # type: ignore[no-any-return]
-    return as_ints(f, as_floats(f, x) if is_ragged(x) and of_bools(x) else x)  # type: ignore[arg-type]
-
-
-@operation("any", "all", of_tensor=False)
-def _any_of(f: Frame, call: CallArguments) -> Value:
-    """`any` or `all` of the bool that a comparison of single elements gives, or of a tensor of floats."""
-    x = call.args[0]
-    if type_or_none(x) == BOOL:
-        return x
-    return _any(f, CallArguments(call.name, [_to_bool(f, CallArguments("bool", [x], {})), *call.args[1:]], call.kwargs))
-
-
-@operation("bool")
-def _to_bool(f: Frame, call: CallArguments) -> Value:
-    (x,) = call.bind("input")
-    return negated(f, mask(op(f, "equal", [x, Static(0.0)])))
-
-
-@ragged("bool")
-def _to_bool_ragged(f: Frame, call: CallArguments) -> Value:
-    x = call.args[0]
-    return _to_bool(f, CallArguments("bool", [as_floats(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
-
-
-def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
-    x, y = (_number(f, plain(v)) for v in (x, y))
-    return op(f, "where", [ones_and_zeros(f, chosen), x, y])
-
-
-@either("where", of_tensor=False)
-def _where(f: Frame, call: CallArguments) -> Value:
-    """`torch.where(mask, x, y)`, and `x.where(mask, y)`; `torch.where(mask)` gives places."""
-    if len(call.args) == 1 and is_mask(call.args[0]) and not call.kwargs:
-        return _nonzero(f, CallArguments("nonzero", call.args, {"as_tuple": Static(True)}))
-    if len(call.args) != 3:
-        raise Refused("`where` takes a mask and two tensors or numbers here")
-    chosen, x, y = call.args
-    if not is_mask(chosen) and is_mask(x):
-        chosen, x = x, chosen
-    if all(is_number(v) for v in (x, y)) and INT in [type_or_none(v) for v in (x, y)]:
-        raise Refused("`where` makes tensors of floats here", "write its numbers as floats")
-    return where(f, chosen, x, y)
-
-
-@either("masked_fill")
-def _masked_fill(f: Frame, call: CallArguments) -> Value:
-    x, chosen, value = call.bind("input", "mask", "value")
-    number = Static(float(constant(value, "the value"))) if is_number(value) else value
-    return where(f, chosen, number, x)
-
-
-@either("isnan", "isinf", "isfinite")
-def _kind_of_number(f: Frame, call: CallArguments) -> Value:
-    (x,) = call.bind("input")
-    if call.name == "isnan":
-        return negated(f, mask(op(f, "equal", [x, x])))
-    finite = op(f, "equal", [op(f, "sub", [x, x]), Static(0.0)])
-    if call.name == "isfinite":
-        return mask(finite)
-    return mask(op(f, "sub", [op(f, "equal", [x, x]), finite]))
-
-
-@handles(FUNCTIONS, torch.nn.functional.one_hot)
-def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`one_hot` gives a mask here and ints in PyTorch; the `.float()` that a model writes behind it makes both equal."""
-    i, count = CallArguments("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
-    classes = constant(count, "the number of classes")
-    if classes < 1:
-        raise Refused("`one_hot` without a number of classes is not in the language", "give it `num_classes`")
-    table: Any = call_operation(f, "eye", CallArguments("eye", [Static(classes)], {}))
-    match i:
-        case Held("index", inner):
-            return mask(select(f, table, 0, inner))
-        case Held("ids", inner):
-            return mask(op(f, "stack", [select(f, table, 0, v) for v in f.components(inner) or ()], {"dim": 0}))
-    if is_ragged(i) and dtype_of(i) == torch.int64:
-        return mask(looked_up(f, i, lambda v: select(f, table, 0, v)))  # type: ignore[arg-type]
-    raise Refused("`one_hot` takes a tensor of an int, or of a list of ints")

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.syntax import root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.tensors.lifting import dtype_of
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_number, is_ragged, is_tensor

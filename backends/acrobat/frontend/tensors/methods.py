@@ -16,9 +16,11 @@ from backends.acrobat.frontend.evaluator.ownership import calls_own_function
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints
-from backends.acrobat.frontend.tensors.lifting import as_floats, dtype_of, extent_of, in_place, select, shape, shape_of
-from backends.acrobat.frontend.tensors.masks import MASK_OPERATIONS, as_mask, is_mask, of_bools, with_masks
+from backends.acrobat.frontend.tensors.lifting import extent_of, in_place, select, shape, shape_of
+from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
+from backends.acrobat.frontend.tensors.masks import is_mask, of_bools
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor

@@ -1,4 +1,4 @@
-"""Modules of the model: their attributes, children and tensors, and calls of those that torch defines."""
+"""Modules of the model: their attributes and tensors, and calls of those that torch defines."""
 
 from __future__ import annotations
 
@@ -7,55 +7,22 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import state
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.choice import at_index
-from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
-from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.properties import depends_on_instance, getter_of
-from backends.acrobat.frontend.evaluator.tables import (
-    ATTRIBUTES,
-    CALLS,
-    FUNCTIONS,
-    ITERATION,
-    LENGTHS,
-    MEMBERSHIP,
-    METHODS,
-    SUBSCRIPTS,
-    TRUTHS,
-    handles,
-)
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, handles
 from backends.acrobat.frontend.source import stripped
-from backends.acrobat.frontend.specials import Method, OneOf
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
-from backends.acrobat.frontend.tensors.ints import on_host
-from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
+from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows
+from backends.acrobat.frontend.tensors.lookups import embedded
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
-from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
-from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_ragged,
-    is_unknown,
-    known,
-    type_of,
-    unknown,
-    variable_of,
-)
-from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.make import make_op
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_ragged, variable_of
 from backends.acrobat.library import MODULES, normalisation
 
 NEW = (nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
@@ -207,7 +174,7 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
                 return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
             return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
-            return _embedding(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
+            return embedded(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
             value: Value = CallArguments("Sequential", args, kwargs).bind("input")[0]
             for name, _ in module.named_children():
@@ -228,134 +195,3 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
             name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
             return call_operation(f, name, CallArguments(name, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
-
-
-@handles(FUNCTIONS, torch.nn.functional.embedding)
-def _looked_up(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`torch.nn.functional.embedding`."""
-    i, table = CallArguments("embedding", args, kwargs).bind("input", "weight")
-    return _embedding(f, node, None, table, i)
-
-
-def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value, i: Value) -> Value:
-    if module is not None and module.max_norm is not None:
-        return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
-    if isinstance(i, Held) and i.kind == "loose":
-        return Held("row", _embedding(f, node, module, table, i.value))
-    if isinstance(i, Dyn) and isinstance(i.type, TensorT) and i.type.dtype == "int64":
-        i = on_host(f, i)  # computed, as by `topk`: the instance waits
-    if isinstance(i, Held) and i.kind == "ids":
-        rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
-        return op(f, "stack", rows, {"dim": 0})
-    if is_ragged(i) and dtype_of(i) == torch.int64:
-        return looked_up(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
-    if isinstance(i, Held) and i.kind == "index":
-        i = i.value
-    elif isinstance(i, HostTensor):
-        i = i.index()
-    is_known, at = known(i)
-    size = shape(table)[0]
-    if is_known and isinstance(at, int) and size is not None and not 0 <= at < size:
-        return f.problem(node, f"index {at} is out of range: the embedding has {size} rows")
-    if isinstance(i, Dyn) and i.type == INT and not is_known:
-        i = f.host("from_start", [i], INT, "index")
-    row = f.atom(i) if isinstance(i, (Dyn, Static)) else None
-    if row is not None and row.type == INT:
-        return f.bind(make_op("row", [f.atom(table), row], {}, f.span), "row")
-    if isinstance(i, Dyn) and i == unknown():
-        return i
-    return f.problem(node, "an embedding is called with one index here", "write `embedding.weight[i]`")
-
-
-# ---- lists and dictionaries of modules
-
-NAMED.add(Module)
-
-
-@handles(SUBSCRIPTS, Module)
-def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
-    """`modules[index]`."""
-    held = value.module
-    if isinstance(held, (nn.ModuleDict, nn.ParameterDict)) and not isinstance(index, ast.Slice):
-        return _by_key(f, node, value, f.borrowed(index))
-    if not isinstance(held, (nn.ModuleList, nn.Sequential, nn.ParameterList)):
-        what = " with a string" if isinstance(index, ast.Constant) and isinstance(index.value, str) else ""
-        return f.problem(node, "this cannot be indexed" + what)
-    if isinstance(index, ast.Slice):
-        written = (index.lower, index.upper, index.step)
-        bounds = [constant(f.expression(e), "a bound of a slice of modules") if e else None for e in written]
-        return TupleV(tuple(f.components(_children(f, value)) or ())[slice(*bounds)])
-    at = as_index(f, f.expression(index))
-    if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
-        if is_unknown(at):
-            return unknown()
-        if type_of(at) != INT:
-            return f.problem(node, f"the index of a {type(held).__name__} is an int, not {describe(type_of(at))}")
-        if isinstance(held, nn.ParameterList):
-            parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(held))])
-            return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")
-        return at_index(f, [value.child(str(i)) for i in range(len(held))], at)
-    i = constant(at, "the index of a ModuleList")
-    if not isinstance(i, int) or not -len(held) <= i < len(held):
-        return f.problem(node, f"index {i} is out of range for {len(held)} modules")
-    if isinstance(held, nn.ParameterList):
-        return _parameter(f, value, i % len(held))
-    return value.child(str(i % len(held)))
-
-
-def _parameter(f: Frame, parameters: Module, i: int) -> Value:
-    tensor = tensor_of(f, parameters, str(i))
-    assert tensor is not None
-    return tensor
-
-
-def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
-    """`modules[key]` of a ModuleDict or ParameterDict; the string may be known at run time only."""
-    is_known, constant = known(key)
-    if is_unknown(key):
-        return unknown()
-    held = owner.module
-    assert isinstance(held, (nn.ModuleDict, nn.ParameterDict))
-    if is_known:
-        if constant not in held:
-            return f.problem(node, f"this {type(held).__name__} has no key {constant!r}")
-        return attribute(f, node, owner, constant)
-    if isinstance(held, nn.ParameterDict):
-        return chosen(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
-    keys = list(held.keys())
-    at = position(f, node, key, keys)
-    return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))
-
-
-@handles(ITERATION, Module)
-def _children(f: Frame, value: Module) -> Value:
-    match value.module:
-        case nn.ModuleList() | nn.Sequential() as children:
-            return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
-        case nn.ParameterList() as parameters:
-            return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
-        case nn.ModuleDict() | nn.ParameterDict() as entries:
-            return TupleV(tuple(map(Static, entries.keys())))
-    raise Refused("only lists, ranges, tuples and module lists can be iterated over")
-
-
-CONTAINERS = (nn.ModuleList, nn.Sequential, nn.ParameterList, nn.ModuleDict, nn.ParameterDict)
-
-
-@handles(LENGTHS, Module)
-def _count(f: Frame, value: Module) -> Value | None:
-    return Static(len(value.module)) if isinstance(value.module, CONTAINERS) else None
-
-
-@handles(TRUTHS, Module)
-def _truth(f: Frame, value: Module, node: ast.AST) -> Value:
-    return Static(True)
-
-
-@handles(MEMBERSHIP, Module)
-def _has(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
-    held = owner.module
-    if not isinstance(held, (nn.ModuleDict, nn.ParameterDict)):
-        return f.problem(node, f"`in` a {type(held).__name__} is not in the language")
-    is_known, x = known(key)
-    return Static(x in held) if is_known else contains(f, key, list(held.keys()))

@@ -1,24 +1,19 @@
-"""Parts of tensors: selecting, slicing, taking apart, joining, repeating."""
+"""Parts of tensors: selecting, slicing, taking apart, reversing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, ScalarT
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
-from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
+from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     dim_of,
-    elementwise,
     is_numbers,
-    joined,
-    numbers,
     of_rows,
     op,
     over_rows,
@@ -27,27 +22,8 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.types import HeldT
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    guess,
-    is_list,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.tensors.shapes import permute
+from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, is_ragged, is_unknown, known, retyped, unknown
 
 
 def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
@@ -77,151 +53,7 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
     return of_rows(f.host("list.slice", [plain, start or Static(0), stop or Static(END)], plain.type), k)
 
 
-def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
-    """`torch.cat` along `dim` of tensors that are known one by one; some of them may be ragged."""
-    if all(not is_ragged(p) for p in parts):
-        return op(f, "cat", list(parts), {"dim": dim})
-    ragged = next(p for p in parts if is_ragged(p))
-    k = axis(ragged)
-    if any(map(is_numbers, parts)):
-        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
-        if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
-            return joined(f, [select(f, p, dim, Static(0)) for p in parts], dim)
-        others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
-        if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
-            raise Refused("`cat` of tensors of ints joins them along the extent that varies")
-        lists = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
-        result = lists[0]
-        for other in lists[1:]:
-            result = f.host("list.concat", [result, other], result.type)
-        sizes = [shape(p)[dim] for p in parts]
-        total = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
-        return retyped(result, replace(parts[0].type, extent=total))  # type: ignore[union-attr]
-    firsts = {shape(p)[0] for p in parts}
-    if dim and len(firsts) == 1 and None not in firsts and all(is_ints(p) and axis(p) == 0 for p in parts):  # edges (2, n)
-        rows = [as_rows(f, p, 0) for p in parts]
-        made = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
-        return retyped(made, replace(made.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
-    if any(shape(p)[dim] is None for p in parts):
-        lists = [as_rows(f, p, dim) for p in parts]
-        result = lists[0]
-        for other in lists[1:]:
-            t = f.common([type_of(result), type_of(other)])
-            result = f.host("list.concat", [f.coerce(result, t), f.coerce(other, t)], t)
-        return of_rows(result, dim)
-    rows = [as_rows(f, p, k) for p in parts]
-    return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > k))), k)
-
-
-def cat_list(f: Frame, xs: Array, dim: Value) -> Value:
-    """`torch.cat` of a list whose length is known at run time only. Raises Refused."""
-    item = guess(item_type(xs))
-    if not is_ragged(item) and not is_tensor(item):
-        raise Refused("`cat` takes a list of tensors")
-    k = dim_of(dim, len(shape(item)), "cat")
-    if shape(item)[k] == 1 and not is_ragged(item):
-        return of_rows(mapped(f, [xs], lambda x: select(f, x, k, Static(0))), k)
-    return of_rows(flattened(f, mapped(f, [xs], lambda x: as_rows(f, x, k))), k)
-
-
-def stack(f: Frame, xs: Array, dim: Value) -> Value:
-    """`torch.stack` of a list whose length is known at run time only. Raises Refused."""
-    item = guess(item_type(xs))
-    if item_type(xs) == INT or item_type(xs) == HeldT("index", INT):  # elements of tensors of ints
-        return of_rows(stacked(f, mapped(f, [xs], lambda i: one(f, i))), 0)
-    if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
-        raise Refused("`stack` takes a list of tensors")
-    k = dim_of(dim, len(shape(item)), "stack", extra=1)
-    xs = stacked(f, xs)
-    if is_ragged(item) and k > axis(item):
-        return permute(f, of_rows(xs, 0), [*range(1, k + 1), 0, *range(k + 1, len(shape(item)) + 1)])
-    return of_rows(xs, k)
-
-
-def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
-    """`x.repeat(times)` or, with `expand`, `x.expand(times)`; some numbers may be known at run time only. Raises Refused."""
-    if len(times) < len(shape(x)):
-        raise Refused(f"`{'expand' if expand else 'repeat'}` to fewer dimensions than the tensor's {len(shape(x))}")
-    for _ in range(len(times) - len(shape(x))):
-        x = move(f, x, "unsqueeze", 0)
-    for d, wanted in enumerate(times):
-        is_known, count = known(wanted)
-        extent = shape(x)[d]
-        if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
-            continue
-        if expand and extent != 1:
-            if extent is None and not is_known:
-                continue  # the tensor's own extent
-            raise Refused("`expand` makes extents of 1 wider")
-        if is_known:
-            x = cat(f, [x] * count, d)
-            continue
-        rounds = f.host("range", [Static(0), wanted, Static(1)], ListT(INT))
-        if extent == 1:
-            row = select(f, x, d, Static(0))
-            x = of_rows(mapped(f, [rounds], lambda _, row=row: row, "i"), d)
-        else:
-            rows = as_rows(f, x, d)
-            x = of_rows(flattened(f, mapped(f, [rounds], lambda _, rows=rows: rows, "i")), d)
-    return x
-
-
 # ---- the operations
-
-
-@operation("cat", "concat", "concatenate", of_tensor=False)
-def _cat(f: Frame, call: CallArguments) -> Dyn:
-    xs, dim = call.bind("tensors", "dim", dim=Static(0))
-    if is_unknown(xs):
-        return unknown()
-    if _has_runtime_length(f, xs):
-        return cat_list(f, xs, dim)  # type: ignore[return-value]
-    items = _tensors_of(f, xs, "cat")
-    if any(is_unknown(x) for x in items):
-        return unknown()
-    if any(is_ints(x) for x in items):
-        items = [on_host(f, x) for x in items]
-    if any(is_ragged(x) for x in items):
-        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
-    return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
-
-
-@operation("stack", of_tensor=False)
-def _stack(f: Frame, call: CallArguments) -> Value:
-    xs, dim = call.bind("tensors", "dim", dim=Static(0))
-    if is_unknown(xs):
-        return unknown()
-    if _has_runtime_length(f, xs):
-        return stack(f, xs, dim)
-    items = _tensors_of(f, xs, "stack")
-    if any(is_unknown(x) for x in items):
-        return unknown()
-    if all(is_number(x) or isinstance(x, Held) for x in items):
-        return joined(f, [one(f, x) for x in items], 0)
-    if any(is_ragged(x) for x in items):
-        d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
-        return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
-    return op(f, "stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
-
-
-def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
-    """The tensors of a tuple or list whose length is known at compile time."""
-    parts = f.components(value) if not isinstance(value, TupleV) else list(value.items)
-    items = parts or f.display(value)
-    items = [whole(f, v) for v in items] if items else items
-    if not items and isinstance(type_or_none(value), ListT) and not is_unknown(value):
-        raise Refused(
-            f"`{name}` of a list whose length is known at run time only",
-            "sum such a list, or take a list whose elements are written out",
-        )
-    if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) or name == "stack" and is_ints(v) for v in items):
-        raise Refused(f"`{name}` takes a tuple or list of tensors")
-    return items
-
-
-def _has_runtime_length(f: Frame, xs: Any) -> bool:
-    """Whether a value is a list whose length is known at run time only, and whose type is known."""
-    return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
 
 
 @operation("chunk")
@@ -330,56 +162,3 @@ def _flip(f: Frame, call: CallArguments) -> Value:
     for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
         x = reversed_along(f, x, dim_of(d, len(shape(x)), call.name))
     return x  # type: ignore[no-any-return]
-
-
-def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) -> Value:
-    """The tensor with `before` and `after` parts of a number added along a dimension; negative counts remove own parts."""
-    if is_ragged(x) and axis(x) != dim:
-        return over_rows(f, x, axis(x), lambda row: padded(f, row, dim - (dim > axis(x)), before, after, value))
-    if before < 0 or after < 0:
-        end = None if after >= 0 else Static(after)
-        x = sliced(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
-    row = tuple(e for i, e in enumerate(shape(x)) if i != dim)
-
-    def filled(count: int) -> list[Any]:
-        return [op(f, "full", [], {"shape": (*row[:dim], count, *row[dim:]), "value": value})] if count > 0 else []
-
-    parts = [*filled(before), x, *filled(after)]
-    return x if len(parts) == 1 else cat(f, parts, dim)
-
-
-@either("pad", "_pad")
-def _padded(f: Frame, call: CallArguments) -> Value:
-    x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
-    if constant(mode, "the mode") != "constant":
-        raise Refused("`pad` fills with a constant here")
-    counts = constant(f.static_list(sizes), "the padding")
-    number = 0.0 if value == Static(None) else float(constant(value, "the value"))
-    for k in range(len(counts) // 2):
-        if counts[2 * k] or counts[2 * k + 1]:
-            x = padded(f, x, len(shape(x)) - 1 - k, counts[2 * k], counts[2 * k + 1], number)  # type: ignore[arg-type]
-    return x
-
-
-@operation("repeat")
-def _repeat(f: Frame, call: CallArguments) -> Value:
-    return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), False)
-
-
-@operation("expand")
-def _expand(f: Frame, call: CallArguments) -> Value:
-    return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), True)
-
-
-@ragged("repeat", "expand")
-def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
-    return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")
-
-
-@either("expand_as")
-def _expand_as(f: Frame, call: CallArguments) -> Value:
-    x, other = call.bind("input", "other")
-    have, wanted = shape(x), shape(other)
-    if len(have) > len(wanted) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(wanted), strict=False)):
-        raise Refused("`expand_as` makes extents of 1 wider")
-    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]

@@ -16,7 +16,8 @@ from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.tensors.masks import is_mask, with_masks
+from backends.acrobat.frontend.tensors.mask_operations import with_masks
+from backends.acrobat.frontend.tensors.masks import is_mask
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch

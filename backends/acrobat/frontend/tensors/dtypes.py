@@ -1,0 +1,67 @@
+"""The dtype of a tensor, and ints and bools as floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.tensors.lifting import (
+    axis,
+    is_numbers,
+    item,
+    numbers_in,
+    of_rows,
+    op,
+    operand,
+    over_rows,
+    shape,
+    shape_of,
+)
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.values import Dyn, Held, Value, is_ragged, is_tensor
+
+
+def as_floats(f: Frame, x: Array) -> Value:
+    """A tensor of ints or bools as one of floats. For a tensor that the program has computed the instance waits."""
+
+    def number(i: Value) -> Value:
+        return Dyn(operand(f, f.host("float", [i], FLOAT)))
+
+    if not is_ragged(x):
+        if not shape_of(x):
+            return number(item(f, x))
+        if len(shape_of(x)) == 1:
+            parts = [number(i) for i in f.display(numbers_in(f, x)) or []]
+        else:
+            parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
+        return op(f, "stack", parts, {"dim": 0})
+    if not is_numbers(x):
+        return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]
+    of_bools, around = item_type(x) == BOOL, (1,) * (len(shape(x)) - 1)
+
+    def part(i: Value) -> Value:
+        found = number(f.host("int", [i], INT) if of_bools else i)
+        return op(f, "reshape", [found], {"shape": around}) if around else found
+
+    return of_rows(mapped(f, [x], part), axis(x))
+
+
+def dtype_of(value: Value) -> torch.dtype | None:
+    """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
+    match value:
+        case Held("mask"):
+            return torch.bool
+        case Held("index" | "ids" | "loose"):
+            return torch.int64
+        case HostTensor():
+            return value.tensor.dtype
+        case Dyn() if is_tensor(value) or is_ragged(value):
+            t: Any = value.type
+            while isinstance(t, ListT):
+                t = t.item
+            return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
+    return None

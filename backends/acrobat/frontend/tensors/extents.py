@@ -1,0 +1,49 @@
+"""Asking a tensor for its extents."""
+
+from __future__ import annotations
+
+import math
+
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import length
+from backends.acrobat.frontend.tensors.lifting import dim_of, extent_of, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import operation, ragged
+from backends.acrobat.frontend.values import Static, TupleV, Value
+
+
+@operation("size")
+def _size(f: Frame, call: CallArguments) -> Value:
+    x, dim = call.bind("input", "dim", dim=None)
+    shape = shape_of(x)
+    return Static(tuple(shape)) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
+
+
+@ragged("size")
+def _size_ragged(f: Frame, c: CallArguments) -> Value | None:
+    v, dim = c.bind("input", "dim", dim=None)
+    rank = len(shape(v))
+    if dim is not None:
+        return extent_of(f, v, dim_of(dim, rank, c.name))
+    return TupleV(tuple(extent_of(f, v, d) for d in range(rank)))
+
+
+@operation("numel")
+def _numel(f: Frame, call: CallArguments) -> Value:
+    return Static(math.prod(shape_of(call.args[0])))  # type: ignore[arg-type]
+
+
+@ragged("numel")
+def _numel_ragged(f: Frame, c: CallArguments) -> Value | None:
+    x = c.args[0]
+    return length(f, x) if shape(x).count(1) == len(shape(x)) - 1 else None
+
+
+@operation("dim")
+def _dim(f: Frame, call: CallArguments) -> Value:
+    return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
+
+
+@ragged("dim")
+def _dim_ragged(f: Frame, c: CallArguments) -> Value | None:
+    return Static(len(shape(c.args[0])))

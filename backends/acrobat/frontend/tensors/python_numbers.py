@@ -1,0 +1,147 @@
+"""Tensors made of Python's numbers, as `torch.tensor` makes them, and Python's numbers read from tensors."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.ints import is_ints, with_dimension
+from backends.acrobat.frontend.tensors.lifting import item, numbers_in, of_rows, op, operand, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    known,
+    nothing_known,
+    retyped,
+    type_of,
+    unknown,
+    variable_of,
+)
+
+
+@operation("new_tensor", of_tensor=False)
+def _new_tensor(f: Frame, call: CallArguments) -> Value:
+    """`x.new_tensor(data)`: of floats, unless `x` has ints."""
+    made = _made_tensor(f, ast.Pass(), call.args[1:], call.kwargs, "")
+    return made if is_ints(call.args[0]) else _as_floats(f, made)
+
+
+@handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
+def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`torch.tensor`, which makes ints floats if its `dtype` says so."""
+    made = _made_tensor(f, node, args, kwargs, hint)
+    return _as_floats(f, made) if kwargs.get("dtype") == Static(torch.float32) else made
+
+
+@handles(FUNCTIONS, torch.FloatTensor)
+def _float_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if args and is_number(args[0]):
+        return f.problem(node, "`torch.FloatTensor` of a number makes a tensor that holds anything", "write `torch.zeros(n)`")
+    return _as_floats(f, _made_tensor(f, node, args, kwargs, hint))
+
+
+def _as_floats(f: Frame, made: Value) -> Value:
+    """A tensor that `_made_tensor` has made, with floats in place of ints."""
+    match made:
+        case Held("index", number):
+            return Dyn(operand(f, f.coerce(number, FLOAT)))
+        case Held("ids", TupleV(items)):
+            return _stacked(f, [f.coerce(v, FLOAT) for v in items])
+    if is_ints(made) and not nothing_known(made):
+        return call_operation(f, "float", CallArguments("float", [made], {}))
+    return made
+
+
+def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """What `torch.tensor` makes without regard to a dtype: an int, or a list of ints written out, serves as an index only; a
+    float gives a tensor without dimensions, a list written out a dense tensor, and any other list of numbers a ragged one."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
+    if args and nothing_known(args[0]):
+        return unknown()
+    if len(args) != 1 or kwargs:
+        return f.problem(node, "`torch.tensor` takes a number or a list of numbers here")
+    (x,) = args
+    if is_number(x) and type_of(x) in (INT, FLOAT):
+        if type_of(x) == INT:
+            return Held("index", x)
+        is_known, value = known(x)
+        if is_known:
+            return op(f, "full", [], {"shape": (), "value": value}, "constant")
+        return Dyn(operand(f, x))
+    if is_ragged(x) or is_tensor(x) or isinstance(x, Held):
+        return x
+    items = f.display(x)
+    if items is None and f.vectors.get(variable_of(x)):
+        items = f.components(x, f.vectors[variable_of(x)])
+    if items and all(f.display(v) is not None for v in items):
+        rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
+        if all(is_tensor(v) for v in rows):
+            return op(f, "stack", rows, {"dim": 0})
+        if len(rows) == 1 and is_ints(rows[0]):
+            return with_dimension(f, rows[0], 0)
+    if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
+        return with_dimension(f, of_rows(items[0], 0), 0)
+    if items is not None and items and all(is_number(v) for v in items):
+        if all(type_of(v) == INT for v in items):
+            return Held("ids", TupleV(tuple(items)))
+        return _stacked(f, items)
+    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
+        row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
+        pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]
+        return of_rows(pairs, 0)
+    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) <= {INT, FLOAT}:  # points
+        return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)  # type: ignore[list-item]
+    if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT):
+        return of_rows(mapped(f, [x], lambda row: _made_tensor(f, node, [row], {}, hint)), 0)  # type: ignore[list-item]
+    if is_list(x) and isinstance(type_of(x).item, ScalarT):
+        t = type_of(x).item
+        if t == FLOAT:
+            return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
+        return of_rows(x, 0)
+    return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _stacked(f: Frame, items: list[Value]) -> Value:
+    """The tensor of these numbers."""
+    return op(f, "stack", [f.coerce(v, TensorT(())) for v in items], {"dim": 0})
+
+
+@operation("item")
+def _item(f: Frame, call: CallArguments) -> Dyn:
+    (x,) = call.bind("input")
+    return item(f, x, "value")
+
+
+@operation("tolist")
+def _tolist(f: Frame, call: CallArguments) -> Value:
+    (x,) = call.bind("input")
+    shape = shape_of(x)
+    if len(shape) != 1:
+        raise Refused("`tolist` takes a tensor of one dimension here")
+    return numbers_in(f, x)
+
+
+@ragged("tolist")
+def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
+    x: Any = c.args[0]
+    if isinstance(item_type(x), ScalarT):
+        return retyped(x, ListT(item_type(x)))
+    if len(shape(x)) == 2 and is_ragged(guess(item_type(x))) and item_type(x).item == INT:
+        return mapped(f, [x], lambda row: retyped(row, ListT(INT)))
+    return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None

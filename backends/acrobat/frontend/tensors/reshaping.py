@@ -1,0 +1,136 @@
+"""`view`, `reshape` and `flatten`: other extents for the same elements."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    dim_of,
+    extent_of,
+    is_numbers,
+    numbers,
+    op,
+    over_rows,
+    shape,
+    shape_of,
+)
+from backends.acrobat.frontend.tensors.operations import operation, ragged
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, known, retyped, unknown
+from backends.acrobat.library import moving
+
+
+def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
+    """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension. Raises Refused."""
+    have = shape(x)
+    if have.count(None) > 1:
+        raise Refused(
+            "a tensor of which several extents vary cannot be reshaped", "use transpose, unsqueeze or flatten its rows"
+        )
+    k = axis(x)
+    before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
+    if is_numbers(x):
+        wider = [i for i, e in enumerate(wanted) if known(e) != (True, 1)]
+        if len(wider) == 1 and (known(wanted[wider[0]]) == (True, -1) or _is_length(f, wanted[wider[0]])):
+            return numbers(x, wider[0], len(wanted) - 1 - wider[0])
+        raise Refused("a tensor of ints whose extent varies keeps one dimension, and others of extent 1")
+    runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
+    if len(runtime) == 1 and not _is_length(f, wanted[runtime[0]]):
+        return _regrouped(f, x, wanted, runtime[0])
+    if len(runtime) > 1:
+        raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
+    fixed = [known(e)[1] for e in wanted]
+    if runtime:
+        j = runtime[0]
+        rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
+        fixed = [before * after // max(rest, 1) if e == -1 else e for e in fixed]
+    elif -1 in fixed:
+        j = fixed.index(-1)
+    else:
+        raise Refused("this shape has no place for the extent that varies", "write -1 for it")
+    left, right = math.prod(fixed[:j]), math.prod(fixed[j + 1 :])
+    if left == before == 1 and right != after and not runtime:
+        return _regrouped(f, x, wanted, j)
+    if (left, right) != (before, after):
+        raise Refused("`view` cannot move elements across the dimension whose extent varies")
+    row = tuple(fixed[:j] + fixed[j + 1 :])
+    if row == shape(guess(item_type(x))):
+        return retyped(x, ListT(item_type(x), j))
+    return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
+    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how
+    many rows there are then, which the program checks, or -1. Raises Refused."""
+    k, have = axis(x), shape(x)
+    fixed = [constant(e, "the shape") for i, e in enumerate(wanted) if i != j]
+    width, new = math.prod(e or 1 for e in have[k + 1 :]), math.prod(fixed[j:])
+    rest = [e for e in fixed if e == -1]
+    if math.prod(e or 1 for e in have[:k]) != 1 or math.prod(fixed[:j]) != 1 or rest or not new or not width:
+        raise Refused("`view` cannot move elements across the dimension whose extent varies")
+    if new % width and width % new:
+        raise Refused(f"`view` makes rows of {new} elements of rows of {width}", "one must be a multiple of the other")
+    rows = mapped(f, [as_rows(f, x, k)], lambda row: op(f, "reshape", [row], {"shape": (width,)}))
+    count = Static(None) if known(wanted[j]) == (True, -1) else wanted[j]
+    where = ast.Pass()
+    if new % width == 0:
+        made = f.program.call(f, where, moving.rows_joined, [rows, count, Static(new // width)], {})
+    else:
+        made = f.program.call(f, where, moving.rows_parted, [rows, count, Static(width // new)], {})
+    if is_unknown(made):
+        return unknown()
+    row_shape = tuple(fixed)
+    return over_rows(f, made, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))  # type: ignore[arg-type]
+
+
+def _is_length(f: Frame, value: Any) -> bool:
+    return isinstance(value, Dyn) and getattr(value.atom, "name", "") in f.lengths
+
+
+@operation("reshape", "view")
+def _reshape(f: Frame, call: CallArguments) -> Dyn:
+    x: Any
+    x, *extent = [*call.args, *call.kwargs.values()]
+    wanted = [constant(e, "the shape") for e in f.spread(extent)]
+    known = math.prod([int(e) for e in wanted if e != -1])
+    total = x.type.size
+    shape = tuple(total // known if e == -1 and known else e for e in wanted)
+    return op(f, "reshape", [x], {"shape": shape})
+
+
+@ragged("view", "reshape")
+def _reshape_ragged(f: Frame, c: CallArguments) -> Value | None:
+    return reshape(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]))
+
+
+@operation("flatten")
+def _flatten(f: Frame, call: CallArguments) -> Dyn:
+    x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
+    shape = shape_of(x)
+    s, e = dim_of(start, len(shape), "flatten"), dim_of(end, len(shape), "flatten")
+    return op(f, "reshape", [x], {"shape": (*shape[:s], math.prod(shape[s : e + 1]), *shape[e + 1 :])})
+
+
+@ragged("flatten")
+def _flatten_ragged(f: Frame, call: CallArguments) -> Value:
+    x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
+    have = shape(x)
+    s, e = dim_of(start, len(have), "flatten"), dim_of(end, len(have), "flatten")
+    joined = have[s : e + 1]
+    if None in joined:
+        if math.prod(e or 1 for e in joined) != 1:
+            raise Refused("`flatten` of the extent that varies with others is not in the language", "flatten its rows")
+        middle = next(extent_of(f, x, s + i) for i, e in enumerate(joined) if e is None)
+    else:
+        middle = Static(math.prod(e or 1 for e in joined))
+    return reshape(
+        f, x, [*(extent_of(f, x, d) for d in (*range(s),)), middle, *(extent_of(f, x, d) for d in range(e + 1, len(have)))]
+    )

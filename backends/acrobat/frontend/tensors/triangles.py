@@ -1,0 +1,76 @@
+"""Triangles of matrices, and the identity matrix, which is made of two."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import item_type, mapped
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, of_rows, op, over_rows, shape, shape_of
+from backends.acrobat.frontend.tensors.making import full_of, remove_placement
+from backends.acrobat.frontend.tensors.operations import either, operation
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_ragged, unknown
+
+
+@operation("eye", of_tensor=False)
+def _eye(f: Frame, call: CallArguments) -> Value:
+    remove_placement(call)
+    rows, columns = call.bind("n", "m", m=Static(None))
+    columns = rows if columns == Static(None) else columns
+    ones = full_of(f, TupleV((rows, columns)), 1.0)
+    return triangle(f, triangle(f, ones, 0, True), 0, False)
+
+
+def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
+    """`torch.triu` (if `upper`) or `torch.tril` of a matrix or a batch of them. Raises Refused."""
+    rank = len(shape(x))
+    if rank < 2:
+        raise Refused("a triangle is one of a matrix")
+    if not is_ragged(x) or shape(x)[-1] is not None and shape(x)[-2] is not None:
+        if is_ragged(x):
+            return over_rows(f, x, axis(x), lambda part: triangle(f, part, diagonal, upper))
+        rows, columns = shape_of(x)[-2:]
+        lines = []
+        for i in range(rows):
+            line = op(f, "index", [x], {"dim": rank - 2, "i": i})
+            at = min(max(i + diagonal + (not upper), 0), columns)
+            kept = (at, columns) if upper else (0, at)
+            parts = [
+                op(f, "slice", [line], {"dim": rank - 2, "start": a, "stop": b})
+                if (a, b) == kept
+                else op(f, "full", [], {"shape": (*shape_of(line)[:-1], b - a), "value": 0.0})
+                for a, b in ((0, at), (at, columns))
+                if a < b
+            ]
+            lines.append(parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": rank - 2}))
+        return op(f, "stack", lines, {"dim": rank - 2})
+    if rank != 2:
+        raise Refused("a triangle of a batch of matrices whose extents vary is not in the language")
+    matrix = as_rows(f, x, 0)
+    pairs = f.host("enumerate", [matrix], ListT(TupleT((INT, item_type(matrix)))))
+
+    def line_of(pair: Any) -> Any:
+        i, line = f.components(pair) or (unknown(), unknown())
+        entries = as_rows(f, line, 0)
+        inner = f.host("enumerate", [entries], ListT(TupleT((INT, item_type(entries)))))
+
+        def entry(other: Any) -> Value:
+            j, value = f.components(other) or (unknown(), unknown())
+            least = f.host("add", [i, Static(diagonal)], INT)
+            kept = f.host("ge" if upper else "le", [j, least], BOOL)
+            return choose(f, ast.Pass(), kept, lambda: value, lambda: full_of(f, Static(()), 0.0))
+
+        return of_rows(mapped(f, [inner], entry, "entry"), 0)
+
+    return of_rows(mapped(f, [pairs], line_of, "line"), 0)
+
+
+@either("triu", "tril")
+def _triangle(f: Frame, call: CallArguments) -> Value:
+    x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
+    at = constant(diagonal, "the diagonal")
+    return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from backends.acrobat.frontend.evaluator import (
     as_written,
+    assignments,
     attributes,
     builtins,
     callees,
@@ -28,6 +29,7 @@ from backends.acrobat.frontend.evaluator import (
     iterators,
     kept,
     keywords,
+    list_changes,
     list_methods,
     lists,
     markers,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator import mutation, nested
+from backends.acrobat.frontend.evaluator import list_changes, nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
@@ -105,9 +105,9 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
         case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
             len(node.args) <= 1 and not node.keywords
         ):
-            return mutation.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
+            return list_changes.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
         case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
-            return mutation.pop(f, node, owner, Static(0))
+            return list_changes.pop(f, node, owner, Static(0))
     if is_unknown(callee):
         return unknown()
     written = lookup(WRITTEN, callee.value) if isinstance(callee, Static) else None

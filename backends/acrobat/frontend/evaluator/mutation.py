@@ -1,4 +1,4 @@
-"""Changes in place of lists that a function has made itself, and the rule for all changes in place.
+"""The rule for all changes in place, and the places that may be changed: names, and items and attributes of them.
 
 The program is pure: a change binds the name to a new value. That is right where nothing else refers to the old value, which
 `Frame.owned` says of a name; elsewhere the change is refused at its line.
@@ -10,35 +10,14 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT
+from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.operators import binary
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.state import settle
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, placed, root_of, spine
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, PARTS_PUT, handles
-from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    empty,
-    is_array,
-    is_unknown,
-    kind,
-    known,
-    nothing_known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
-from backends.acrobat.ir import nodes as n
-from backends.acrobat.library import iteration
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import Value, is_array, kind, nothing_known, type_or_none, unknown
 
 
 @dataclass(frozen=True)
@@ -170,103 +149,6 @@ def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name:
     handler(f, s, where, whole, name, value)
 
 
-def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
-    """Compile a method call that stands as a statement and changes a list: `xs.append(x)` and the like."""
-    if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
-        arms = [
-            ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
-        ]
-        f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
-        return
-    values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
-    found = place(f, s, owner, name)
-    if found is None:
-        return
-    who, xs = found
-    for v, a in zip(values, args, strict=True):
-        if changeable(f, type_or_none(v)) and not fresh_inside(f, a):
-            seen_inside(f, owner, type_or_none(v))
-    if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
-        give(f, who, TupleV((*xs.items, values[0])))
-        return
-    if any(map(nothing_known, values)):
-        return
-    match name, values:
-        case "append", [item]:
-            _append(f, s, owner, who, xs, item)
-        case "appendleft", [item]:
-            give(f, who, binary(f, s, ast.Add(), list_of(f, s, [item]), xs) if not is_unknown(xs) else list_of(f, s, [item]))
-        case "extend", [more]:
-            give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
-        case "insert", [at, item]:
-            at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
-            left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
-            one = list_of(f, s, [item])
-            give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
-        case "reverse", []:
-            give(f, who, f.host("list.reverse", [xs], type_of(xs), "reversed"))
-        case "clear", []:
-            give(f, who, xs if is_unknown(xs) else part(f, xs, Static(0), Static(0)))
-        case _:
-            f.problem(s, f"`{name}` of a list is not in the language like this", "build a new list")
-
-
-def part(f: Frame, xs: Value, start: Value, stop: Value) -> Dyn:
-    return f.host("list.slice", [xs, start, stop], type_of(xs))
-
-
-def from_end(f: Frame, xs: Value, i: Value) -> Value:
-    """The index `i` of a list, counted from the start: a negative one has the list's length added."""
-    is_known, at = known(i)
-    if is_known and at >= 0:
-        return i
-    size = f.host("list.len", [retyped(xs, ListT(type_of(xs).item))], INT, "size")  # type: ignore[arg-type]
-    if is_known:
-        return f.host("add", [size, i], INT, "index")
-    negative = f.host("int", [f.host("lt", [i, Static(0)], BOOL)], INT)
-    return f.host("add", [i, f.host("mul", [size, negative], INT)], INT, "index")
-
-
-def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
-    """`xs.pop()` and `xs.pop(i)`: the item; the name stands for the rest of the list from here on."""
-    found = place(f, node, owner, "pop")
-    if found is None:
-        return unknown()
-    name, xs = found
-    t = type_of(xs)
-    if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
-        return unknown()
-    item = f.host("list.get", [xs, at], t.item, "popped")
-    at = from_end(f, xs, at)
-    after = f.host("add", [at, Static(1)], INT, "after")
-    rest = binary(f, node, ast.Add(), part(f, xs, Static(0), at), part(f, xs, after, Static(END)))
-    give(f, name, rest)
-    return item
-
-
-def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Value, item: Value) -> None:
-    """`xs.append(item)`, of a list that belongs to `name` alone."""
-    t = type_or_none(xs)
-    if not isinstance(t, ListT):
-        f.problem(s, f"`append` is for lists, not {describe(t)}")
-        return
-    try:
-        joined = ListT(f.common([t.item, type_of(item)]))
-    except Mismatch:
-        what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
-        shapes = isinstance(t.item, TensorT) and isinstance(type_of(item), TensorT)
-        f.problem(s, what, "a list has elements of one type" + (": write the list in one, as in `[a, b]`" if shapes else ""))
-        return
-    if contains_unknown(joined):
-        give(f, name, empty(joined, f.span))
-        return
-    display = () if t == ListT(unknown().type) else f.display(xs)
-    result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
-    if display is not None and isinstance(result.atom, n.Var):
-        f.displays[result.atom.name] = (*display, item)
-    give(f, name, result)
-
-
 # ---- items
 
 
@@ -298,67 +180,3 @@ def _is_all(index: ast.expr) -> bool:
 
 def _of_tensor(f: Frame, owner: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and kind(f.env.get(owner.id, unknown())) in ("tensor", "ragged")
-
-
-def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: ast.Slice, value: Value) -> None:
-    """`xs[start:stop] = values`."""
-    if bounds.step is not None:
-        f.problem(s, "a slice with a step is not assigned to in the language", "write a loop")
-        return
-    more = as_list(f, s, iterable(f, value))
-    if nothing_known(more) or is_unknown(xs):
-        return
-    start, stop = (f.expression(e) if e is not None else Static(None) for e in (bounds.lower, bounds.upper))
-    size = f.host("list.len", [xs], INT, "size")
-    ends = f.program.call(f, ast.copy_location(ast.Pass(), s), iteration.bounds, [size, start, stop, Static(1)], {})
-    parts = f.components(ends, 2)
-    if parts is None:
-        return
-    first, last = parts
-    last = f.host("max", [first, last], INT, "stop")
-    whole = binary(f, s, ast.Add(), part(f, xs, Static(0), first), more)
-    give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, last, Static(END))))
-
-
-@handles(ITEMS_PUT, "list", "ragged")
-def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    if kind(xs) == "ragged" and type_of(xs).rows != 0:
-        f.problem(s, "a part along an extent that is fixed beside one that varies is not assigned to", "make a new tensor")
-        return
-    if len(entries) > 1 and kind(xs) == "ragged" and not isinstance(entries[0], ast.Slice):
-        row = f.expression(ast.copy_location(ast.Subscript(Given(xs), entries[0], ast.Load()), s))
-        changed: list[Value] = []
-        if not nothing_known(row):
-            put_into(f, s, ChangedPlace(changed.append), row, entries[1:], value)
-        if not changed:
-            return
-        entries, value = entries[:1], changed[0]
-    if len(entries) != 1:
-        f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
-        return
-    if isinstance(entries[0], ast.Slice) and kind(xs) == "list":
-        _put_slice(f, s, name, xs, entries[0], value)
-        return
-    i = f.expression(entries[0])
-    for rule in PARTS_PUT:
-        if (whole := rule(f, s, xs, i, value)) is not None:
-            give(f, name, whole)
-            return
-    t = type_of(xs)
-    if is_unknown(xs) and isinstance(t, ListT) and t.rows is None:  # what is put in tells the type of the items
-        give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))
-        return
-    if is_unknown(i) or is_unknown(xs):
-        return
-    if kind(xs) == "list" and not nothing_known(value):  # None may be there first, or come now
-        t = ListT(f.common([t.item, type_of(value)]))
-        xs = f.coerce(xs, t)  # type: ignore[assignment]
-    plain = retyped(xs, ListT(t.item))
-    item = f.coerce(value, t.item)
-    f.host("list.get", [plain, i], t.item, "before")  # an index outside is an error of the instance
-    at = from_end(f, plain, i)
-    one = list_of(f, s, [item])
-    after = f.host("add", [at, Static(1)], INT, "after")
-    whole = binary(f, s, ast.Add(), part(f, plain, Static(0), at), one)
-    whole = binary(f, s, ast.Add(), whole, part(f, plain, after, Static(END)))
-    give(f, name, retyped(whole, t))  # type: ignore[arg-type]

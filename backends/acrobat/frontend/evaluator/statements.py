@@ -10,42 +10,27 @@ from dataclasses import replace
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
-from backends.acrobat.frontend.evaluator import container_methods, loops, mutation
+from backends.acrobat.frontend.evaluator import container_methods, list_changes, loops, unrolling
 from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
-from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
-from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
-from backends.acrobat.frontend.evaluator.scope import assign, changed_in, hand_over, lives, own, stored
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
-from backends.acrobat.frontend.evaluator.syntax import (
-    HIDDEN,
-    LIST_CHANGES,
-    SET_CHANGES,
-    ends,
-    hint_of,
-    leaves,
-    raises,
-    root_of,
-    tests_none,
-)
-from backends.acrobat.frontend.evaluator.tables import AUGMENTED, LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
-from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     NOTHING,
     Static,
     TupleV,
     Value,
-    is_array,
-    is_list,
     is_staged,
     is_unknown,
-    kind,
     nothing_known,
     type_of,
     type_or_none,
@@ -58,110 +43,7 @@ from backends.acrobat.ir.visitor import walk
 Body = Sequence[ast.stmt]
 
 
-# ---- assignment
-
-
-@handles(STATEMENTS, ast.Assign)
-def _assign(f: Frame, s: ast.Assign) -> None:
-    owned = set(f.owned)
-    v = f.expression(s.value, hint_of(s.targets[0]))
-    match s.targets:
-        case [ast.Subscript() as place] if is_array(f.env.get(root_of(place) or "")):
-            f.owned |= owned & {root_of(place)}  # a tensor keeps no reference to what is put into it
-    for target in s.targets:
-        _assign_or_lose(f, target, v)
-    if len(s.targets) == 1:
-        own(f, s.targets[0], s.value)
-        hand_over(f, s, owned)
-
-
-@handles(STATEMENTS, ast.AnnAssign)
-def _annotated(f: Frame, s: ast.AnnAssign) -> None:
-    if s.value is None:
-        return
-    v = f.expression(s.value, hint_of(s.target))
-    wanted = f.program.annotation(f, s.annotation)
-    if not contains_unknown(wanted) and (not is_unknown(v) or is_list(v)):
-        v = f.coerce(v, wanted)
-    _assign_or_lose(f, s.target, v)
-    own(f, s.target, s.value)
-
-
-@handles(STATEMENTS, ast.AugAssign)
-def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
-    match s.target:
-        case ast.Name(name) as target:
-            read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)
-            _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
-        case ast.Subscript() as target:
-            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
-            if any(isinstance(x, ast.Call) for x in ast.walk(target.slice)):
-                at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
-                f.env[at.id] = f.expression(target.slice)  # the index is computed once
-                read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
-                target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
-            if not is_array(f.env.get(root_of(target) or "")):
-                with f.trial():
-                    before = f.borrowed(read)
-                if _changes_part(f, s, target, before):
-                    return
-            put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
-        case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
-            f.expression(s.value)
-        case ast.Attribute() as target:
-            read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
-            before = f.borrowed(read)
-            if changeable(f, type_or_none(before)):
-                found = mutation.place(f, s, read, "`+=`")
-                if found is not None:
-                    found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
-                return
-            if _changes_part(f, s, target, before):
-                return
-            assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
-        case _:
-            f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
-
-
-def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
-    """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
-    written = ast.unparse(target)
-    return refuse_tensor(f, s, before, f"write `{written} = {written} + ...`, which makes a new tensor")
-
-
-def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
-    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no problems follow from them."""
-    try:
-        assign(f, target, value)
-    except Mismatch:
-        assign(f, target, unknown())
-        raise
-
-
-def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
-    before = f.env.get(name)
-    if before is not None and kind(before) in AUGMENTED:
-        AUGMENTED[kind(before)](f, s, name, before, sum)
-        return
-    if before is not None and is_list(before) and name not in f.owned:
-        f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
-        return
-    assign(f, s.target, f.expression(sum, name))
-    own(f, s.target, sum)
-
-
 # ---- expressions that stand as statements
-
-
-@handles(STATEMENTS, ast.Delete)
-def _delete(f: Frame, s: ast.Delete) -> None:
-    for target in s.targets:
-        if not isinstance(target, ast.Name):
-            f.problem(s, "`del` of this is not in the language", "build a new value without it")
-            return
-        f.rebind(target.id, unknown())
-        del f.env[target.id]
-        f.poisoned[target.id] = "was deleted", "use it before `del`"
 
 
 @handles(STATEMENTS, ast.Pass, ast.Nonlocal)
@@ -175,7 +57,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         case ast.Constant():
             return
         case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
-            mutation.method(f, s, owner, name, args)
+            list_changes.method(f, s, owner, name, args)
             return
         case ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, []) if (
             name in SET_CHANGES and who in f.env and kind_of(f.env[who])
@@ -356,10 +238,10 @@ def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) ->
 
 
 def _iterated(f: Frame, s: ast.For | ast.While) -> Value | None:
-    """What a `for` loop iterates, as `loops.iterated`; None for `while`."""
+    """What a `for` loop iterates, as `unrolling.iterated`; None for `while`."""
     if s.orelse:
         f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
-    return loops.iterated(f, s) if isinstance(s, ast.For) else None
+    return unrolling.iterated(f, s) if isinstance(s, ast.For) else None
 
 
 def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator import mutation
+from backends.acrobat.frontend.evaluator import list_changes
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index
@@ -111,13 +111,13 @@ def _put_at(f: Frame, x: Any, i: Dyn, rest: Sequence[ast.expr], value: Value) ->
         what = f"an index that is known at run time only changes tensors of at most {LARGEST} rows, not {extent}"
         raise Refused(what, "append the rows to a list, and stack them")
     rows = as_rows(f, x, 0)
-    at = mutation.from_end(f, rows, i)
+    at = list_changes.from_end(f, rows, i)
     new = _put(f, f.host("list.get", [rows, i], item_type(rows), "before"), rest, value)
     if is_unknown(new):
         return unknown()
     after = f.host("add", [at, Static(1)], INT, "after")
-    whole = f.host("list.append", [mutation.part(f, rows, Static(0), at), new], rows.type)
-    whole = f.host("list.concat", [whole, mutation.part(f, rows, after, Static(END))], rows.type)
+    whole = f.host("list.append", [list_changes.part(f, rows, Static(0), at), new], rows.type)
+    whole = f.host("list.concat", [whole, list_changes.part(f, rows, after, Static(END))], rows.type)
     return op(f, "stack", [f.host("list.get", [whole, Static(k)], item_type(rows)) for k in range(extent)], {"dim": 0})
 
 
@@ -165,7 +165,7 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
         value = f.expression(sum, name)
         if not is_unknown(value) and type_or_none(value) != type_or_none(before):
             f.problem(s, "a tensor that is changed in place keeps its shape and type", f"write `{name} = {name} + ...`")
-        mutation.give(f, name, value)
+        give(f, name, value)
     elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
         in_place(f, before, lambda x: f.expression(sum, name))
     else:

@@ -1,0 +1,114 @@
+"""Statements that bind names, items and attributes: `=`, `+=`, annotated assignments, `del`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mutation import place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, hint_of, root_of
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
+from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.values import Value, is_array, is_list, is_unknown, kind, type_or_none, unknown
+
+
+@handles(STATEMENTS, ast.Assign)
+def _assign(f: Frame, s: ast.Assign) -> None:
+    owned = set(f.owned)
+    v = f.expression(s.value, hint_of(s.targets[0]))
+    match s.targets:
+        case [ast.Subscript() as target] if is_array(f.env.get(root_of(target) or "")):
+            f.owned |= owned & {root_of(target)}  # a tensor keeps no reference to what is put into it
+    for target in s.targets:
+        _assign_or_lose(f, target, v)
+    if len(s.targets) == 1:
+        own(f, s.targets[0], s.value)
+        hand_over(f, s, owned)
+
+
+@handles(STATEMENTS, ast.AnnAssign)
+def _annotated(f: Frame, s: ast.AnnAssign) -> None:
+    if s.value is None:
+        return
+    v = f.expression(s.value, hint_of(s.target))
+    wanted = f.program.annotation(f, s.annotation)
+    if not contains_unknown(wanted) and (not is_unknown(v) or is_list(v)):
+        v = f.coerce(v, wanted)
+    _assign_or_lose(f, s.target, v)
+    own(f, s.target, s.value)
+
+
+@handles(STATEMENTS, ast.AugAssign)
+def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    match s.target:
+        case ast.Name(name) as target:
+            read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)
+            _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
+        case ast.Subscript() as target:
+            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            if any(isinstance(x, ast.Call) for x in ast.walk(target.slice)):
+                at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
+                f.env[at.id] = f.expression(target.slice)  # the index is computed once
+                read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
+                target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
+            if not is_array(f.env.get(root_of(target) or "")):
+                with f.trial():
+                    before = f.borrowed(read)
+                if _changes_part(f, s, target, before):
+                    return
+            put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
+            f.expression(s.value)
+        case ast.Attribute() as target:
+            read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+            before = f.borrowed(read)
+            if changeable(f, type_or_none(before)):
+                found = place(f, s, read, "`+=`")
+                if found is not None:
+                    found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+                return
+            if _changes_part(f, s, target, before):
+                return
+            assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case _:
+            f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
+    """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
+    written = ast.unparse(target)
+    return refuse_tensor(f, s, before, f"write `{written} = {written} + ...`, which makes a new tensor")
+
+
+def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
+    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no problems follow from them."""
+    try:
+        assign(f, target, value)
+    except Mismatch:
+        assign(f, target, unknown())
+        raise
+
+
+def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
+    before = f.env.get(name)
+    if before is not None and kind(before) in AUGMENTED:
+        AUGMENTED[kind(before)](f, s, name, before, sum)
+        return
+    if before is not None and is_list(before) and name not in f.owned:
+        f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
+        return
+    assign(f, s.target, f.expression(sum, name))
+    own(f, s.target, sum)
+
+
+@handles(STATEMENTS, ast.Delete)
+def _delete(f: Frame, s: ast.Delete) -> None:
+    for target in s.targets:
+        if not isinstance(target, ast.Name):
+            f.problem(s, "`del` of this is not in the language", "build a new value without it")
+            return
+        f.rebind(target.id, unknown())
+        del f.env[target.id]
+        f.poisoned[target.id] = "was deleted", "use it before `del`"

@@ -1,0 +1,145 @@
+"""The names that a loop carries from round to round, and their types, which trial rounds of compiling its body find."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.choice import open_optional, optional
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.narrowing import class_key, of_class
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, begins_anew, claims, leaves, stored
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, held_in, is_empty, type_of, type_or_none
+
+LoopStatement: TypeAlias = ast.For | ast.While
+
+
+TRIALS = 8
+"""Rounds of a loop, and one more for each name that it carries, after which the types of these names must have settled: types
+only widen, from int to float, say, and in each round one name at least takes the type of another. What has not settled by then
+is an error that names it."""
+
+
+def enter_round(f: Frame, values: Mapping[str, Value]) -> None:
+    """Bind the carried names to their values at the start of a round. A name that owned its list still does."""
+    owned = f.owned & {x for name in values for x in claims(name)}
+    for name, value in values.items():
+        f.rebind(name, value)
+    f.owned |= owned
+
+
+def opened_by_test(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value], start: int = 0) -> Value:
+    """`then()`, where each name that the test of the `while` loop compares with None, or whose class it asks for, is of the
+    type that the test says; `orelse()` where it is not. Of a test with `and` the parts from `start` on count."""
+    tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
+    for k, test in enumerate(tests[start:], start):
+        match test:
+            case ast.Call(ast.Name("isinstance"), [ast.Name(name), classes], []) if f.is_builtin("isinstance"):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and isinstance(value.type, DataT) and class_key(name) not in f.env:
+                    others = partial(opened_by_test, f, s, then, orelse, k + 1)
+                    return of_class(f, s, value, name, f.borrowed(classes), others, orelse)
+            case ast.Compare(ast.Name(name), [ast.IsNot()], [ast.Constant(None)]):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and optional(f, value) is not None:
+
+                    def some(inner: Value, name: str = name) -> Value:
+                        f.env[name] = inner
+                        return opened_by_test(f, s, then, orelse)
+
+                    return open_optional(f, s, value, some, orelse, name)
+    return then()
+
+
+def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any], list[str]]:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes. Last
+    the names of empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
+    own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
+        if name in f.env and type_or_none(f.env[name]) is None:
+            del f.env[name]
+            why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
+            f.poisoned[name] = why, "give what the loop assigns a name of its own"
+    carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
+    later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
+    for name in later:  # read after the loop, and assigned if there was a round
+        if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):
+            continue  # a module with a method named as one that changes a list
+        if name not in f.env or type_or_none(f.env[name]) is None:
+            if name in f.poisoned:
+                continue
+            f.env[name] = NOTHING
+        carried.append(name)
+    first = {name: f.env[name] for name in carried}
+    types = {name: type_of(value) for name, value in first.items()}
+    trials = TRIALS + len(carried)
+    for _ in range(trials):
+        ways: list[dict[str, Value]] = []
+        unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
+        earlier, f.mutated = f.mutated, set()
+        with f.trial():
+            starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
+            enter_round(f, starts)
+            if isinstance(s, ast.For):
+                assign(f, s.target, held_in(Dyn(f.var("item", item))))
+                trial_round(f, s, ways)
+            else:
+                opened_by_test(f, s, lambda ways=ways: trial_round(f, s, ways), lambda: Static(0))  # type: ignore[misc]
+        if missed := sorted((f.mutated - set(carried)) & set(f.env)):
+            f.problem(s, f"{f.shown(missed[0])} is changed in a loop in a way that is not followed", "assign it in the loop")
+        f.mutated |= earlier
+        f.owned &= f.owned_at_end
+        before = dict(types)
+        for name in before:
+            after = [env[name] for env in ways if name in env]
+            try:
+                types[name] = f.common([types[name], *(type_of(v) for v in after)], numbers=True)
+            except Mismatch:
+                del types[name], f.env[name]
+                f.owned.discard(name)
+                why = f"does not keep its type in the loop: {f.places([first[name], *after])}"
+                f.poisoned[name] = why, "give it the same type before the loop and after each round"
+        if types == before:
+            break
+    else:
+        for name in [name for name in types if types[name] != before[name]][:1]:
+            what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
+            f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
+    untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways)]
+    types = {name: t for name, t in types.items() if name not in untouched}
+    return list(types), list(types.values()), untouched
+
+
+def _start(f: Frame, name: str, type: Any) -> Value:
+    """The value of a carried name at the start of a round, by its type."""
+    if type is NONE:
+        return Static(None)
+    return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
+
+
+def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
+    """Compile a round to find types. At each end of the round the names in scope and their values are appended to `ways`."""
+
+    def end() -> Value:
+        ways.append(dict(f.env))
+        return Static(0)
+
+    def returns(at: ast.AST, value: Value) -> Value:
+        t = type_or_none(value)
+        try:
+            f.result = join_types(f.result, t) if t is not None else f.result
+        except Mismatch:
+            pass  # reported when the loop is compiled for good
+        return end()
+
+    if any(leaves(b) for b in s.body):
+        return f.value_of(s.body, Exits(end, returns, end, end))
+    f.straight(s.body)
+    return end()

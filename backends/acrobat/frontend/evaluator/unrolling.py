@@ -1,0 +1,127 @@
+"""What a `for` loop iterates, and which loops over constants are unrolled because their body needs to know the round."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from types import FunctionType
+
+from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator import nested
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.desugar import is_generator
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.loop_variables import trial_round
+from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.picking import picks_modules
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.syntax import assigned, root_of
+from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_of, type_or_none
+
+
+def iterated(f: Frame, s: ast.For) -> Value:
+    """What the `for` loop `s` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
+    value = f.borrowed(s.iter)
+    changed = assigned(s.body)
+    for name in _running_over(s.iter):
+        if name in changed:
+            f.owned.discard(name)  # the body may not change the list: Python's loop would notice
+    for call in (x for x in ast.walk(s.iter) if isinstance(x, ast.Call)):
+        fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
+        if fed:
+            raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
+    if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
+        seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
+    seen_through_view(f, s.iter)
+    if (
+        isinstance(value, Static)
+        and isinstance(value.value, range)
+        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, value.value))
+    ):
+        return TupleV(tuple(map(Static, value.value)))
+    return iterable(f, value)
+
+
+def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
+    """The names whose values a generator function that `call` calls gets or sees; [] for calls of other functions."""
+    with f.trial():
+        callee = f.borrowed(call.func)
+    match callee:
+        case Nested(definition):
+            if not is_generator(definition):
+                return []
+            names = nested.captured(f, callee) if callee.env is None else []
+        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
+            if not function.__code__.co_flags & inspect.CO_GENERATOR:
+                return []
+            names = []
+        case _:
+            return []
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    given = [*call.args, *(k.value for k in call.keywords), *receiver]
+    return names + [name for name in map(root_of, given) if name is not None and name != "self"]
+
+
+def _running_over(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Name(name):
+            return [name]
+        case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
+            return [name for a in args for name in _running_over(a)]
+    return []
+
+
+UNROLLED = 64
+"""The most rounds of a loop over a constant range that is unrolled because its body needs to know the round."""
+
+
+def _cuts_blocks(s: ast.For, rounds: range) -> bool:
+    """Whether the body takes a block of something by the round, as in `x[h * d : (h + 1) * d]`: blocks have fixed extents where
+    the round is known."""
+
+    def by_round(bounds: Sequence[ast.expr | None]) -> bool:
+        names = [{x.id for x in ast.walk(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
+        return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in found for found in names)
+
+    slices = [
+        (x.lower, x.upper) if isinstance(x, ast.Slice) else x.args
+        for b in s.body
+        for x in ast.walk(b)
+        if isinstance(x, ast.Slice) or isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == "slice"
+    ]
+    return 0 < len(rounds) <= UNROLLED and any(map(by_round, slices))
+
+
+def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
+    """Whether the body cannot be compiled for a round that is known at run time only: it may name an attribute by the round, or
+    change the shape of a tensor. Found by compiling it for such a round, in a trial."""
+    if not 0 < len(rounds) <= UNROLLED or not isinstance(s.target, ast.Name):
+        return False
+    if s not in f.unrolled:
+        changed = [x for x in changed_in(f, s.body) if x in f.env]
+        before = {x: type_or_none(f.env[x]) for x in changed}
+        ways: list[dict[str, Value]] = []
+        (cause, f.cause), earlier, problems = (f.cause, None), f.mutated, len(f.program.problems)
+        f.mutated = set()
+        with f.trial():
+            assign(f, s.target, Dyn(f.var(s.target.id, INT)))
+            for x in changed:  # a number that each round changes, as `size *= 2` does, is not known in the loop
+                if isinstance(known(f.env[x])[1], (int, float)):
+                    f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
+            trial_round(f, s, ways)
+        failed = f.cause is not None or len(f.program.problems) > problems
+        del f.program.problems[problems:]
+        f.cause, f.mutated = cause, earlier
+        for x, t in before.items():
+            try:
+                joined = f.common([t, *(type_of(env[x]) for env in ways if x in env)], numbers=True)
+            except Mismatch:
+                failed = True
+            else:
+                failed |= isinstance(t, TensorT) and isinstance(joined, ListT)  # its shape changes
+        f.unrolled[s] = failed
+    return f.unrolled[s]

@@ -19,8 +19,8 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     owned = set(f.owned)
     v = f.expression(s.value, hint_of(s.targets[0]))
     match s.targets:
-        case [ast.Subscript() as target] if is_array(f.env.get(root_of(target) or "")):
-            f.owned |= owned & {root_of(target)}  # a tensor keeps no reference to what is put into it
+        case [ast.Subscript() as item] if is_array(f.env.get(root_of(item) or "")):
+            f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if len(s.targets) == 1:

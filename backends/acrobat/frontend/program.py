@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,21 +13,19 @@ from torch import nn
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
 from backends.acrobat.frontend.entry import Entry, annotation_of_instance, parameters, taking_one_instance, types_of_parameters
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.outputs import Changing
-from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
-from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -39,7 +35,7 @@ ROUNDS = 12
 two or three. A type that the last round still changes is an error that names it."""
 
 
-class ProgramBuilder(Functions):
+class ProgramBuilder(DiagnosedFunctions):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
     def __init__(self, module: nn.Module, closes: bool = True) -> None:
@@ -47,7 +43,6 @@ class ProgramBuilder(Functions):
         self.module = module
         self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
         self.changing = Changing(list(module.modules()))
-        self.observed = False  # whether the instance's type was read off a sample
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
         canonical: dict[Any, str] = {}  # by memory, the name of the weight: tied parameters share one
@@ -161,7 +156,7 @@ class ProgramBuilder(Functions):
                 if not self._begins_to_close() and not self._finds_never_filled(key):
                     break
         else:
-            self._unsettled(entry.span, results)
+            self._unsettled(entry.span, results, ROUNDS)
         return key, instance
 
     def _begins_to_close(self) -> bool:
@@ -186,71 +181,6 @@ class ProgramBuilder(Functions):
         if self.incomplete or self.functions[key] is None:
             return False
         return not any(isinstance(e, Placeholder) for f in self._reachable().values() for e in walk(f.body))
-
-    def _check_state(self, span: Span, key: Any) -> None:
-        """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it
-        assigns to and reads, and that are no variables. `key` is that of `forward`."""
-        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.carried.unions
-        if given_out:
-            what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
-            self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
-        for (cls, name), where in self.stored.items():
-            if (cls, name) not in self.carried.state and any(
-                issubclass(c, cls) and x == name for c, x in (*self.reads.attributes, *self.reads.tensors)
-            ):
-                what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
-                self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
-
-    def _check_cycles(self, span: Span, sample: Sequence[Any]) -> None:
-        """Note a problem for objects of the sample that contain themselves, where the field by which they do is read first."""
-        fields = cycle(sample, self.datatypes.asked) if self.observed else []
-        if not fields:
-            return
-        cls, name = fields[-1]
-        others = ", ".join(f"`{x}`" for x in dict.fromkeys(x for _, x in fields[:-1]))
-        what = f"`{name}` of a `{cls.__name__}` of the sample leads back to an object that it is inside of"
-        what += f", by {others}" if others else ""
-        advice = "give that one as an argument on the way down, or keep it in a field of the model's own: `child.up = node`"
-        self.problem(Problem(self._first_read(name) or span, f"{what}: no value contains itself here", advice))
-
-    def _first_read(self, name: str) -> Span | None:
-        """Where the source reads an attribute of this name first; None if it does not by that syntax."""
-        for function, _, _ in self.definitions:
-            definition, file = source_of(function)
-            for x in ast.walk(definition):
-                if isinstance(x, ast.Attribute) and x.attr == name and isinstance(x.ctx, ast.Load):
-                    return span_of(x, file)
-        return None
-
-    def _check_sets(self, span: Span, instance: Any) -> None:
-        """Note a problem for each place of an instance that has a set."""
-        fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
-        for name, t in {"the instance": instance, **fields}.items():
-            if self._has_set(t):
-                advice = "give a list there, and make the set in the model: `set(xs)`"
-                self.problem(Problem(span, f"an instance has no sets, but {name} is one or has one in it", advice))
-
-    def _name_unknown_fields(self, span: Span, instance: Any) -> None:
-        """Note a problem for each field of an instance's objects whose type is not known."""
-        for cls, name in self._reached(instance):
-            held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
-            if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
-                self.problem(self._unknown_field(span, cls, name))
-
-    def _warn_of_unread(self) -> None:
-        """Warn of attributes that the model assigns to and nothing reads: the compiled program does not assign to them."""
-        for (cls, name), where in self.stored.items():
-            if (cls, name) not in self.carried.state:
-                line = f"{where.file}:{where.line}"
-                message = f"{line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
-                warnings.warn(message, stacklevel=3)
-
-    def _check_placeholders(self, functions: Mapping[str, n.Function]) -> None:
-        """Note a problem for each list whose type was not found."""
-        for f in functions.values():
-            for v in (e for e in walk(f.body) if isinstance(e, Placeholder)):
-                message = "the type of this list's elements cannot be found"
-                self.problem(Problem(v.span if v.span.line else f.span, message, "annotate it: `xs: list[int] = []`"))
 
     def _find_state(self) -> None:
         """Have attributes of modules that are assigned to and also read be variables from the next round on."""
@@ -329,78 +259,3 @@ class ProgramBuilder(Functions):
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
-
-    def _reached(self, instance: Any) -> dict[tuple[type, str], Any]:
-        """The fields, as (class, name), of all classes whose objects may be in an instance, and their types as far as known."""
-        out: dict[tuple[type, str], Any] = {}
-        pending, mixed = [instance], set[str]()
-        while pending:
-            match pending.pop():
-                case TupleT(items):
-                    pending += items
-                case ListT(item):
-                    pending.append(item)
-                case DataT(name) if name in self.datatypes.optionals:
-                    pending.append(self.datatypes.optionals[name])
-                case DataT(name) if name in self.datatypes.mixed:
-                    pending += self.datatypes.mixed[name].values() if name not in mixed else ()
-                    mixed.add(name)
-                case DataT(name):
-                    for c in self.datatypes.cases[name]:
-                        new = [(c, x) for x in self.datatypes.field_names(c) if (c, x) not in out]
-                        types = [self.datatypes.fields.get(field, UNKNOWN) for field in new]
-                        out |= zip(new, types, strict=True)
-                        pending += types
-        return out
-
-    def _has_set(self, t: Any) -> bool:
-        """Whether a value of a type is a set, or has one in it outside of objects."""
-        match t:
-            case ListT(item, kind=kind):
-                return kind == "set" or self._has_set(item)
-            case TupleT(items):
-                return any(map(self._has_set, items))
-            case DataT(name):
-                return name in self.datatypes.optionals and self._has_set(self.datatypes.optionals[name])
-        return False
-
-    def _unknown_field(self, span: Span, cls: type, name: str) -> Problem:
-        if issubclass(cls, RecordOf):
-            what = f"the type of {name!r} in {describe(DataT(self.datatypes.of_class[cls]))} cannot be found"
-            return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")
-        places = self.datatypes.seen.get(cls, {})
-        if name in places and places[name].found().kinds == {"none"}:
-            what = f"`{cls.__name__}.{name}` is None in all instances of the sample"
-            return Problem(
-                span, what, "objects of the instance are not changed: return what is computed, or keep it in a dictionary"
-            )
-        advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]` or `{name}: list[Annotated[Tensor, 256]]`"
-        return Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice)
-
-    def _unsettled(self, span: Span, before: Mapping[Any, Any]) -> None:
-        """Note a problem for each type that the last round has changed; `before` has the results' types before that round."""
-        late = f"changed in each of {ROUNDS} rounds of compiling"
-        for key in [key for key, result in self.results.items() if result != before.get(key)]:
-            definition, file = source_of(key[0])
-            message = f"the type of the result of `{key[0].__qualname__}` has {late}"
-            self.problem(Problem(span_of(definition, file), message, "have all of its calls give one type"))
-        if self.datatypes.changed:
-            self.problem(Problem(span, f"the types of fields have {late}", "annotate the fields of the model's classes"))
-
-    def _explain(self, span: Span) -> None:
-        """Raise a CompileError that names what has no known type: fields, otherwise a loop or the last function's result."""
-        out: list[Problem] = []
-        lost = self.lost
-        for (cls, name), t in self.datatypes.fields.items():
-            if contains_unknown(t):
-                out.append(self._unknown_field(span, cls, name))
-        for key, f in self.functions.items():
-            if f is None and self.lost is None:
-                definition, file = source_of(key[0])
-                message = f"the type of the result of `{key[0].__qualname__}` cannot be found"
-                lost = Problem(span_of(definition, file), message, "a recursion needs a case that ends without it")
-        if lost is not None and not out:
-            out.append(lost)
-        raise CompileError(
-            out or [Problem(span, "the types of this model cannot be found", "annotate tensor fields with their shapes")]
-        )

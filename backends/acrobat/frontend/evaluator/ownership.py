@@ -14,7 +14,7 @@ value or to a part of it comes up:
 
     row = table[0]       a name for a part: `table` loses `spine` and `deep` (`seen_inside`)
     other = table        another name for the whole: `table` loses all
-    f(table)             none, if the call gives back what it changes (`functions/call.py`)
+    f(table)             none, if the call gives back what it changes (`functions/changes.py`)
     self.put(table, xs)  `table` and `xs` lose what the call may have put into one another (`lending.taken_in`)
 
 A change that no claim allows is an error at its line.

@@ -1,5 +1,6 @@
 """Functions of the model: each is compiled once for each set of argument types.
 
-`table` has the functions that are compiled so far, `call` compiles a call of one, `body` the function itself. `signatures` says
-which arguments share a function, `carried` what functions take and give beside their parameters.
+`table` has the functions that are compiled so far, `call` compiles a call of one, `body` the function itself. A call
+binds its arguments (`binding`) and gives its caller back what it changes of them (`changes`). `signatures` says which arguments
+share a function, `carried` what functions take and give beside their parameters.
 """

@@ -11,7 +11,7 @@ import torch
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend import program as frontend_program
-from backends.acrobat.frontend.evaluator import loops
+from backends.acrobat.frontend.evaluator import loop_variables
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 
@@ -607,7 +607,7 @@ def test_types_that_settle_late_in_a_loop(tmp_path: Path, monkeypatch: pytest.Mo
     model = module.M()
     interpreter = Interpreter(build(model))
     assert [interpreter.run(module.In(torch.ones(4), n)) for n in (9, 10)] == [0, 1]
-    monkeypatch.setattr(loops, "TRIALS", -5)
+    monkeypatch.setattr(loop_variables, "TRIALS", -5)
     with pytest.raises(CompileError, match=r"not settled after 5 rounds: the last changed that of `e`"):
         build(model)
 

@@ -1,0 +1,164 @@
+"""The arguments of a call of the model's own functions: bound to their parameters, and converted to the annotated types."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from backends.acrobat import library
+from backends.acrobat.core.types import DataT, ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.nested import kept
+from backends.acrobat.frontend.evaluator.nones import takes_none
+from backends.acrobat.frontend.evaluator.outputs import given_back
+from backends.acrobat.frontend.evaluator.spreading import is_spread, taken_apart
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.source import LIFTED, source_of
+from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
+from backends.acrobat.frontend.values import (
+    HELD,
+    Dyn,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    is_container,
+    is_empty,
+    is_unknown,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from backends.acrobat.frontend.functions.table import Functions
+
+
+class BoundCall:
+    """One call of a Python function. `names` and `values` are its parameters and their arguments; after those of the source,
+    from number `own` on, come the values that the function takes besides (`carried`). `changed` are the numbers of those whose
+    new values the function gives back beside its result."""
+
+    def __init__(self, program: Functions, f: Frame, node: ast.AST, function: types.FunctionType) -> None:
+        self.program, self.f, self.node, self.function = program, f, node, function
+        self.definition, self.file = source_of(function)
+        self.of_library = function.__module__.startswith(library.__name__)
+        self.called = self._written_name() if self.of_library else self.definition.name
+        self.given: set[str] = set()  # the parameters that the call has arguments for
+        self.always = given_back(function)  # names that the function assigns to by `nonlocal`
+        self.names: list[str] = []
+        self.values: list[Value] = []
+        self.as_given: tuple[Value, ...] = ()  # `values` of the source's parameters, as the caller has them
+        self.changed: list[int] = []
+        self.own = 0
+
+    def _written_name(self) -> str:
+        """The name by which the source calls the function."""
+        match self.node:
+            case ast.Call(ast.Name(found) | ast.Attribute(attr=found)):
+                return found
+        return self.definition.name
+
+    def _bind(self, args: Sequence[Value], kwargs: dict[str, Value]) -> None:
+        """Bind the arguments to the parameters, also those to `*args` and `**kwargs`. Raises Refused."""
+        a = self.definition.args
+        places = [*a.posonlyargs, *a.args]
+        names = [x.arg for x in (*places, *a.kwonlyargs)]
+        self.before = self._before_written(args)
+        defaults = defaults_of(self.definition, self.function)
+        if a.vararg is None:
+            args = taken_apart(self.f, args, [x.arg for x in places], kwargs, defaults)
+        self.given = {*names[: len(args)], *kwargs}
+        rest, others = list(args[len(places) :]), {k: v for k, v in kwargs.items() if k not in names}
+        if a.vararg or a.kwarg:
+            args = args[: len(places)] if a.vararg else args
+            kwargs = {k: v for k, v in kwargs.items() if k in names} if a.kwarg else kwargs
+        if any(map(is_spread, (*args, *rest[:-1]))) or len(args) < len(places) and any(map(is_spread, rest)):
+            raise Refused(HELD["spread"], "take the list apart first")
+        values = CallArguments(self.called, args, kwargs, self.before).bind(*names, **defaults)
+        lifted = self.function in LIFTED
+        values = [kept(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
+        if a.vararg:
+            listed = rest[0].value if len(rest) == 1 and isinstance(rest[0], Held) and rest[0].kind == "spread" else None
+            if listed is None and any(map(is_spread, rest)):
+                raise Refused(HELD["spread"], "give all of it as one list")
+            names.append(a.vararg.arg)
+            values.append(listed if listed is not None else TupleV(tuple(kept(self.f, v) for v in rest)))
+        if a.kwarg:
+            names.append(a.kwarg.arg)
+            values.append(Keywords(tuple((k, kept(self.f, v)) for k, v in others.items())))
+        self.names, self.values, self.as_given = names, values, tuple(values)
+
+    def _before_written(self, args: Sequence[Value]) -> int:
+        """How many arguments come before those that the call has in brackets: one, the object, in a method's call."""
+        if isinstance(self.node, ast.Call) and not any(isinstance(x, ast.Starred) for x in self.node.args):
+            return max(0, len(args) - len(self.node.args))
+        return int("." in self.function.__qualname__.rpartition("<locals>.")[2])  # a function that a class defines
+
+    def _written(self, i: int) -> ast.expr | None:
+        """The expression that the call has for parameter number `i`; None if it has none."""
+        at = i - self.before
+        if not isinstance(self.node, ast.Call):
+            return None
+        if i == 0 and at < 0 and self.function.__name__ == "__call__":
+            return self.node.func
+        if at < 0:
+            return self.node.func.value if i == 0 and isinstance(self.node.func, ast.Attribute) else None
+        if at < len(self.node.args):
+            starred = any(isinstance(x, ast.Starred) for x in self.node.args[: at + 1])
+            return None if starred else self.node.args[at]
+        return next((k.value for k in self.node.keywords if k.arg == self.names[i]), None)
+
+    def _annotate(self) -> None:
+        """Convert the arguments to the types that the parameters' annotations say. Raises Refused, AnnotationError."""
+        annotated = hints(self.function)
+        for i, name in enumerate(self.names):
+            if name in annotated:
+                self.values[i] = self._accept(self.values[i], annotated[name], name)
+
+    def _accept(self, value: Value, annotation: Any, name: str) -> Value:
+        """An argument, converted to the type that its parameter's annotation says. An optional stays one, whatever that says,
+        if the function asks whether it is None. Raises Refused, AnnotationError."""
+        datatypes = self.program.datatypes
+        if isinstance(value, Special) or (
+            isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
+        ):
+            return value
+        try:
+            wanted = datatypes.resolve(annotation)
+        except AnnotationError:
+            if not datatypes.seen:
+                raise
+            return value  # it names no type of the language, and a sample has told the types
+        if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
+            return self.f.coerce(value, wanted) if not contains_unknown(wanted) else value
+        if contains_unknown(wanted):
+            return value
+        have = getattr(value, "type", None)
+        may_be_none = isinstance(have, DataT) and have.name in datatypes.optionals and have != wanted
+        if may_be_none and takes_none(self.definition, name):
+            return value
+        try:
+            return self.f.coerce(value, wanted)
+        except Mismatch as error:
+            raise Refused(f"the argument `{name}` of `{self.definition.name}`: {error}") from error
+
+    def _learn_from_other_calls(self) -> None:
+        """Give an empty list or dictionary the type that other calls give this parameter, and note the types of this call's."""
+        if self.of_library:
+            return
+        for i, v in enumerate(self.values):
+            if i in self.changed or not is_container(v):
+                continue
+            seen = self.program.passed.setdefault((self.function, self.names[i]), {})
+            if not is_unknown(v):
+                self.program.changed |= UNKNOWN in seen  # a call before this one could use it
+                seen.pop(UNKNOWN, None)
+                seen[type_of(v)] = None
+            elif is_empty(v) and len(seen) == 1 and UNKNOWN not in seen:
+                self.values[i] = self.f.coerce(v, next(iter(seen)))
+            elif not seen:
+                seen[UNKNOWN] = None

@@ -1,0 +1,188 @@
+"""What a call changes of its arguments: the compiled function gives the new values back beside its result, and the caller's
+names get them, where nothing else refers to the old ones."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.mutation import place
+from backends.acrobat.frontend.evaluator.outputs import changed_parameters
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
+from backends.acrobat.frontend.evaluator.state import root_in_scope
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
+from backends.acrobat.frontend.functions.signatures import class_of, owner_of
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.types import UNKNOWN
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    EmptyPlaceholder,
+    Special,
+    TupleV,
+    Value,
+    is_array,
+    is_empty,
+    is_unknown,
+    type_or_none,
+)
+from backends.acrobat.ir import nodes as n
+
+if TYPE_CHECKING:
+    pass
+
+from backends.acrobat.frontend.functions.binding import BoundCall
+
+
+class ChangingCall(BoundCall):
+    """A call, with what its function changes."""
+
+    def _find_changed(self) -> None:
+        """Find the parameters whose lists or objects the function changes."""
+        changes = changed_parameters(self.function, class_of(owner_of(self.values)), self.program.changing)
+        self.changed = [i for i in map(self.names.index, changes) if self._is_given_back(i)]
+        for i in self.changed:
+            self._keep_beside(i)
+        self.changed = [i for i in self.changed if self._is_given_back(i)]
+        for i in self.changed:
+            known_type = self.program.grown.get((self.function, self.names[i]))
+            if known_type is not None and is_unknown(self.values[i]):
+                self.values[i] = self.f.coerce(self.values[i], known_type)
+
+    def _refuse_seen_twice(self) -> None:
+        """Raises Refused if the function changes a list, object or tensor that another argument is, too, or has in it."""
+        for i in self.changed:
+            changed = self._passed(i)
+            if not isinstance(changed, Dyn) or not (is_empty(changed) or self._sees_changes(i)):
+                continue
+            for j in range(len(self.values)):
+                written = self._written(j) if j < self.own else None
+                if j == i or written is not None and fresh(self.f, written, self.values[j]):
+                    continue
+                if any(_same(atom, changed.atom) for atom in _inside(self._passed(j))):
+                    which, other = (self.f.shown(self.names[x]) for x in (i, j))
+                    what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
+                    raise Refused(what, "give it a copy there, or leave one of the two out")
+
+    def _passed(self, i: int) -> Value:
+        """The value for parameter number `i`, as the caller has it."""
+        return self.as_given[i] if i < self.own else self.f.env[self.names[i]]
+
+    def _is_given_back(self, i: int) -> bool:
+        return self.names[i] in self.always or self.program.can_change(self.values[i])
+
+    def _keep_beside(self, i: int) -> None:
+        """Note of an argument that the function changes if it is an object of the instance, which other objects may refer to:
+        from here on the values of its fields are kept beside it (`evaluator/kept.py`)."""
+        t = type_or_none(self.values[i])
+        if self.names[i] in self.always or not isinstance(t, DataT) or not self._of_sample(t.name):
+            return
+        if not self._is_alone(i):
+            self.program.carried.unions.add(t.name)
+            self.program.changed = self.program.incomplete = True
+
+    def _of_sample(self, union: str) -> bool:
+        """Whether all classes of a union are ordinary ones, of the sample."""
+        datatypes = self.program.datatypes
+        classes = datatypes.cases.get(union, ())
+        return bool(classes) and all(c in datatypes.seen and not issubclass(c, (RecordOf, tuple)) for c in classes)
+
+    def _is_alone(self, i: int) -> bool:
+        """Whether nothing but the expression that the call has for parameter number `i` refers to its value."""
+        written = self._written(i)
+        name = None if written is None else root_of(written)
+        owned = self.f.owned_arguments
+        return name in owned and (isinstance(written, ast.Name) or deep(str(name)) in owned)
+
+    def _owned_inside(self) -> set[str]:
+        """What the callee's `Frame.owned` has of the inside of the parameters that it changes."""
+        found: set[str] = set()
+        for i in self.changed:
+            written = self._written(i) if i < self.own else None
+            name = None if written is None else root_of(written)
+            if name is not None and deep(name) in self.f.owned_arguments:
+                found |= {deep(self.names[i]), spine(self.names[i])}
+            elif isinstance(written, ast.Name) and spine(written.id) in self.f.owned_arguments:
+                found.add(spine(self.names[i]))
+        return found
+
+    def _owned_of(self, name: str) -> set[str]:
+        """What `Frame.owned` has of a list or object that is an attribute of a module; all, where a later round finds that."""
+        f = self.f
+        if name in self.program.carried.attributes and is_unknown(f.env[name]) and not is_empty(f.env[name]):
+            return claims(name)
+        if not self.program.carried.may_be_seen(f, name):
+            return set()
+        lost: set[str] = set()
+        for i in range(self.own):
+            written = self._written(i)
+            if written is not None and root_in_scope(f, written) == name and self._sees_changes(i):
+                lost |= claims(name)
+        return claims(name) & f.owned - lost
+
+    def _sees_changes(self, i: int) -> bool:
+        """Whether argument number `i` may show a change of what it, or a part of it, also is elsewhere."""
+        return changeable(self.f, type_or_none(self._passed(i))) or is_array(self._passed(i))
+
+    def _give_back(self, new: dict[int, Value]) -> None:
+        """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if
+        something else may hold the list or object."""
+        for i, value in new.items():
+            if i >= self.own:  # its name is the same in all functions
+                self.f.keep(self.names[i], value)
+        for i, value in new.items():
+            if i < self.own:
+                self._give_back_one(i, value)
+
+    def _give_back_one(self, i: int, value: Value) -> None:
+        f = self.f
+        if not isinstance(self.node, ast.Call):
+            raise Refused("a function that changes a list it is given is called by name here")
+        written = self._written(i)
+        name = None if written is None else root_of(written)
+        if written is None or name is None:
+            if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
+                raise Refused("this call changes what another call gives", "give that a name first")
+            if written is None and self.names[i] in self.given:
+                what = f"`{self.called}` changes what `{self.names[i]}` is given here, of which the call does not have the name"
+                raise Refused(what, "call the function by its name, with the list or object among its arguments")
+            return  # the list was made for this call and has no name here
+        whole = isinstance(written, ast.Name)
+        if self.names[i] not in self.always and (
+            name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments
+        ):
+            what = f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
+            raise Refused(what, f"give it a list of its own: `{name} = list({name})`" if whole else "make a copy first")
+        if isinstance(value, Dyn) and value.type == UNKNOWN:
+            return
+        if whole:
+            still = claims(name) & f.owned_arguments
+            f.rebind(name, value)
+            f.owned |= still
+            f.mutated.add(name)
+            return
+        f.owned |= claims(name)
+        found = place(f, self.node, written, "this call")
+        if found is not None:
+            found[0].put(value)
+
+
+def _inside(value: Value) -> list[n.Atom]:
+    """The values of the program that a value is made of."""
+    match value:
+        case Dyn(atom):
+            return [atom]
+        case TupleV(items):
+            return [atom for v in items for atom in _inside(v)]
+        case Special() if value is not NOTHING:
+            return value.operands(_inside)
+    return []
+
+
+def _same(one: n.Atom, other: n.Atom) -> bool:
+    """Whether two values of the program are the same list, object or tensor; of an empty list the place in the source tells."""
+    if isinstance(one, EmptyPlaceholder) or isinstance(other, EmptyPlaceholder):
+        return isinstance(one, EmptyPlaceholder) and isinstance(other, EmptyPlaceholder) and one.span == other.span
+    return isinstance(one, n.Var) and bool(one.name) and one == other

@@ -127,10 +127,10 @@ class Code:
         self.add(tirx.AllocBuffer(buffer))
         return buffer
 
-    def prefetch(self, buffer: Any, index: Expr, level: int = 1, write: bool = False) -> None:
-        """Prefetches the cache line of an element for reading or writing, into the cache of this level."""
+    def prefetch(self, buffer: Any, index: Expr, level: int = 1) -> None:
+        """Prefetches the cache line of an element into the cache of this level."""
         place = tirx.address_of(tirx.BufferLoad(buffer, [i64(index)]))
-        self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", place, i32(int(write)), i32(4 - level), i32(1))))
+        self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", place, i32(0), i32(4 - level), i32(1))))
 
 
 def block(statements: Sequence[Any]) -> Any:

@@ -13,10 +13,12 @@ dense product of as many operations. Beside it there are, for n queries and keys
     n * 64 / 16 vectors of queries, 5 shuffles each, two stores' time: a tenth, a share that falls with n
     n * (n - 1) addresses of two tables that are compared, 16 in an iteration: a twentieth with one head
 
-Where the time goes (64 sentences of 5 to 50 rows of 64, in the third-level cache): 66 % products, 14 % finding which rows share
-their lists, 7 % transposing the queries, 4 % shares, 3 % prefetching. Blocks of 32 queries only, that is without the smaller
-ones, took 1.2 times the time, and so did transposed keys with the queries in tiles of four, which needed sums and maxima across
-lanes. Each row has tables of addresses of its own, here together a megabyte; one table for each list would save the comparison.
+Where the time goes (64 sentences of 5 to 50 rows of 64, in the third-level cache): 68 % products, of which a tenth are for
+lanes beyond the last query, 14 % finding which rows share their lists, 6 % transposing the queries, 4 % shares. Blocks of 32
+queries only, that is without the smaller ones, took 1.2 times the time, and so did transposed keys with the queries in tiles of
+four, which needed sums and maxima across lanes. Each row has tables of addresses of its own, here together a megabyte; one
+table for each list would save the comparison. With 8 heads the rows are 15 megabytes, which the third-level cache gives in a
+tenth of the time of the products where they are prefetched evenly (`lookahead.py`); the rest of the time is as with one head.
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ class SharedAttentionWriter:
                     size = code.let(tirx.Min(keys.count - item, i64(CHUNK)))
                     for fits, block in choices:
                         with code.when(fits):
-                            self._scores(block, times(h, self.width), item, size)
+                            self._scores(block, times(h, self.width), item, size, ahead)
                             self._shares(block, item, size)
                     self._add(first, count, h, item, size, ahead)
 
@@ -149,7 +151,7 @@ class SharedAttentionWriter:
         items = [load_vector(place.buffer, plus(place.start, v * lanes), lanes) for v in range(block.vectors)]
         return Bundle(self.code, (), lanes).with_items(items)
 
-    def _scores(self, block: QueryBlock, offset: Expr, first: Expr, size: Expr) -> None:
+    def _scores(self, block: QueryBlock, offset: Expr, first: Expr, size: Expr, ahead: Lookahead) -> None:
         """Writes the scores of the chunk's keys to scratch, a line for each key. Sets `highest` to the highest scores so far,
         and `down` to what sums over earlier chunks are multiplied with."""
         code, lanes = self.code, block.lanes
@@ -160,9 +162,9 @@ class SharedAttentionWriter:
         half = tile // 2
         whole = code.let(div(size + i64(half - 1), tile))
         with code.loop(whole, "keys") as t:
-            self._tile(block, offset, first, code.let(times(t, tile)), size, tile, highest)
+            self._tile(block, offset, first, code.let(times(t, tile)), size, tile, highest, ahead)
         with code.when(size > times(whole, tile)):
-            self._tile(block, offset, first, code.let(times(whole, tile)), size, half, highest)
+            self._tile(block, offset, first, code.let(times(whole, tile)), size, half, highest, ahead)
         now = self._load(highest, block)
         self._store(self.down, exp2_share(before - now))
         self._store(self.highest, now)
@@ -171,7 +173,17 @@ class SharedAttentionWriter:
             nothing = Bundle(code, [splat(float("-inf"), lanes)] * block.vectors, lanes)
             self._store(Strided(self.shares.buffer, place, (self.most,)), nothing)
 
-    def _tile(self, block: QueryBlock, offset: Expr, first: Expr, key: Expr, size: Expr, count: int, highest: Strided) -> None:
+    def _tile(
+        self,
+        block: QueryBlock,
+        offset: Expr,
+        first: Expr,
+        key: Expr,
+        size: Expr,
+        count: int,
+        highest: Strided,
+        ahead: Lookahead,
+    ) -> None:
         """The scores of `count` keys of the chunk, from number `key` on; beyond the last key, of the last key again. Small
         tiles have several partial sums of each score."""
         code, lanes, scores = self.code, block.lanes, count * block.vectors
@@ -183,7 +195,9 @@ class SharedAttentionWriter:
         sums = code.local(many * scores * lanes)
         for s in range(many * scores):
             store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
-        with code.loop(self.width // many, "along") as turn:
+        turns = self.width // many
+        with code.loop(turns, "along") as turn:
+            ahead.items(plus(first, key), count, turn, turns)
             for own in range(many):
                 d = plus(times(turn, many), own)
                 line = plus(times(d, self.most), self.queries.start)
@@ -242,13 +256,16 @@ class SharedAttentionWriter:
             chunk = ListChunk(first, size, lines, line, self.shares.buffer, share)
             rows = []
             for j in range(TILE):  # beyond the last row, the last row again
-                ahead.prefetch(code.let(plus(row, plus(query, j))))
                 own = code.let(tirx.Min(plus(query, j), count - i64(1)))
                 place = self.line(code.let(plus(row, own)))[1]
                 result = Strided(place.buffer, code.let(plus(place.start, offset)), (self.out,))
                 scaling = [code.let(plus(own, numbers.start)) for numbers in (self.down, self.factors)]
                 rows.append(ScaledLine(result, self.down.buffer, *scaling))
-            add_weighted(code, self.lanes, chunk, rows)
+
+            def beside(k: Expr, begin: Expr, size: int, query: Expr = query) -> None:
+                ahead.rows(plus(row, query), TILE, k, begin, size)
+
+            add_weighted(code, self.lanes, chunk, rows, beside)
 
     def _lines(self, row: Expr, offset: Expr, first: Expr, size: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
         """Where the lines of the chunk's values lie: the buffer, and the place of a line by its number.

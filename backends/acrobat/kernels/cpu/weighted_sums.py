@@ -40,18 +40,31 @@ class ScaledLine:
     factor: Expr
 
 
-def add_weighted(code: Code, lanes: int, chunk: ListChunk, rows: Sequence[ScaledLine]) -> None:
+Beside = Callable[[Expr, Expr, int], None]
+"""Called with (k, begin, size), writes what is to be done beside adding elements `begin` to `begin + size` of item k's line."""
+
+
+def add_weighted(
+    code: Code, lanes: int, chunk: ListChunk, rows: Sequence[ScaledLine], beside: Beside = lambda *_: None
+) -> None:
     """line = factor * (line * down + the sum of share * the item's line over the chunk), for each row; the first chunk of a
     list leaves out the line's old value. A row may be given several times."""
     (width,) = rows[0].line.shape
     for tiles, start, vectors, mask in line_tiles(width, lanes, SUMS if len(rows) == 1 else lanes // len(rows)):
         with code.loop(tiles, "tile") as t:
             at = code.let(plus(times(t, vectors * lanes), start))
-            _tile(code, lanes, chunk, rows, at, vectors, mask)
+            _tile(code, lanes, chunk, rows, at, vectors, mask, beside)
 
 
 def _tile(
-    code: Code, lanes: int, chunk: ListChunk, rows: Sequence[ScaledLine], at: Expr, vectors: int, mask: Expr | None
+    code: Code,
+    lanes: int,
+    chunk: ListChunk,
+    rows: Sequence[ScaledLine],
+    at: Expr,
+    vectors: int,
+    mask: Expr | None,
+    beside: Beside,
 ) -> None:
     """`vectors` vectors of the lines, from element `at` on. Short tiles have several partial sums."""
     count = len(rows) * vectors
@@ -61,6 +74,7 @@ def _tile(
         store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
 
     def add(k: Expr, own: int) -> None:
+        beside(k, at, vectors * lanes)
         start = code.let(plus(chunk.line(k), at))
         loaded = [load_vector(chunk.lines, plus(start, v * lanes), lanes, mask) for v in range(vectors)]
         line = Bundle(code, (), lanes).with_items(loaded)

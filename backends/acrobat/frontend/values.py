@@ -287,8 +287,13 @@ def kind(value: Value) -> Any:
     return KINDS.get(type(value.type), "other")
 
 
-KINDS: dict[type, str] = {TensorT: "tensor", TupleT: "tuple", DataT: "object", ScalarT: "number", type(SYMBOL): "string"} | {
-    type(NEVER): "never"
+KINDS: dict[type, str] = {
+    TensorT: "tensor",
+    TupleT: "tuple",
+    DataT: "object",
+    ScalarT: "number",
+    type(SYMBOL): "string",
+    type(NEVER): "never",
 }
 
 

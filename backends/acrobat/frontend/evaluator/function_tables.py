@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, is_function
 from backends.acrobat.frontend.evaluator.constants import contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.keywords import walked
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, ITERATION, LENGTHS, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.specials import FunctionTable, Method, OneOf
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_unknown, known, unknown
 
@@ -49,11 +49,6 @@ def _has_key(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Value
     if is_known:
         return Static(constant in entries)
     return unknown() if is_unknown(key) else contains(f, key, list(entries))
-
-
-@handles(ATTRIBUTES, FunctionTable)
-def _attribute(f: Frame, node: ast.AST, table: FunctionTable, name: str) -> Value:
-    return Method(table, name)
 
 
 @handles(METHODS, FunctionTable)

@@ -1,4 +1,4 @@
-"""The dictionary of a parameter `**kwargs`."""
+"""The dictionary of a parameter `**kwargs`, and what it shares with other dictionaries whose keys are known at compile time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
-from backends.acrobat.frontend.specials import Keywords, Method
+from backends.acrobat.frontend.specials import FunctionTable, Keywords, Method
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value
 
 
-@handles(ATTRIBUTES, Keywords)
-def _keywords_attribute(f: Frame, node: ast.AST, value: Keywords, name: str) -> Value:
+@handles(ATTRIBUTES, Keywords, FunctionTable)
+def _attribute(f: Frame, node: ast.AST, value: Keywords | FunctionTable, name: str) -> Value:
     return Method(value, name)
 
 

@@ -8,7 +8,6 @@ instance has done so far: it is a call of the property's function. One that chan
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import types
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ def depends_on_instance(module: object, getter: types.FunctionType, stored: Iter
     """Whether what a property of a module gives can change while an instance is run; `stored` are attributes that the model
     assigns to, as far as they are known."""
     reads, _ = _used(getter, type(module))
-    methods = _assigned_by_methods(type(module))  # type: ignore[arg-type]  # classes are hashable
+    methods = _assigned_by_methods(type(module))
     return bool(reads & (methods | {x for cls, x in stored if isinstance(module, cls)}))
 
 
@@ -84,13 +83,13 @@ def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:
     return reads, assigns
 
 
-@functools.cache
 def _assigned_by_methods(cls: type) -> frozenset[str]:
-    """The attributes that methods of a class assign to or change, but for `__init__` and what PyTorch defines."""
-    methods = {
-        name: function
+    """The attributes that methods of a class assign to or change, those that a derived class overrides included (they may be
+    called by `super()`), but for `__init__` and what PyTorch defines."""
+    functions = [
+        function
         for base in cls.__mro__
         for name, function in vars(base).items()
         if isinstance(function, types.FunctionType) and not _of_torch(function) and not name.startswith("__init")
-    }
-    return frozenset(x for function in methods.values() for x in _named(function)[1])
+    ]
+    return frozenset(x for function in functions for x in _named(function)[1])

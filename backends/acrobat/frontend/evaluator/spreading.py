@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeGuard
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.values import HELD, Held, Value, is_unknown, unknown
 
 
-def is_spread(value: Value) -> bool:
+def is_spread(value: Value) -> TypeGuard[Held]:
     """Whether an argument is `*xs` of a list whose length is not known."""
     return isinstance(value, Held) and value.kind == "spread"
 

@@ -22,7 +22,6 @@ from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
-    Held,
     Special,
     Static,
     TupleV,
@@ -82,7 +81,7 @@ class BoundCall:
         lifted = self.function in LIFTED
         values = [kept(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
         if a.vararg:
-            listed = rest[0].value if len(rest) == 1 and isinstance(rest[0], Held) and rest[0].kind == "spread" else None
+            listed = rest[0].value if len(rest) == 1 and is_spread(rest[0]) else None
             if listed is None and any(map(is_spread, rest)):
                 raise Refused(HELD["spread"], "give all of it as one list")
             names.append(a.vararg.arg)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.frontend.evaluator.aliases import by_method
 from backends.acrobat.frontend.source import source_of
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
 class Pile:
@@ -64,9 +64,7 @@ class Model(nn.Module):
 @pytest.mark.parametrize("function", [of_a_list, of_an_object, by_the_class, of_a_module], ids=lambda f: f.__name__)
 def test_as_in_eager_pytorch(function: Any) -> None:
     torch.manual_seed(0)
-    model = Model()
-    model.forward = function.__get__(model)
-    agrees(model, [[torch.randn(4) for _ in range(n)] for n in (1, 2, 5)])
+    agrees(with_forward(Model(), function), [[torch.randn(4) for _ in range(n)] for n in (1, 2, 5)])
 
 
 def another_list(xs: list[int]) -> list[int]:

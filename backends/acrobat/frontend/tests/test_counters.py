@@ -14,9 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat import compile
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees, assert_same
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Model(nn.Module):
@@ -94,10 +92,8 @@ LISTS = [[1, 2, 1], [3, 3, 8, 0, 3, 2], [5, 4, 3, 2, 1, 0], [7, 7]]
 FUNCTIONS = [operators, changes, from_dictionaries, queue, heaps, sorted_places]
 
 
-def of(function: Any) -> Any:
-    model = Model().eval()
-    model.forward = function.__get__(model)
-    return model
+def of(function: Any) -> nn.Module:
+    return with_forward(Model(), function)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -111,7 +107,4 @@ def everything(self, xs):
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = of(everything)
-    executable = compile(model, sample=LISTS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    for got, xs in zip(executable(LISTS), LISTS, strict=True):
-        assert_same(got, model(xs), str(xs))
+    agrees_natively(of(everything), LISTS, codegen, tmp_path)

@@ -14,11 +14,9 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat import compile
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees, assert_same
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Op(Enum):
@@ -86,10 +84,8 @@ NODES = [Node(op, level) for op in Op for level in Level]
 FUNCTIONS = [by_member, as_ints, named_levels, counted_members, named_tuple]
 
 
-def of(function: Any) -> Any:
-    model = Model().eval()
-    model.forward = function.__get__(model)
-    return model
+def of(function: Any) -> nn.Module:
+    return with_forward(Model(), function)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -103,11 +99,7 @@ def everything(self, node):
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = of(everything)
-    executable = compile(model, sample=NODES, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    with torch.no_grad():
-        for got, node in zip(executable(NODES), NODES, strict=True):
-            assert_same(got, model(node), str(node))
+    agrees_natively(of(everything), NODES, codegen, tmp_path)
 
 
 def a_string_as_an_index(self, node):

@@ -11,11 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat import compile
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees, assert_same
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 
 class Grower(nn.Module):
@@ -108,11 +106,7 @@ def test_interpreter(model: Any, instances: Any) -> None:
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = TwoBranches().eval()
-    executable = compile(model, sample=VECTORS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    with torch.no_grad():
-        for number, (got, h) in enumerate(zip(executable(VECTORS), VECTORS, strict=True)):
-            assert_same(got, model(h), f"instance {number}")
+    agrees_natively(TwoBranches().eval(), VECTORS, codegen, tmp_path)
 
 
 class NoEnd(Grower):

@@ -8,8 +8,7 @@ from torch import nn
 
 from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 WORDS = {"the": 0, "dog": 1, "barks": 2, "cat": 3}
 D = 8
@@ -188,11 +187,7 @@ def test_other_types_are_errors_of_the_instance(tmp_path) -> None:
     ("cls", "instances"), [(Nested, NESTED), (Programs, PROGRAMS), (Labelled, LABELLED), (Children, CHILDREN)]
 )
 def test_natively(cls, instances, codegen, tmp_path) -> None:
-    model = cls().eval()
-    executable = compile(model, sample=instances, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    with torch.no_grad():
-        for mine, theirs in zip(executable(instances), map(model, instances), strict=True):
-            assert torch.allclose(mine, theirs, atol=1e-5)
+    agrees_natively(cls().eval(), instances, codegen, tmp_path)
 
 
 class Given(Base):

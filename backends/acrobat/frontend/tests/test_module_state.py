@@ -172,6 +172,34 @@ class Watched(nn.Module):
         return h, lefts
 
 
+class Steps(nn.Module):
+    """Nothing here assigns to what `done` reads; the methods of what derives from it do."""
+
+    def step(self):
+        pass
+
+    @property
+    def done(self):
+        return self.count > 2
+
+    def forward(self, xs):
+        total = xs[0]
+        while not self.done:
+            total = total + xs[-1] * self.count
+            self.step()
+        return total, self.done
+
+
+class Counting(Steps):
+    def step(self):
+        super().step()
+        self.count += 1
+
+    def forward(self, xs):
+        self.count = 0
+        return super().forward(xs)
+
+
 class Ticking(nn.Module):
     @property
     def tick(self):
@@ -188,7 +216,7 @@ def test_properties_that_change_the_model_are_refused():
         build(Ticking(), sample=sentences())
 
 
-@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth, Watched])
+@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth, Watched, Counting])
 def test_state(cls):
     torch.manual_seed(1)
     agrees(cls(), sentences())

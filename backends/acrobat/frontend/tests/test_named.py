@@ -12,12 +12,10 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees, assert_same
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 @dataclass
@@ -109,10 +107,8 @@ FUNCTIONS = [
 ]
 
 
-def of(function: Any) -> Any:
-    model = Machine().eval()
-    model.forward = function.__get__(model)
-    return model
+def of(function: Any) -> nn.Module:
+    return with_forward(Machine(), function)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -122,11 +118,7 @@ def test_interpreter(function: Any) -> None:
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = of(with_a_default)
-    executable = compile(model, sample=TREES, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    with torch.no_grad():
-        for got, tree in zip(executable(TREES), TREES, strict=True):
-            assert_same(got, model(tree), str(tree))
+    agrees_natively(of(with_a_default), TREES, codegen, tmp_path)
 
 
 MISSING = [

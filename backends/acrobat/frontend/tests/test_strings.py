@@ -16,8 +16,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.options import Options
-from backends.acrobat.tests.zoo.check import agrees, assert_same
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Color(Enum):
@@ -113,10 +112,8 @@ WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
 FUNCTIONS = [letters, vowels, parts, methods, made, truth, halves, codes, once]
 
 
-def of(function: Any) -> Any:
-    model = Model().eval()
-    model.forward = function.__get__(model)
-    return model
+def of(function: Any) -> nn.Module:
+    return with_forward(Model(), function)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -130,11 +127,7 @@ def everything(self, words):
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = of(everything)
-    executable = compile(model, sample=WORDS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    with torch.no_grad():
-        for got, words in zip(executable(WORDS), WORDS, strict=True):
-            assert_same(got, model(words), str(words))
+    agrees_natively(of(everything), WORDS, codegen, tmp_path)
 
 
 def calculator(self, text):
@@ -216,10 +209,7 @@ def every_order(self, words):
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_order_in_generated_code(codegen: Any, tmp_path: Path) -> None:
-    model = of(every_order)
-    executable = compile(model, sample=WORDS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
-    for got, words in zip(executable(WORDS), WORDS, strict=True):
-        assert_same(got, model(words), str(words))
+    agrees_natively(of(every_order), WORDS, codegen, tmp_path)
 
 
 def members_in_order(self, color):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -19,6 +20,7 @@ from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify
+from backends.acrobat.options import Options
 from backends.acrobat.tests.zoo.case import Case
 
 BATCHES = (1, 3, 8)
@@ -49,6 +51,24 @@ def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | N
             mine, theirs = copy.deepcopy(instance), copy.deepcopy(instance)  # a model may change its instance
             assert_same(as_tensors(interpreter.run(mine)), model(theirs), f"instance {number}")
     return program
+
+
+def with_forward(model: nn.Module, function: Callable[..., Any]) -> nn.Module:
+    """The model, in evaluation, with a function of `self` and an instance as its `forward`."""
+    model.forward = types.MethodType(function, model)
+    return model.eval()
+
+
+def agrees_natively(model: nn.Module, instances: Sequence[Any], codegen: str, cache_folder: Path) -> None:
+    """Compile a model with one of the generators of host code, `aot` or `vm`, and compare one mini-batch of all the instances,
+    which are its sample too, with eager PyTorch.
+
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    options = Options(codegen=codegen)  # type: ignore[arg-type]
+    executable = compile(model, sample=instances, options=options, checked=True, cache_folder=cache_folder)
+    with torch.no_grad():
+        for number, (mine, instance) in enumerate(zip(executable(instances), instances, strict=True)):
+            assert_same(mine, model(instance), f"instance {number}")
 
 
 def as_tensors(value: Any) -> Any:

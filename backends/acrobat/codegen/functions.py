@@ -7,47 +7,22 @@ the function returns that of its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
 
-from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, identifier
-from backends.acrobat.codegen.units import Units
-from backends.acrobat.core.ops import is_view
-from backends.acrobat.core.texts import TEXT
-from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Mode
+from backends.acrobat.codegen.cpp import Identifiers, c_string, identifier
+from backends.acrobat.codegen.values import ValueWriter
+from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
 
 Finish = Callable[[s.Give | s.Next | s.NextOf], None]
 """A function that prints the end of a block: returns its value, assigns it to a variable, ..."""
-INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
-COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-IN_ARENA = frozenset(("list.reverse", "list.order", "list.top", "list.concat", "list.append", "range", "zip", "enumerate"))
-"""Operations that make a list, whose functions in the runtime take the arena for it first."""
-PER_LINE = 12
-"""Constants of a table in one line of C++."""
 
 
-class FunctionWriter:
-    """Writes functions, one after the other. `codes` maps variables of the schedule to C++ expressions for their values, and
-    `depths` maps those that have a depth to C++ expressions for it."""
-
-    def __init__(
-        self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int], names: Mapping[str, str]
-    ) -> None:
-        self.schedule = schedule
-        self.types = types
-        self.units = units
-        self.weights = weights
-        self.function_names = names
-        self.codes: dict[str, str] = {}
-        self.depths: dict[str, str] = {}
-        self.lines: list[str] = []
-        self.indent = 1
-        self.local = Identifiers()
-        self.waiting = False
+class FunctionWriter(ValueWriter):
+    """Writes functions, one after the other."""
 
     # ---- the function
 
@@ -80,63 +55,7 @@ class FunctionWriter:
             self.line(f"depth = {self.depth(end.depth)};")
         self.line(f"{'co_return' if self.waiting else 'return'} {self.atom(end.value)};")
 
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    # ---- atoms and depths
-
-    def atom(self, a: n.Atom) -> str:
-        match a:
-            case n.Var(name):
-                return self.codes[name]
-            case n.Weight(name):
-                return f"cx.weights[{self.weights[name]}]"
-            case n.Lit(value) if isinstance(value, bool):
-                return "true" if value else "false"
-            case n.Lit(value) if a.type == FLOAT:
-                return repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN")
-            case n.Lit(value):
-                return f"int64_t{{{value}}}" if value > -(2**63) else f"(int64_t{{{value + 1}}} - 1)"
-
-    def atoms(self, atoms: Sequence[n.Atom]) -> str:
-        return ", ".join(map(self.atom, atoms))
-
-    def depth(self, depth: s.Depth) -> str:
-        match depth:
-            case s.Of(var):
-                return self.depths[var]
-            case s.Arguments():
-                return "depth_in"
-            case s.StaticDepth(level):
-                return f"cx.stage->at({level})"
-            case s.Start(segment, levels):
-                return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
-            case s.Join(()):
-                return "0"
-            case s.Join((a,)):
-                return self.depth(a)
-            case s.Join((a, b)):
-                return f"std::max({self.depth(a)}, {self.depth(b)})"
-            case s.Join(depths):
-                return f"std::max({{{', '.join(map(self.depth, depths))}}})"
-
     # ---- variables
-
-    def declare(self, var: n.Var) -> tuple[str, str]:
-        """Enters fresh C++ names for a variable and its depth, and returns both; the second is "" if it has no depth."""
-        name = self.local.fresh(var.name)
-        self.codes[var.name] = name
-        if not self.schedule.holds(var.type):
-            return name, ""
-        self.depths[var.name] = self.local.fresh(f"{name}_depth")
-        return name, self.depths[var.name]
-
-    def define(self, var: n.Var, code: str, depth: str = "") -> None:
-        """Declares a C++ constant for `var` with the value `code`, and one with the value `depth` if `var` has a depth."""
-        name, own = self.declare(var)
-        self.line(f"{self.types.constant(var.type)} {name} = {code};")
-        if own and depth:
-            self.line(f"const int64_t {own} = {depth};")
 
     def variable(self, var: n.Var) -> Finish:
         """Declares a C++ variable for `var` and returns the function that prints its assignment at the end of a block."""
@@ -241,128 +160,6 @@ class FunctionWriter:
                 self.codes[var.name] = self.codes[of.name]
 
     # ---- values
-
-    def let(self, x: s.Assign) -> None:
-        code = self.value(x.var, x.value)
-        name, own = self.local.fresh(x.var.name), ""
-        self.codes[x.var.name] = name
-        if len(code) <= 24 and code.isidentifier():
-            self.codes[x.var.name] = code
-        else:
-            self.line(f"{self.types.constant(x.var.type)} {name} = {code};")
-        if isinstance(x.depth, s.Join) and x.depth != s.READY:
-            own = self.depths[x.var.name] = self.local.fresh(f"{name}_depth")
-            self.line(f"const int64_t {own} = {self.depth(x.depth)};")
-
-    def value(self, var: n.Var, expr: s.Pure) -> str:
-        """The C++ expression for a value; prints the statements that the expression needs first."""
-        match expr:
-            case n.Op(op, args, attrs):
-                return self.op(op, args, dict(attrs))
-            case n.Item(tensor, ListT(type)):
-                assert isinstance(tensor.type, TensorT)
-                function = "read_ints" if type == INT else "read_floats"
-                return f"{function}(cx.host, cx.computed({self.atom(tensor)}), {tensor.type.size})"
-            case n.Item(tensor, type):
-                t = self.atom(tensor)
-                return f"*reinterpret_cast<const int64_t*>(cx.computed({t}))" if type == INT else f"double(*cx.computed({t}))"
-            case n.Tuple(items):
-                return f"{self.types.cpp(expr.type)}({self.atoms(items)})"
-            case n.Field(value, index):
-                return f"std::get<{index}>({self.atom(value)})"
-            case n.ListOf(items, ListT(item)):
-                name = self.local.fresh(var.name + "_list")
-                if n.is_table(expr):
-                    table = self.local.fresh(var.name + "_table")
-                    self.line(f"static constexpr {self.types.cpp(item)} {table}[] = {{")
-                    for k in range(0, len(items), PER_LINE):
-                        self.line(f"    {self.atoms(items[k : k + PER_LINE])},")
-                    self.line("};")
-                    self.line(f"const auto {name} = constant_list({table}, {len(items)});")
-                    return name
-                self.line(f"auto {name} = make_list<{self.types.cpp(item)}>(cx.host, {len(items)});")
-                for i, a in enumerate(items):
-                    self.line(f"{name}.data[{i}] = {self.atom(a)};")
-                return name
-            case n.Construct(case, args, DataT() as type):
-                name = self.local.fresh(var.name + "_new")
-                self.line(f"auto* {name} = cx.host.make<{self.types.case(type, case)}>(1);")
-                self.line(f"{name}->tag = {self.types.tag(type, case)};")
-                fields = self.schedule.program.datatypes[type.name].case(case).fields
-                for (f, _), a in zip(fields, args, strict=True):
-                    self.line(f"{name}->{self.types.field(type, case, f)} = {self.atom(a)};")
-                return f"static_cast<{self.types.cpp(type)}>({name})"
-            case n.Host(op, args, type):
-                return self.host(op, args, type)
-        raise AssertionError(f"no code for {expr}")
-
-    def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> str:
-        values = [self.atom(a) for a in args]
-        tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
-        if op == "row":
-            ((table, size),) = tables
-            return f"cx.row({table}, {values[1]}, {args[0].type.shape[0]}, {size})"  # type: ignore[union-attr]
-        if op == "lookup":
-            (table, size), (other, other_size) = tables
-            return f"cx.lookup({values[0]}, {table}, {size}, {other}, {other_size})"
-        if op == "scalar":
-            return f"cx.scalar({values[0]})"
-        at = is_view(op, tuple(a.type for a in args), attrs)
-        assert at is not None, f"{op} is neither in a kernel nor a view"
-        return values[0] if at == 0 else f"{values[0]} + {at}"
-
-    def host(self, op: str, args: Sequence[n.Atom], type: Type) -> str:
-        c = [self.atom(a) for a in args]
-        floats = [a.type == FLOAT for a in args]
-        number = "double" if any(floats) else "int64_t"
-        if op in COMPARISONS and len(set(floats)) > 1:
-            return f"acrobat::{op}({', '.join(x if f else f'int64_t({x})' for x, f in zip(c, floats, strict=True))})"
-        checked = op in ("add", "sub", "mul") and not any(floats)
-        if op in COMPARISONS or op in INFIX and not checked:
-            return f"({c[0]} {(COMPARISONS | INFIX)[op]} {c[1]})"
-        match op:
-            case "neg" if any(floats):
-                return f"(-{c[0]})"
-            case "not":
-                return f"(!{c[0]})"
-            case "bool":
-                return f"({c[0]} != 0)"
-            case "phase":  # a marker: the value stays the same, and its uses are in a later phase
-                return c[0]
-            case "list.len":
-                return f"{c[0]}.size"
-            case "square" | "float32" | "div" | "floordiv" | "mod":
-                exact = "double" if op == "square" else number
-                return f"acrobat::{'to_float32' if op == 'float32' else op}({', '.join(f'{exact}({x})' for x in c)})"
-            case "min" | "max":
-                return f"std::{op}({{{', '.join(f'{self.types.cpp(type)}({x})' for x in c)}}})"
-            case "abs" if any(floats):
-                return f"std::abs({c[0]})"
-            case "int":
-                return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
-            case "float":
-                return f"double({c[0]})"
-        if op in TEXT:
-            return f"acrobat::{op.replace('.', '_')}({', '.join(['s', *c])})"
-        if op.startswith("math."):
-            return f"acrobat::math::{op.removeprefix('math.')}({', '.join(f'double({x})' for x in c)})"
-        return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"
-
-    def record(self, x: s.Record) -> None:
-        unit, var = self.units.of(x.launch), x.var
-        params = zip(x.launch.unit.params, x.launch.args, strict=True)
-        values = {p.name: self.atom(a) for p, a in params if p.mode is not Mode.SHARED}
-        at = self.local.fresh(f"{identifier(var.name)}_at")
-        self.line(f"const int64_t {at} = {self.depth(x.at)};")
-        operands = [values[p.name] for p in (*unit.gathered, *unit.lists)]
-        row, starts = f"record_{unit.name}({', '.join(['cx', at, *operands])})", unit.result_displacements()
-        if isinstance(var.type, TupleT):
-            base = self.local.fresh(f"{identifier(var.name)}_row")
-            self.line(f"const Tensor {base} = {row};")
-            row = f"{self.types.cpp(var.type)}({', '.join(f'{base} + {d}' if d else base for d in starts)})"
-        elif starts[0]:
-            row = f"{row} + {starts[0]}"
-        self.define(var, row, f"{at} + 1")
 
     def call(self, x: s.CallFunction) -> None:
         depth = self.local.fresh(f"{identifier(x.var.name)}_depth")

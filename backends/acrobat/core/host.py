@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.acrobat.core.messages import raise_encoded
-from backends.acrobat.core.ops import ShapeError, text
+from backends.acrobat.core.operands import ShapeError, text
 from backends.acrobat.core.texts import TEXT, numbers_alone_do_not_tell
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT, Type
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.acrobat.core.ops import Attrs, infer
+from backends.acrobat.core.operands import Attrs
+from backends.acrobat.core.ops import infer
 from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.ir.nodes import Atom, Op
 

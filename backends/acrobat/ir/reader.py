@@ -6,15 +6,12 @@ program that is read has neither Python classes of cases nor values of weights, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import ClassVar
 
 from backends.acrobat.core.host import infer_host
-from backends.acrobat.core.ops import ShapeError
-from backends.acrobat.core.span import Span
+from backends.acrobat.core.operands import ShapeError
 from backends.acrobat.core.types import UNIT, Case, DataType, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepArg, StepResult
 from backends.acrobat.ir.lines import TextLine
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
@@ -41,9 +38,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
+from backends.acrobat.ir.unit_reader import UnitReader
 from backends.acrobat.ir.visitor import Binding, from_lets
-
-STEP_RESULT = re.compile(r"\d+\.\d+", re.ASCII)
 
 
 def read_program(text: str) -> Program:
@@ -51,19 +47,15 @@ def read_program(text: str) -> Program:
     return _TextReader(text).program()
 
 
-class _TextReader:
+class _TextReader(UnitReader):
+    """Reads a program: its definitions, and the bodies of its functions when all of them are known."""
+
     def __init__(self, text: str) -> None:
-        self.lines = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if stripped := line.strip():
-                self.lines.append(TextLine(number, len(line) - len(line.lstrip()), stripped))
-        self.at = 0
-        self.last: TextLine | None = None
+        super().__init__(text)
         self.entry = "forward"
         self.datatypes: dict[str, DataType] = {}
         self.weights: dict[str, TensorT] = {}
         self.derived: dict[str, Derived] = {}
-        self.units: dict[str, Kernel | Block] = {}
         self.headers: dict[str, Function] = {}  # of all functions, with their bodies still empty
         self.env: dict[str, Type] = {}
 
@@ -108,85 +100,6 @@ class _TextReader:
             self.last.end()
         functions = {header.name: self.function(header, at) for header, at in bodies}
         return Program(functions, self.datatypes, self.weights, self.derived, entry=self.entry)
-
-    # ---- lines
-
-    def peek(self, indent: int) -> TextLine | None:
-        """The next line if it is indented by `indent`, else None."""
-        line = self.lines[self.at] if self.at < len(self.lines) else None
-        return line if line and line.indent == indent else None
-
-    def line(self, indent: int) -> TextLine:
-        """Take the next line. Raises ReadError if it is not indented by `indent`, or if a rest of the line before is unread."""
-        if self.last:
-            self.last.end()
-        line = self.peek(indent)
-        if line is None:
-            where = self.lines[min(self.at, len(self.lines) - 1)]
-            where.fail(f"expected a line indented by {indent}")
-        self.at += 1
-        self.last = line
-        return line
-
-    def span(self, line: TextLine) -> Span:
-        return Span("<text>", line.row, line.indent)
-
-    # ---- kernels and blocks
-
-    def params(self, line: TextLine) -> tuple[Param, ...]:
-        def one() -> Param:
-            name = line.name()
-            line.expect(":")
-            mode = line.name()
-            if mode not in {m.value for m in Mode}:
-                line.fail(f"{mode!r} is no mode of an argument")
-            return Param(name, line.tensor_type(), Mode(mode))
-
-        line.expect("(")
-        return tuple(line.many(one, ")"))
-
-    def kernel(self, line: TextLine) -> None:
-        name, params = line.name(), self.params(line)
-        body = []
-        while not (line := self.line(2)).has("return"):
-            result = line.name()
-            line.expect(":")
-            t = line.tensor_type()
-            line.expect("=")
-            op = line.name()
-            args, attrs = line.applied(lambda line=line: n if (n := line.number()) is not None else line.name())  # type: ignore[misc]
-            body.append(Instr(result, op, tuple(args), tuple(attrs.items()), t))
-        self.units[name] = Kernel(name, params, tuple(body), tuple(line.many(line.name, "the end of the line")))
-
-    def block(self, line: TextLine) -> None:
-        name, params = line.name(), self.params(line)
-        steps, groups = list[Step](), tuple[tuple[str, str], ...]()
-
-        def argument(line: TextLine) -> StepArg:
-            return step_result(line) if STEP_RESULT.fullmatch(line.next.text) else line.name()
-
-        def step_result(line: TextLine) -> StepResult:
-            if not STEP_RESULT.fullmatch(line.next.text):
-                line.fail(f"{line.next.text!r} is no result of a step, such as `0.1`")
-            return StepResult(*map(int, line.take().text.split(".")))
-
-        while not (line := self.line(2)).has("return"):
-            if line.has("groups"):
-
-                def group(line: TextLine = line) -> tuple[str, str]:
-                    param = line.name()
-                    line.expect(":")
-                    return param, line.name()
-
-                groups = tuple(line.many(group, "the end of the line"))
-                continue
-            kernel = self.units.get(line.name())
-            if not isinstance(kernel, Kernel):
-                line.fail("a step is no kernel defined above")
-            args, _ = line.applied(lambda line=line: argument(line))  # type: ignore[misc]
-            steps.append(Step(kernel, tuple(args), line.name() if line.has("over") else None))
-        results = line.many(lambda: step_result(line), "the end of the line")
-        self.units[name] = Block(name, params, tuple(steps), tuple(results), groups)
 
     # ---- functions
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args
 
 from backends.acrobat.core.host import infer_host
-from backends.acrobat.core.ops import OPS, Fusion, ShapeError, infer
+from backends.acrobat.core.operands import ShapeError
+from backends.acrobat.core.ops import OPS, Fusion, infer
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step, StepArg, StepResult
+from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -38,6 +39,7 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.printer import atom_text, type_text, units
+from backends.acrobat.ir.unit_verifier import check_block, check_kernel
 from backends.acrobat.ir.visitor import operands
 
 ATOMS = get_args(Atom)
@@ -67,7 +69,7 @@ def verify(program: Program) -> None:
 
         if names.count(unit.name) > 1:
             say("several kernels or blocks have this name")
-        _kernel(unit, say) if isinstance(unit, Kernel) else _block(unit, say)
+        check_kernel(unit, say) if isinstance(unit, Kernel) else check_block(unit, say)
         if len(violations) > before:
             ill_formed.add(unit)
     for function in program.functions.values():
@@ -320,99 +322,3 @@ class _FunctionCheck:
             return expr.type
         results = unit.result_types
         return results[0] if len(results) == 1 else TupleT(results)
-
-
-# ---- units
-
-
-def _kernel(kernel: Kernel, say: Callable[[str], None]) -> None:
-    known: dict[str, Type] = {}
-    for p in kernel.params:
-        if p.name in known:
-            say(f"{p.name} is bound twice")
-        known[p.name] = ListT(p.type) if p.mode is Mode.LIST else p.type
-    for i in kernel.body:
-        types: list[Type] = []
-        for a in i.args:
-            if isinstance(a, str):
-                if a not in known:
-                    say(f"{i.name}: there is no {a} yet")
-                else:
-                    types.append(known[a])
-            else:
-                types.append(FLOAT)
-        if len(types) == len(i.args):
-            try:
-                t = infer(i.op, types, dict(i.attrs))
-                if t != i.type:
-                    say(f"{i.name} is {type_text(t)}, not {type_text(i.type)}")
-            except ShapeError as error:
-                say(f"{i.name}: {error}")
-        if i.op in OPS and OPS[i.op].fusion is Fusion.ADDRESS:
-            say(f"{i.name}: {i.op} is no work for a kernel")
-        if i.name in known:
-            say(f"{i.name} is bound twice")
-        known[i.name] = i.type
-    if missing := [r for r in kernel.results if r not in {i.name for i in kernel.body}]:
-        say(f"it does not compute its results {', '.join(missing)}")
-    if not kernel.results:
-        say("it has no result")
-
-
-def _block(block: Block, say: Callable[[str], None]) -> None:
-    params = {p.name: p for p in block.params}
-    lists = {p.name for p in block.params if p.mode is Mode.LIST}
-    groups = {name: name for name in lists} | dict(block.groups)
-    if len(params) != len(block.params):
-        say("two operands have one name")
-    if len(dict(block.groups)) != len(block.groups) or not set(dict(block.groups)) <= lists:
-        say("groups are of its lists, each once")
-    results: dict[StepResult, tuple[TensorT, str | None]] = {}  # with the list group that its step runs over
-    for k, step in enumerate(block.steps):
-        if step.over and step.over not in lists:
-            say(f"step {k} runs over {step.over}, which is no list operand")
-            continue
-        over = groups[step.over] if step.over else None
-        if len(step.args) != len(step.kernel.params):
-            say(f"step {k}: {step.kernel.name} takes {len(step.kernel.params)} operands, got {len(step.args)}")
-        for p, arg in zip(step.kernel.params, step.args, strict=False):
-            if problem := _step_operand(p, arg, over, step, params, groups, results):
-                say(f"step {k}, operand {p.name}: {problem}")
-        results.update({StepResult(k, j): (t, over) for j, t in enumerate(step.kernel.result_types)})
-    for result in block.results:
-        if result not in results:
-            say(f"its result {result} is computed by no step")
-        elif results[result][1]:
-            say(f"its result {result} is one for each item of a list")
-    if not block.results:
-        say("it has no result")
-
-
-def _step_operand(
-    p: Param,
-    arg: StepArg,
-    over: str | None,
-    step: Step,
-    params: Mapping[str, Param],
-    groups: Mapping[str, str],
-    results: Mapping[StepResult, tuple[TensorT, str | None]],
-) -> str:
-    """What is wrong with `arg` as the operand `p` of a step that runs over the list group `over`, or ""."""
-    t: TensorT
-    source: str | None
-    if isinstance(arg, str) and arg in params:
-        given = params[arg]
-        t, source, shared = given.type, groups[arg] if given.mode is Mode.LIST else None, given.mode is Mode.SHARED
-    elif isinstance(arg, StepResult) and arg in results:
-        (t, source), shared = results[arg], False
-    else:
-        return f"there is no {arg} yet"
-    if t != p.type:
-        return f"{arg} is {type_text(t)}, not {type_text(p.type)}"
-    if p.mode is Mode.SHARED and not shared:
-        return f"{arg} is no shared operand of the block"
-    if p.mode is Mode.LIST and (not source or over):
-        return f"{arg} is no list here"
-    if p.mode is not Mode.LIST and source and source != over:
-        return f"{arg} has one tensor for each item of a list over which {step.kernel.name} does not run"
-    return ""

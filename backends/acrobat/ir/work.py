@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from backends.acrobat.core import ops
+from backends.acrobat.core.moves import view_displacement
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.ir.nodes import Launch, Op
 
 
 def is_view(node: object) -> bool:
     """Whether the node's value lies at a fixed place in its operand's memory, so that it is only an address and no work."""
-    return isinstance(node, Op) and ops.is_view(node.op, [a.type for a in node.args], dict(node.attrs)) is not None
+    return isinstance(node, Op) and view_displacement(node.op, [a.type for a in node.args], dict(node.attrs)) is not None
 
 
 def is_operation(node: object) -> bool:

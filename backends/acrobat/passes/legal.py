@@ -6,6 +6,7 @@ Source: our own.
 from __future__ import annotations
 
 from backends.acrobat.core import ops
+from backends.acrobat.core.moves import view_displacement
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel
 from backends.acrobat.kernels.fusible import has_room, is_gemm, is_product
@@ -42,7 +43,8 @@ def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
         return False
     lead = leading.pop()
     for i in kernel.body:
-        if i.args and i.args[0] in read and ops.is_view(i.op, [kernel.type_of(str(i.args[0]))], dict(i.attrs)) is not None:
+        first = [kernel.type_of(str(a)) for a in i.args[:1] if a in read]
+        if first and view_displacement(i.op, first, dict(i.attrs)) is not None:
             read.add(i.name)
         elif OPS[i.op].fusion is Fusion.MOVE or (i.type.shape not in (lead, ()) and i.type.shape[:-1] != lead):
             return False

@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from backends.acrobat.core.ops import ShapeError, without_trailing_ones
+from backends.acrobat.core.operands import ShapeError
+from backends.acrobat.core.reductions import without_trailing_ones
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Host, Lit, Map, Op, Program, Var, Weight

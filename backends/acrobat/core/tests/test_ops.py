@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from backends.acrobat.core.host import HOST, MATH, infer_host
 from backends.acrobat.core.messages import Message, Messages
-from backends.acrobat.core.ops import LISTS, OPS, Fusion, ShapeError, evaluate, infer, is_view
+from backends.acrobat.core.moves import view_displacement
+from backends.acrobat.core.operands import ShapeError
+from backends.acrobat.core.ops import LISTS, OPS, Fusion, evaluate, infer
 from backends.acrobat.core.texts import TEXT, evaluate_text
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
@@ -306,13 +308,13 @@ def test_views_are_what_lies_contiguously(move: tuple[str, tuple[int, ...], dict
     found = evaluate(op, [memory], attrs, infer(op, [t], attrs)).reshape(-1)
     contiguous = (found == np.arange(found[0], found[0] + len(found))).all()
     unit = 2 if dtype == "int64" else 1
-    assert is_view(op, [t], attrs) == (found[0] * unit if contiguous else None)
+    assert view_displacement(op, [t], attrs) == (found[0] * unit if contiguous else None)
 
 
 def test_only_moves_of_one_tensor_are_views() -> None:
-    assert is_view("tanh", [V], {}) is None
-    assert is_view("cat", [V], {"dim": 0}) is None
-    assert is_view("row", [M, INT], {}) is None
+    assert view_displacement("tanh", [V], {}) is None
+    assert view_displacement("cat", [V], {"dim": 0}) is None
+    assert view_displacement("row", [M, INT], {}) is None
     assert {n for n, d in OPS.items() if d.fusion is Fusion.MOVE} == {"cat", "stack", "slice", "index", "reshape", "permute"}
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.ops import OPS, Fusion, ShapeError
+from backends.acrobat.core.operands import ShapeError
+from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backends.acrobat.core.ops import LISTS, OPS, Fusion, ShapeError
+from backends.acrobat.core.operands import ShapeError
+from backends.acrobat.core.ops import LISTS, OPS, Fusion
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.target import CpuTarget

@@ -38,6 +38,7 @@ from backends.acrobat.frontend.evaluator import (
     nested,
     nones,
     numbers,
+    object_operators,
     operators,
     ordering,
     records,

@@ -216,9 +216,10 @@ class Interpreter:
                     return args[0] if args else None
                 if data.mixed:  # the boundary still has to know which type it is
                     return Data(case.name, tuple(args))
+                named = dict(zip((name for name, _ in case.fields), args, strict=True))  # in the order in which they are read
                 if hasattr(case.cls, "record_of_fields"):  # represents a dictionary
-                    return case.cls.record_of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
-                return case.cls(*args) if case.cls else Data(case.name, tuple(args))
+                    return case.cls.record_of_fields(named)
+                return case.cls(**named) if case.cls else Data(case.name, tuple(args))
         return value
 
 

@@ -1,6 +1,6 @@
 """Python's own functions on numbers, lists, sets and dictionaries, written with loops over lists."""
 
-from backends.acrobat.library.words import in_order
+from backends.acrobat.library.words import fields_of, in_order
 
 
 def contains(items, wanted):
@@ -56,14 +56,19 @@ def least(items, keys):
 
 
 def order_of(keys, reverse):
-    """The indices of `keys`, which are no numbers, in sorted order (`reverse`: descending); equal keys keep their order."""
+    """The indices of `keys`, which are no numbers, in sorted order (`reverse`: descending); equal keys keep their order. Each
+    key is put in its place by bisection, with the one comparison `<` that Python's sorting makes."""
     places = []
     for i in range(len(keys)):
-        at = 0
-        for j in places:
-            if keys[j] >= keys[i] if reverse else keys[j] <= keys[i]:
-                at = at + 1
-        places = places[:at] + [i] + places[at:]
+        low = 0
+        high = len(places)
+        while low < high:
+            middle = (low + high) // 2
+            if (keys[places[middle]] < keys[i]) if reverse else (keys[i] < keys[places[middle]]):
+                high = middle
+            else:
+                low = middle + 1
+        places = places[:low] + [i] + places[low:]
     return places
 
 
@@ -291,3 +296,32 @@ def same(items, others):
         if items[i] != others[i]:
             equal = False
     return equal
+
+
+def before(items, others):
+    """`items < others` of lists: the first items that differ decide, or else the lengths."""
+    for i in range(min(len(items), len(others))):
+        if items[i] != others[i]:
+            return items[i] < others[i]
+    return len(items) < len(others)
+
+
+def not_after(items, others):
+    """`items <= others` of lists."""
+    for i in range(min(len(items), len(others))):
+        if items[i] != others[i]:
+            return items[i] <= others[i]
+    return len(items) <= len(others)
+
+
+def same_fields(one, other):
+    """`one == other` of objects of a dataclass."""
+    return fields_of(one) == fields_of(other)
+
+
+def fields_before(one, other):
+    return fields_of(one) < fields_of(other)
+
+
+def fields_not_after(one, other):
+    return fields_of(one) <= fields_of(other)

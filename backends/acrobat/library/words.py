@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -28,6 +29,11 @@ def letters(text: str) -> list[str]:
 
 def joined(parts: Sequence[str]) -> str:
     return "".join(parts)
+
+
+def fields_of(value: Any) -> tuple[Any, ...]:
+    """The fields of a dataclass that its comparisons look at."""
+    return tuple(getattr(value, x.name) for x in dataclasses.fields(value) if x.compare)
 
 
 class Packed:

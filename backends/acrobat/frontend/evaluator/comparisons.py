@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, DataT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.fields import identity
@@ -26,13 +26,15 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe, is_never_filled
+from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, contains_unknown, describe, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
+    TupleV,
     Value,
     is_list,
     is_number,
+    is_object,
     is_unknown,
     kind,
     known,
@@ -133,6 +135,8 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """A comparison of two values that are there, each of one type."""
     name, python = COMPARISONS[type(op)]
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) or _is_named(f, v) for v in (a, b)):
+        a, b = (TupleV(tuple(f.components(v) or ())) if _is_named(f, v) else v for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:
@@ -150,11 +154,16 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         of_kind = COMPARED_SETS[kind(a)](f, node, name, a, b)
         if of_kind is not None:
             return of_kind
-    if is_list(a) and is_list(b) and name in ("eq", "ne") and not nothing_known(a) and not nothing_known(b):
-        return _same_lists(f, node, name, a, b)
+    if is_list(a) and is_list(b) and not nothing_known(a) and not nothing_known(b):
+        return _same_lists(f, node, name, a, b) if name in ("eq", "ne") else _lists_in_order(f, node, name, a, b)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     return _of_types(f, node, op, a, b)
+
+
+def _is_named(f: Frame, value: Value) -> bool:
+    """Whether a value is a named tuple, which is compared as a tuple."""
+    return is_object(value) and f.components(value) is not None
 
 
 def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
@@ -175,7 +184,11 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         one, other = (a, b) if name in ("lt", "ge") else (b, a)
         before = f.program.call(f, ast.copy_location(ast.Pass(), node), strings.before, [one, other], {})
         return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
-    return f.problem(node, f"{describe(left)} and {describe(right)} cannot be compared")
+    what = f"{describe(left)} and {describe(right)} cannot be compared"
+    if left == right and isinstance(left, DataT) and name in ("eq", "ne"):
+        what += ": objects that the model makes are not told apart by identity"
+        return f.problem(node, what, "give the class an `__eq__`, or compare one of its fields, or indices")
+    return f.problem(node, what)
 
 
 def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
@@ -219,12 +232,41 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
     return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
 
 
+def has_order(f: Frame, type: Any) -> bool:
+    """Whether values of a type have an order: numbers, strings, objects whose classes say it, and tuples and lists of such."""
+    match type:
+        case ScalarT():
+            return True
+        case TupleT(items):
+            return all(has_order(f, t) for t in items)
+        case ListT(item, rows=None, kind="list"):
+            return contains_unknown(item) or item is NEVER or has_order(f, item)
+        case DataT(name):
+            classes = f.program.datatypes.cases.get(name, ())
+            return bool(classes) and all("__lt__" in {x for k in c.__mro__[:-1] for x in vars(k)} for c in classes)
+    return bool(type == SYMBOL)
+
+
+def _lists_in_order(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """`<`, `<=`, `>` and `>=` of lists."""
+    t = f.common([type_of(a), type_of(b)])
+    if contains_unknown(t):
+        return unknown()
+    if not has_order(f, t):
+        return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+    if is_never_filled(t):
+        return Static(name in ("le", "ge"))
+    sides = [f.coerce(v, t) for v in ((a, b) if name in ("lt", "le") else (b, a))]
+    work = library.python.before if name in ("lt", "gt") else library.python.not_after
+    return f.program.call(f, ast.copy_location(ast.Pass(), node), work, sides, {})
+
+
 def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
     """`<`, `<=`, `>` and `>=` of tuples: the first components that differ decide. As in Python, it is an error of the instance
     if the numbers before a component without an order are all equal."""
     if not a or not b:
         return Static(COMPARISONS[type(op)][1](len(a), len(b)))
-    if not all(is_number(x) or type_or_none(x) == SYMBOL for x in (a[0], b[0])):
+    if not all(x == NEVER or has_order(f, x) for x in map(type_or_none, (a[0], b[0]))):
         return fail(
             f, "TypeError: the tuples that are compared agree in all that comes before their components without an order"
         )
@@ -262,6 +304,6 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             same = comparison(f, node, ast.Eq(), a, item)
             result = choose(f, node, result, lambda: Static(True), lambda same=same: same)  # type: ignore[misc]
         return result
-    if is_list(b) and isinstance(b.type.item, ScalarT) or is_list(b) and b.type.item == SYMBOL:  # type: ignore[union-attr]
+    if is_list(b) and isinstance(b.type.item, (ScalarT, TupleT, ListT, DataT, type(SYMBOL))):  # type: ignore[union-attr]
         return f.program.call(f, node, library.python.contains, [b, a], {})
     return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")

@@ -188,6 +188,9 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
     if cls in datatypes.seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
         what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"
         return f.problem(node, what, "make objects of another class")
+    for x in held:
+        datatypes.has_field(cls, x)  # of a class of the sample: a field that is given a value is one that is read
+    held = {x: held[x] for x in sorted(held, key=datatypes.field_names(cls).index)}
     atoms = []
     for x, v in held.items():
         if nothing_known(v):

@@ -79,6 +79,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
     kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]
+    kinds.sort(key=lambda k: k != "object")  # the special methods of a class say what it takes
     rule = next((BINARY[k] for k in kinds if k in BINARY), None)
     if rule is not None:
         if nothing_known(a) or nothing_known(b):

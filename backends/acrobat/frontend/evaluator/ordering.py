@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
+from backends.acrobat.frontend.evaluator.comparisons import has_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, fold, head, item_type, iterable, list_of, mapped
@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.operators import as_int
 from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
-from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled
+from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     Held,
     Static,
@@ -55,7 +55,7 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
     if len(args) == 1:
         xs = iterable(f, args[0]) if isinstance(args[0], Held) else args[0]
         item = getattr(type_or_none(xs), "item", None)
-        if (isinstance(item, TupleT) or item == SYMBOL) and (is_list(xs) or containers.kind_of(xs)):
+        if not isinstance(item, ScalarT) and has_order(f, item) and (is_list(xs) or containers.kind_of(xs)):
             return ordered(f, node, name, [xs], {})
         return extremum(f, node, xs, name)
     if not args:
@@ -136,8 +136,9 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     keys = opened_inside(f, node, keys)
     if is_unknown(keys) or is_unknown(items):
         return unknown()
-    if not _have_order(type_of(keys).item):
-        return f.problem(node, f"`{name}` compares numbers and strings here, not {describe(type_of(keys).item)}")
+    if not has_order(f, type_of(keys).item):
+        what = f"`{name}` compares numbers, strings, tuples and lists of these, and objects with `__lt__`"
+        return f.problem(node, f"{what}, not {describe(type_of(keys).item)}")
     if name == "sorted":
         of_numbers = isinstance(type_of(keys).item, ScalarT)
         by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing
@@ -145,16 +146,11 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
 
 
-def _have_order(type: Any) -> bool:
-    """Whether values of a type are numbers, strings, or tuples of such."""
-    return isinstance(type, ScalarT) or type == SYMBOL or isinstance(type, TupleT) and all(map(_have_order, type.items))
-
-
 def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
     """`min(a, b, ...)` and `max(a, b, ...)` of numbers: a bool if all are, a float if one of them is, else an int."""
     kinds = {type_or_none(a) for a in args} - {BOOL}
     if any(not isinstance(k, ScalarT) for k in kinds):
-        if len(kinds) == 1 and _have_order(next(iter(kinds))):
+        if len(kinds) == 1 and has_order(f, next(iter(kinds))):
             return ordered(f, node, name, [list_of(f, node, args)], {})  # type: ignore[arg-type]
         wrong = next(a for a in args if not is_number(a))
         if is_tensor(wrong):

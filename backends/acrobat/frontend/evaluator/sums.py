@@ -7,7 +7,7 @@ import functools
 import operator
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
@@ -73,6 +73,9 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
         return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
+    if isinstance(t, DataT):  # objects with `__add__`
+        others, first = head(f, xs) if start is None else (xs, start)
+        return fold(f, others, add(Static(0), first) if start is None and name == "sum" else first, add)
     if not isinstance(t, TensorT):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (start == Static(0) and name == "sum"):

@@ -10,7 +10,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tests.idioms import IDIOMS, REFUSED
+from backends.acrobat.frontend.tests import idioms, idioms_of_collections
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
@@ -22,6 +22,10 @@ def module(function: Callable[[Any], Any]) -> nn.Module:
     made = nn.Module()
     made.forward = function  # type: ignore[method-assign]
     return made
+
+
+IDIOMS = [*idioms.IDIOMS, *idioms_of_collections.IDIOMS]
+REFUSED = idioms.REFUSED | idioms_of_collections.REFUSED
 
 
 @pytest.mark.parametrize("function", IDIOMS, ids=lambda f: f.__name__)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
@@ -15,7 +18,7 @@ from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.library import heaps
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 HEAD = """
 import heapq
@@ -289,3 +292,45 @@ def test_the_library_s_heaps_are_python_s() -> None:
                 mine = heaps.pushed(mine, k)
                 heapq.heappush(theirs, k)
             assert mine == theirs
+
+
+@dataclasses.dataclass
+class Triple:
+    a: int
+    b: int
+    c: int
+
+
+class OfTheSample(nn.Module):
+    """Makes objects of a class of the sample, whose fields it reads in another order than the class, or not at all."""
+
+    def forward(self, s: Any) -> Any:
+        first = s.c * 10 + s.b
+        made = Triple(7, 8, first)
+        return made.b, made.c, made, dataclasses.replace(s, c=4)
+
+
+class Equal(nn.Module):
+    """Trees of a dataclass, and dictionaries, are equal field by field."""
+
+    def forward(self, s: Any) -> Any:
+        return s["one"] == s["two"], s["one"] != s["two"], s["first"] == s["second"]
+
+
+@dataclasses.dataclass
+class Twig:
+    n: int
+    left: Twig | None = None
+    right: Twig | None = None
+
+
+def test_objects_that_are_made_have_their_fields_in_place() -> None:
+    """They had each other's values where the program reads the fields in another order than that of the class."""
+    agrees(OfTheSample(), [Triple(1, 2, 3), Triple(5, 5, 0)])
+
+
+def test_dataclasses_and_dictionaries_are_compared_by_their_fields() -> None:
+    ones = [Twig(1, Twig(2), Twig(3)), Twig(1, Twig(2)), Twig(0)]
+    twos = [Twig(1, Twig(2), Twig(3)), Twig(1, None, Twig(2)), Twig(0)]
+    maps = [{"x": 1, "y": 2}, {"x": 1, "y": 3}, {"x": 0, "y": 3}]
+    agrees(Equal(), [{"one": a, "two": b, "first": c, "second": maps[0]} for a, b, c in zip(ones, twos, maps, strict=True)])

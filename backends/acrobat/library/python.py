@@ -314,14 +314,14 @@ def not_after(items, others):
     return len(items) <= len(others)
 
 
-def same_fields(one, other):
+def equal(one, other):
     """`one == other` of objects of a dataclass."""
     return fields_of(one) == fields_of(other)
 
 
-def fields_before(one, other):
+def less(one, other):
     return fields_of(one) < fields_of(other)
 
 
-def fields_not_after(one, other):
+def not_greater(one, other):
     return fields_of(one) <= fields_of(other)

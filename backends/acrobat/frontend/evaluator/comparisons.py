@@ -228,6 +228,10 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
     result: Value = Static(len(a) == len(b))
     for x, y in zip(a, b, strict=False):
         same = comparison(f, node, ast.Eq(), x, y)
+        if not is_unknown(same) and type_or_none(same) != BOOL:  # of tensors, whose truth Python would ask for
+            return f.problem(
+                node, "tensors inside of tuples or objects are not compared", "write `bool((a == b).all())` for them"
+            )
         result = choose(f, node, result, lambda same=same: same, lambda: Static(False))  # type: ignore[misc]
     return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
 

@@ -34,7 +34,7 @@ WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", 
 SIGNS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
 TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 """Name of a comparison -> the one that `b` is asked for where the class of `a` has no method for it."""
-BY_FIELDS = {"eq": python.same_fields, "lt": python.fields_before, "le": python.fields_not_after}
+BY_FIELDS = {"eq": python.equal, "lt": python.less, "le": python.not_greater}
 
 
 @handles(BINARY, "object")

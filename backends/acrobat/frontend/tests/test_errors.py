@@ -635,7 +635,7 @@ WRONG = {
     "~s.n": "this operator does not take an int",
     "s.n if self.forward else 0": "this has no truth value here",
     "s.n is 1": "`is` only compares with None, and objects of the instance",
-    "s == s": "the branches differ in type: a mask",
+    "s == s": "`equal`: tensors inside of tuples or objects are not compared",
     "s.y": "In has no field `y`",
     "self.y": "M has no attribute `y`",
     "torch.nothing": "the module torch has no `nothing`",

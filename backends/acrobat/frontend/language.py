@@ -61,6 +61,7 @@ from backends.acrobat.frontend.tensors import (
     lifting,
     lookups,
     making,
+    mask_arithmetic,
     mask_operations,
     masks,
     memory,

@@ -1,8 +1,11 @@
 """Moving elements, running sums and products. A tensor is taken apart along one dimension, and the parts are stacked again."""
 
+import operator
+
 import torch
 from torch.nn import functional
 
+from backends.acrobat.library.iteration import accumulated
 from backends.acrobat.library.words import in_order, is_fixed, refuse, unrolled
 
 
@@ -17,6 +20,8 @@ def roll(input, shifts, dims=None):
 
 
 def cumsum(input, dim):
+    if input.dtype == torch.int64 and (input.dim() == 1 or not is_fixed(input.size(dim))):  # the program has the ints
+        return torch.tensor(accumulated(operator.add, input.flatten().tolist())).view(input.shape)
     total = torch.zeros_like(input.sum(dim))
     parts = []
     for part in input.unbind(dim):
@@ -26,6 +31,8 @@ def cumsum(input, dim):
 
 
 def cumprod(input, dim):
+    if input.dtype == torch.int64 and (input.dim() == 1 or not is_fixed(input.size(dim))):  # the program has the ints
+        return torch.tensor(accumulated(operator.mul, input.flatten().tolist())).view(input.shape)
     total = torch.ones_like(input.sum(dim))
     parts = []
     for part in input.unbind(dim):

@@ -21,21 +21,28 @@ def _to(f: Frame, call: CallArguments) -> Value:
     if call.name == "type" and not call.args[1:]:
         raise Refused("`type` of a tensor without an argument is not in the language", "ask for `x.dtype`")
     for v in (*call.args[1:], *call.kwargs.values()):
-        is_known, wanted = known(v)
-        if not is_known:
-            wanted = dtype_of(v)
-        wanted = TENSOR_TYPES.get(wanted, wanted)
-        if call.name == "type" and not isinstance(wanted, torch.dtype):
-            raise Refused(f"`type` takes a dtype here, not {wanted!r}", "write `x.to(dtype)`")
-        if not isinstance(wanted, torch.dtype) or wanted == dtype_of(x):
+        wanted = wanted_dtype(v)
+        if call.name == "type" and wanted is None:
+            raise Refused(f"`type` takes a dtype here, not {known(v)[1]!r}", "write `x.to(dtype)`")
+        if wanted is None or wanted == dtype_of(x):
             continue
         if wanted in (torch.int64, torch.int32):
             x = call_operation(f, "long", CallArguments("long", [x], {}))
+            continue
+        if wanted == torch.bool:
+            x = call_operation(f, "bool", CallArguments("bool", [x], {}))
             continue
         if wanted != torch.float32:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
         x = call_operation(f, "float", CallArguments("float", [x], {}))
     return x  # type: ignore[no-any-return]
+
+
+def wanted_dtype(value: Value) -> torch.dtype | None:
+    """The dtype that an argument of `x.to(...)` names, or that it has if it is a tensor; None for a device and the like."""
+    is_known, wanted = known(value)
+    wanted = TENSOR_TYPES.get(wanted, wanted) if is_known else dtype_of(value)
+    return wanted if isinstance(wanted, torch.dtype) else None
 
 
 TENSOR_TYPES: dict[Any, torch.dtype] = {torch.LongTensor: torch.int64, torch.FloatTensor: torch.float32}

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Dyn, Held, Value, is_ragged, is_tensor
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, known
 
 
 def as_floats(f: Frame, x: Array) -> Value:
@@ -65,3 +65,9 @@ def dtype_of(value: Value) -> torch.dtype | None:
                 t = t.item
             return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
     return None
+
+
+def one_or_zero(f: Frame, value: Value) -> Value:
+    """A bool as the float that stands for it in a mask."""
+    is_known, flag = known(value)
+    return Static(float(flag)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)

@@ -93,14 +93,6 @@ def _same(f: Frame, call: CallArguments) -> Value:
     return call.args[0]
 
 
-@handles(MASK_OPERATIONS, "type_as")
-def _type_as(f: Frame, call: CallArguments) -> Value:
-    """`x.type_as(mask)`, which is refused as `x.to(torch.bool)` is."""
-    if is_mask(call.args[0]):
-        raise Mismatch(HELD["mask"])
-    return call_operation(f, "type_as", call)
-
-
 @handles(MASK_OPERATIONS, "logical_not", "bitwise_not")
 def _not(f: Frame, call: CallArguments) -> Value:
     return negated(f, call.args[0])

@@ -17,9 +17,9 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type
-from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.ints import arithmetic, on_host, one
+from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
+from backends.acrobat.frontend.tensors.ints import on_host, one
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     elementwise,
@@ -32,7 +32,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     select,
     shape,
 )
-from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
     VARIABLES,
@@ -73,8 +72,7 @@ def ones_and_zeros(f: Frame, value: Value) -> Value:
     if is_ragged(value) and of_bools(value):
         return as_floats(f, value)
     if is_number(value) and type_or_none(value) == BOOL:
-        is_known, number = known(value)
-        return Static(float(number)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)
+        return one_or_zero(f, value)
     raise Refused("a mask is a tensor of bools, which a comparison gives")
 
 
@@ -177,24 +175,6 @@ def both(f: Frame, name: str, a: Value, b: Value) -> Value:
 def of_bools(value: Any) -> bool:
     """Whether a value is a tensor of bools of the instance, or one that the model made."""
     return is_ragged(value) and dtype_of(value) == torch.bool
-
-
-@handles(BINARY, Held)
-def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
-    """`& | ^` of two masks, or `+ - *` of a mask (as ones and zeros) and a tensor or float. Raises Mismatch."""
-    whole = arithmetic(f, name, a, b)
-    if whole is not None:
-        return whole
-    for v in (a, b):
-        if isinstance(v, Held) and v.kind != "mask":
-            raise Mismatch(v.refusal)
-    if name in ("bitand", "bitor", "bitxor"):
-        return both(f, name, a, b)
-    if is_mask(a) and is_mask(b) or name not in ("add", "sub", "mul"):
-        raise Mismatch(HELD["mask"])
-    if not any(is_tensor(v) or is_ragged(v) or type_or_none(v) == FLOAT for v in (a, b)):
-        raise Mismatch(HELD["mask"])  # with an int PyTorch gives ints
-    return op(f, name, [plain(a), plain(b)])  # type: ignore[union-attr]
 
 
 @handles(TRUTHS, Held)

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNE
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints
+from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, of_bools
@@ -142,13 +142,17 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         inner: Value = owner.value if method.name == "item" else owner
         return inner
     if owner.kind in ("index", "ids", "loose"):
-        return _of_ints(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
+        return _of_ints(f, node, method.name, CallArguments(method.name, [owner, *args], kwargs))
     if owner.kind == "row" and method.name in ("view", "reshape"):
         return call_operation(f, "reshape", CallArguments("reshape", [owner.value, *args], kwargs))
     raise Mismatch(owner.refusal)
 
 
-def _of_ints(f: Frame, name: str, call: CallArguments) -> Value:
+OF_ONE_INT = ("clamp", "clip", "abs")
+"""Functions of the library that make an int of one int."""
+
+
+def _of_ints(f: Frame, node: ast.AST, name: str, call: CallArguments) -> Value:
     """A method of a tensor of ints that is written out, or of an int that is an element of one."""
     if name in MOVES or isinstance(call.args[0], Held) and call.args[0].kind == "loose":
         return call_operation(f, name, call)
@@ -160,6 +164,9 @@ def _of_ints(f: Frame, name: str, call: CallArguments) -> Value:
     whole = arranged(f, elements(f, call.args[0]), have or [1])
     if name == "float" and not have:
         return select(f, as_floats(f, whole), 0, Static(0))  # type: ignore[arg-type]
+    if name in library.FUNCTIONS and (have or name in OF_ONE_INT):
+        found = f.program.call(f, node, library.FUNCTIONS[name], [whole, *call.args[1:]], call.kwargs)
+        return found if have or is_unknown(found) else Held("index", one(f, found))
     if not have and name not in ("expand", "repeat"):
         raise Refused(f"`{name}` of a tensor of one int is not in the language")
     return call_operation(f, name, CallArguments(name, [whole, *call.args[1:]], call.kwargs))
@@ -175,4 +182,4 @@ def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], k
     """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
     if method.name in ("item", "long", "int", "any", "all") and not args:
         return method.owner
-    return _of_ints(f, method.name, CallArguments(method.name, [method.owner, *args], kwargs))
+    return _of_ints(f, node, method.name, CallArguments(method.name, [method.owner, *args], kwargs))

@@ -80,7 +80,8 @@ OF_NUMBERS = {
     "clone",
 }
 OF_NUMBERS |= {"float", "bool", "to", "type_as", "size", "dim", "numel", "cat", "concat", "concatenate"}
-OF_NUMBERS |= {"expand", "expand_as", "repeat"}
+OF_NUMBERS |= {"expand", "expand_as", "repeat", "eq", "ne", "not_equal", "lt", "less", "le", "less_equal"}
+OF_NUMBERS |= {"gt", "greater", "ge", "greater_equal"}
 OF_NUMBERS |= {"where", "masked_fill", "maximum", "minimum", "add", "sub", "mul", "div", "zeros_like", "ones_like", "full_like"}
 """The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
 

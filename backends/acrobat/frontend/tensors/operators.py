@@ -15,8 +15,9 @@ from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATI
 from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
-from backends.acrobat.frontend.tensors.masks import negated, of_bools, of_masks
+from backends.acrobat.frontend.tensors.masks import negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul
 from backends.acrobat.frontend.tensors.values import HostTensor

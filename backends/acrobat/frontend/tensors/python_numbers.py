@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists import at, item_type, list_of, mapped, of_length
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import is_ints, with_dimension
 from backends.acrobat.frontend.tensors.lifting import item, numbers_in, of_rows, op, operand, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
@@ -93,6 +94,8 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
         if all(is_tensor(v) for v in rows):
             return op(f, "stack", rows, {"dim": 0})
+        if all(isinstance(v, Held) and v.kind == "mask" for v in rows):
+            return Held("mask", op(f, "stack", [v.value for v in rows], {"dim": 0}))  # type: ignore[union-attr]
         if len(rows) == 1 and is_ints(rows[0]):
             return with_dimension(f, rows[0], 0)
     if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
@@ -100,6 +103,8 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))
+        if all(type_of(v) == BOOL for v in items):
+            return Held("mask", _stacked(f, [one_or_zero(f, v) for v in items]))
         return _stacked(f, items)
     if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
         row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
@@ -107,14 +112,27 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return of_rows(pairs, 0)
     if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) <= {INT, FLOAT}:  # points
         return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)  # type: ignore[list-item]
-    if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT):
-        return of_rows(mapped(f, [x], lambda row: _made_tensor(f, node, [row], {}, hint)), 0)  # type: ignore[list-item]
+    if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT, BOOL):
+        return _of_rows(f, node, x, hint)
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
         if t == FLOAT:
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _of_rows(f: Frame, node: ast.AST, x: Value, hint: str) -> Value:
+    """The tensor of a list of lists of numbers. As in PyTorch, rows of different lengths are an error of the instance."""
+
+    def row_of(row: Dyn) -> Value:
+        row = of_length(f, row, at(f, x, Static(0)))
+        if item_type(row) == BOOL:
+            row = mapped(f, [row], lambda v: one_or_zero(f, v))  # type: ignore[arg-type, return-value]
+        return _made_tensor(f, node, [row], {}, hint)
+
+    made = of_rows(mapped(f, [x], row_of), 0)  # type: ignore[list-item, arg-type]
+    return Held("mask", made) if type_of(x).item.item == BOOL else made
 
 
 def _stacked(f: Frame, items: list[Value]) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tests import idioms, idioms_of_collections
+from backends.acrobat.frontend.tests import idioms, idioms_of_collections, idioms_of_tensors
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
@@ -30,7 +30,16 @@ REFUSED = idioms.REFUSED | idioms_of_collections.REFUSED
 
 @pytest.mark.parametrize("function", IDIOMS, ids=lambda f: f.__name__)
 def test_idiom(function: Callable[[Any], Any]) -> None:
-    sample = [list(xs) for xs in LISTS]
+    compare(function, LISTS)
+
+
+@pytest.mark.parametrize("function", idioms_of_tensors.IDIOMS, ids=lambda f: f.__name__)
+def test_idiom_of_tensors(function: Callable[[Any], Any]) -> None:
+    compare(function, [xs for xs in LISTS if xs])
+
+
+def compare(function: Callable[[Any], Any], lists: Sequence[list[int]]) -> None:
+    sample = [list(xs) for xs in lists]
     if function.__name__ in REFUSED:
         with pytest.raises(CompileError, match=REFUSED[function.__name__]):
             build(module(function), sample=sample)
@@ -38,7 +47,7 @@ def test_idiom(function: Callable[[Any], Any]) -> None:
     program = build(module(function), sample=sample)
     verify(program)
     interpreter = Interpreter(program)
-    for xs in LISTS:
+    for xs in lists:
         try:
             expected = function(list(xs))
         except Exception:

@@ -182,7 +182,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     if total_length is not None:
         if total_length < size:
             raise ValueError(f"total_length {total_length} is less than the {size} steps of the sequence")
-        steps = torch.cat([steps, torch.full((total_length - size, *steps.shape[1:]), float(padding_value))])
+        steps = padded(steps, total_length, padding_value)
     return steps.transpose(0, 1) if batch_first else steps, torch.tensor([size])
 
 
@@ -192,5 +192,20 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    (sequence,) = sequences
-    return sequence.unsqueeze(0 if batch_first else 1)
+    if is_fixed(len(sequences)) and len(sequences) == 1:
+        return sequences[0].unsqueeze(0 if batch_first else 1)
+    if padding_side != "right":
+        refuse(
+            "`pad_sequence` with another `padding_side` than the right one",
+            "join each sequence with `torch.full` and stack them",
+        )
+    longest = max([len(sequence) for sequence in sequences])
+    return torch.stack([padded(sequence, longest, padding_value) for sequence in sequences], 0 if batch_first else 1)
+
+
+def padded(sequence, size, value):
+    """A sequence with as many steps more as make `size` in all."""
+    more = size - len(sequence)
+    if sequence.dtype == torch.int64:
+        return torch.tensor(sequence.tolist() + [int(value)] * more)
+    return torch.cat([sequence, torch.full((more, *sequence.shape[1:]), float(value))])

@@ -672,7 +672,7 @@ WRONG = {
     "s.x.split([1, 1])": "`split`: the sizes (1, 1) do not add up to 4",
     "s.x.view(3, -1)": "reshape: (4,) has 4 elements, (3, 1) has 3",
     "torch.cat([1, 2])": "`cat` takes a tuple or list of tensors",
-    "torch.tensor(s.n) + s.x": "a tensor of an int serves as an index, nothing else",
+    "torch.tensor(s.n) % s.x": "a tensor of an int serves as an index, nothing else",
     "s.x.half()": "tensors are float32 here, not float16",
     "[x for x in s.x.sum()]": "a tensor without dimensions cannot be iterated over",
     "s.n if s.n else (k := s.n)": "`:=` is not in the language here",

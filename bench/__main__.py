@@ -22,7 +22,7 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> None:
     arguments = sys.argv[1:]
-    if usage.wanted(arguments):
+    if usage.asks_for_help(arguments):
         print(usage.text())
         return
     why = refusal(arguments)

@@ -89,7 +89,7 @@ class Campaign:
                 continue
             known[cell.id] = latest
             changed = (["sources"] if latest["source"] != cell.source else []) + changes(latest["software"], software(cell))
-            if not wanted(latest, changed, config.rerun, _roomier(latest, config)):
+            if not to_be_measured(latest, changed, config.rerun, _roomier(latest, config)):
                 rows[cell.id] = Row(cell, latest, earlier=True, changed=changed)
                 continue
             todo.append(cell)
@@ -162,7 +162,7 @@ class Campaign:
         return "; ".join(parts)
 
 
-def wanted(latest: Record, changed: Sequence[str], rerun: str, roomier: bool = False) -> bool:
+def to_be_measured(latest: Record, changed: Sequence[str], rerun: str, roomier: bool = False) -> bool:
     """Whether a cell with the row `latest` is to be measured again. Each value of `rerun` includes the ones before it: "none";
     "stale" (`changed` is not empty, or the cause of the outcome may be gone); "failed"; "all". "apart" is "stale" here and
     differs in `sessions.rivals`. `roomier`: the limits now are more generous than those that the row was measured under."""

@@ -104,7 +104,7 @@ def _apart(a: Entry, b: Entry, value: float) -> Ratio:
     return stats.Ratio(value, value * math.exp(-half), value * math.exp(half))
 
 
-def chosen(text: str, root: Path) -> Results:
+def results_named(text: str, root: Path) -> Results:
     """The results that `text` names. Raises FileNotFoundError or ValueError with what is there instead."""
     place, _, commit = text.partition("@")
     folder = root / (place or machine.name())
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.least < 1:
             raise ValueError(f"--least {asked.least}: a ratio of 1 or more")
-        a, b = (chosen(text, Path(asked.results)) for text in (asked.a, asked.b))
+        a, b = (results_named(text, Path(asked.results)) for text in (asked.a, asked.b))
     except (FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Verdict.REFUSED

@@ -186,7 +186,7 @@ def variants(base: Part, target: Target) -> Sequence[Part]:
 
 def _environment(isolate: Isolate) -> dict[str, str]:
     try:
-        return environment.checked(isolate.env)
+        return environment.validated_variables(isolate.env)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 

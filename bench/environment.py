@@ -38,7 +38,7 @@ def tunes(name: str) -> bool:
     return name in NAMES or name.startswith(PREFIXES)
 
 
-def cleared(given: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> list[str]:
+def withheld_variables(given: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> list[str]:
     """The variables of the shell that measured processes do not get."""
     return sorted(name for name in shell if tunes(name) and name not in given)
 
@@ -63,7 +63,7 @@ def child_environment(
     return {name: value for name, value in shell.items() if not tunes(name)} | performance(threads, given or {})
 
 
-def checked(given: Mapping[str, object]) -> dict[str, str]:
+def validated_variables(given: Mapping[str, object]) -> dict[str, str]:
     """The variables of `isolate.env` with their values as texts. Raises ValueError where one cannot be set."""
     made = {}
     for name, value in given.items():

@@ -20,12 +20,12 @@ class Invalid(ValueError):
 def collect(compiled: Compiled) -> tuple[dict[str, Any], list[str]]:
     """The facts that the backend states, and the flags for its row."""
     try:
-        return checked(compiled.facts() if hasattr(compiled, "facts") else {}), []
+        return validated_facts(compiled.facts() if hasattr(compiled, "facts") else {}), []
     except Invalid as error:
         return {}, [str(error)]
 
 
-def checked(facts: Any) -> dict[str, Any]:
+def validated_facts(facts: Any) -> dict[str, Any]:
     """A copy of what `facts()` returned. Raises `Invalid` where that is not as the contract says."""
     if not isinstance(facts, Mapping):
         raise Invalid(f"facts() gave {type(facts).__name__}, not a mapping")

@@ -89,7 +89,7 @@ def seed() -> int:
     return 1000 + secrets.randbelow(2**31 - 1000)
 
 
-def chosen(batch_size: int) -> list[int]:
+def instances_to_compare(batch_size: int) -> list[int]:
     """The numbers of the new instances whose outputs are compared, drawn so that no backend can know them. Half are of the
     first new mini-batch, the only one that every system runs."""
     draw = secrets.SystemRandom().sample

@@ -86,7 +86,7 @@ class Sweep:
 
     def _measure(self, composed: DictConfig, before: int) -> None:
         config = read(composed)
-        left_out = ", ".join(environment.cleared(config.isolate.env))
+        left_out = ", ".join(environment.withheld_variables(config.isolate.env))
         self._say(left_out and f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)")
         rows = self.campaign.run(config)
         show(rows, Path(config.results_dir))

@@ -304,7 +304,7 @@ class Group:
         has run them, and are the same for all cells, so that the answers are computed once."""
         with self._telling:
             if self._chosen is None:
-                self._chosen = fresh.chosen(size)
+                self._chosen = fresh.instances_to_compare(size)
             return self._chosen
 
     def _take_twin(self, running: Running) -> None:

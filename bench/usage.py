@@ -63,7 +63,7 @@ Exit codes: 0 all well, 1 something failed, 2 refused, 3 something was wrong,
 """
 
 
-def wanted(arguments: Sequence[str]) -> bool:
+def asks_for_help(arguments: Sequence[str]) -> bool:
     return any(argument in HELP for argument in arguments)
 
 

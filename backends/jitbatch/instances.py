@@ -57,16 +57,16 @@ def deferred(value: Any, defer: Callable[[Tensor], Any]) -> Any:
     return value
 
 
-def found(value: Any, into: list[Any]) -> None:
+def collect_lazy_tensors(value: Any, into: list[Any]) -> None:
     """Adds the deferred tensors of an output to `into`."""
     if isinstance(value, Deferred):
         into.append(value)
     elif isinstance(value, list | tuple):
         for item in value:
-            found(item, into)
+            collect_lazy_tensors(item, into)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            found(getattr(value, field.name), into)
+            collect_lazy_tensors(getattr(value, field.name), into)
 
 
 def concrete(value: Any, tensor: Callable[[Any], Tensor]) -> Any:

@@ -210,7 +210,7 @@ class Model(OnDevice):
     def results(self, run: Run, outputs: list[Any]) -> list[Any]:
         start = perf_counter_ns()
         lazies: list[Any] = []
-        instances.found(outputs, lazies)
+        instances.collect_lazy_tensors(outputs, lazies)
         own = [lazy for lazy in lazies if type(lazy) is Lazy]
         values = {id(lazy): value for lazy, value in zip(own, run.values(own), strict=True)}
         values_of_outputs: list[Any] = instances.concrete(

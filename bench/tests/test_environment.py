@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench import api, environment
-from bench.environment import checked, child_environment, cleared, performance
+from bench.environment import child_environment, performance, validated_variables, withheld_variables
 from bench.registry import ConfigError
 
 SHELL = {
@@ -38,7 +38,7 @@ def test_what_tunes_libraries_is_not_passed_on() -> None:
     assert "check" not in made.get("GLIBC_TUNABLES", "")
     assert not set(made) & {"OPENBLAS_CORETYPE", "MKL_CBWR", "ATEN_CPU_CAPABILITY", "DNNL_MAX_CPU_ISA", "OMP_WAIT_POLICY"}
     assert not set(made) & {"MALLOC_ARENA_MAX", "LD_PRELOAD"}
-    assert cleared({}, SHELL) == sorted(set(SHELL) - {"PATH", "CUDA_VISIBLE_DEVICES"})
+    assert withheld_variables({}, SHELL) == sorted(set(SHELL) - {"PATH", "CUDA_VISIBLE_DEVICES"})
 
 
 def test_what_is_given_on_purpose_is_passed_on_and_counts_more() -> None:
@@ -47,7 +47,7 @@ def test_what_is_given_on_purpose_is_passed_on_and_counts_more() -> None:
     assert made["OPENBLAS_CORETYPE"] == "SkylakeX"
     assert made["OMP_NUM_THREADS"] == "1"
     assert made["MKL_NUM_THREADS"] == "2"
-    assert "OPENBLAS_CORETYPE" not in cleared(given, SHELL)
+    assert "OPENBLAS_CORETYPE" not in withheld_variables(given, SHELL)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_c_library_asks_for_huge_pages_where_programs_must(
 @pytest.mark.parametrize("given", [{"PYTHONPATH": "x"}, {"A=B": "x"}, {"A": None}, {"A": [1]}, {"A": True}, {"": "x"}])
 def test_what_is_no_variable_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"isolate\.env"):
-        checked(given)
+        validated_variables(given)
 
 
 def test_given_variables_are_part_of_the_cell() -> None:

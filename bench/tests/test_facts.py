@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bench import facts
-from bench.facts import Invalid, checked, collect, describe
+from bench.facts import Invalid, collect, describe, validated_facts
 
 
 class Silent:
@@ -51,7 +51,7 @@ def test_what_is_seen_counts_more_than_what_is_said() -> None:
 def test_unusable_facts_are_a_flag(monkeypatch: pytest.MonkeyPatch, told: Any, reason: str) -> None:
     monkeypatch.setattr(Telling, "told", told)
     with pytest.raises(Invalid, match=reason):
-        checked(told)
+        validated_facts(told)
     ran, flags = collect(Telling())  # type: ignore[arg-type]
     assert ran == {}
     assert len(flags) == 1
@@ -68,7 +68,7 @@ def test_descriptions() -> None:
 
 def test_properties_of_a_model_are_what_json_can_hold() -> None:
     told = {"properties": {"recursive": True, "depth": 11}}
-    assert checked(told) == told
+    assert validated_facts(told) == told
     for wrong in ({"properties": [1]}, {"properties": {"depth": float("nan")}}, {"properties": {"of": object()}}):
         with pytest.raises(Invalid, match="properties"):
-            checked(wrong)
+            validated_facts(wrong)

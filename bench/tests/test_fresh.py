@@ -61,7 +61,7 @@ def test_a_process_that_tells_too_little_of_all_runs(true_ms: float, hidden: flo
 
 @pytest.mark.parametrize("size", [1, 4, 64])
 def test_which_instances_are_compared_nobody_could_know(size: int) -> None:
-    found = [fresh.chosen(size) for _ in range(8)]
+    found = [fresh.instances_to_compare(size) for _ in range(8)]
     assert all(each == sorted(set(each)) and each[-1] < fresh.FEW * size for each in found)
     assert all(each[0] < size for each in found), "every system runs the first mini-batch"
     assert len(found[0]) == min(fresh.COMPARED, fresh.FEW * size)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.campaign import wanted
+from bench.campaign import to_be_measured
 from bench.store import Store
 
 
@@ -82,19 +82,19 @@ def test_machine_file_keeps_every_environment(tmp_path: Path) -> None:
 def test_what_is_measured_again(status: str, source: str, again: set[str]) -> None:
     latest = {"status": status, "source": "same", "again": False}
     changed = [] if source == "same" else ["sources"]
-    assert {r for r in ("none", "stale", "failed", "all") if wanted(latest, changed, r)} == again
+    assert {r for r in ("none", "stale", "failed", "all") if to_be_measured(latest, changed, r)} == again
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout", "oom"])
 def test_failures_are_repeated_under_more_generous_limits(status: str) -> None:
     latest = {"status": status, "again": False}
-    assert [wanted(latest, [], rerun, roomier=True) for rerun in ("none", "stale")] == [False, True]
-    assert not wanted({**latest, "status": "ok"}, [], "stale", roomier=True)
+    assert [to_be_measured(latest, [], rerun, roomier=True) for rerun in ("none", "stale")] == [False, True]
+    assert not to_be_measured({**latest, "status": "ok"}, [], "stale", roomier=True)
 
 
 def test_what_came_from_outside_is_repeated() -> None:
-    assert wanted({"status": "failed", "again": True}, [], "stale")
-    assert not wanted({"status": "failed", "again": True}, [], "none")
+    assert to_be_measured({"status": "failed", "again": True}, [], "stale")
+    assert not to_be_measured({"status": "failed", "again": True}, [], "none")
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"environments": 3}', "\x00\x01"])

@@ -30,7 +30,7 @@ class FunctionWriter(ValueWriter):
         params = [f"{self.types.cpp(p.type)}{'' if names is None else ' ' + names[i]}" for i, p in enumerate(f.params)]
         result = self.types.cpp(f.result)
         params += ["int64_t& depth"]
-        if f.counted:
+        if f.counts_calls:
             params += ["int64_t calls = 0" if names is None else "int64_t calls"]
         result = f"Task<{result}>" if f.waits else result
         return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
@@ -43,7 +43,7 @@ class FunctionWriter(ValueWriter):
         self.local.taken.add("depth_in")
         self.line("Context& cx = s.cx;")
         self.line("[[maybe_unused]] const int64_t depth_in = depth;")
-        if f.counted:
+        if f.counts_calls:
             self.line(f"cx.guard({c_string(f.name)}, calls);")
         self.block(f.body, self.returns)
         where = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
@@ -164,7 +164,7 @@ class FunctionWriter(ValueWriter):
     def call(self, x: s.CallFunction) -> None:
         depth = self.local.fresh(f"{identifier(x.var.name)}_depth")
         self.line(f"int64_t {depth} = {self.depth(x.depth)};")
-        args = ["s", *map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counted else [])]
+        args = ["s", *map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counts_calls else [])]
         code = f"model::{self.function_names[x.call.function]}({', '.join(args)})"
         self.define(x.var, f"co_await {code}" if x.waits else code)
         self.depths[x.var.name] = depth

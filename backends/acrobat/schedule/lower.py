@@ -57,9 +57,9 @@ class _Lowering:
         for p in f.params:
             self.note_depth(p, s.Arguments())
         body = self.block(f.body, entry=f.name == self.schedule.program.entry)
-        return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counted(f.name), f.span)
+        return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counts_calls(f.name), f.span)
 
-    def counted(self, function: str) -> bool:
+    def counts_calls(self, function: str) -> bool:
         return function in self.facts.recursive and function not in self.facts.waits
 
     # ---- values and depths
@@ -223,9 +223,9 @@ class _Lowering:
     def call(self, var: n.Var, value: n.Call) -> s.CallFunction:
         args = [self.use(a) for a in value.args]
         later = [s.Start(self.segment, self.ghosts)] if self.segment or self.ghosts else []
-        target, counted = value.function, self.counted(self.f.name) and self.counted(value.function)
+        target, counts = value.function, self.counts_calls(self.f.name) and self.counts_calls(value.function)
         call = cast(n.Call, with_operands(value, args))
-        return s.CallFunction(var, call, self.join(args, *later), target in self.facts.waits, counted)
+        return s.CallFunction(var, call, self.join(args, *later), target in self.facts.waits, counts)
 
     # ---- branches
 

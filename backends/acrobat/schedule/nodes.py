@@ -99,13 +99,13 @@ class Record:
 @dataclass(frozen=True, slots=True)
 class CallFunction:
     """Calls a function and passes `depth` as the depth of the arguments; the callee returns the depth of `var`. `waits`: the
-    callee may wait. `counted`: the callee is passed the number of calls around it (see `HostFunction`)."""
+    callee may wait. `counts_calls`: the callee is passed the number of calls around it (see `HostFunction`)."""
 
     var: Var
     call: n.Call
     depth: Depth
     waits: bool
-    counted: bool
+    counts_calls: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,15 +272,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """`waits`: it may wait. `counted`: it is passed the number of calls around it, so that an endless recursion is found even
-    if the C++ compiler makes it a loop, which needs no stack. (Functions that may wait are counted with their frames.)"""
+    """`waits`: it may wait. `counts_calls`: it is passed the number of calls around it, so that an endless recursion is found
+    even if the C++ compiler makes it a loop, which needs no stack. (Functions that may wait are counted with their frames.)"""
 
     name: str
     params: tuple[Var, ...]
     result: Type
     body: Body
     waits: bool
-    counted: bool
+    counts_calls: bool
     span: Span
 
 

@@ -33,7 +33,7 @@ def print_schedule(schedule: s.Schedule) -> str:
 
 
 def print_function(f: s.HostFunction) -> str:
-    kind = " waits" * f.waits + " counted" * f.counted
+    kind = " waits" * f.waits + " counted" * f.counts_calls
     params = ", ".join(map(binder_text, f.params))
     return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])
 

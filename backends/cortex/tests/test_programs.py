@@ -108,7 +108,7 @@ def test_a_tree_without_end_is_an_error(compiled: Any) -> None:
 
 
 def test_facts(compiled: Any) -> None:
-    told = facts.checked(compiled("treelstm", 2).facts())
+    told = facts.validated_facts(compiled("treelstm", 2).facts())
     assert told["threads"] == 2 and told["load_time"] == "" and told["library"].startswith("generated kernels")
 
 

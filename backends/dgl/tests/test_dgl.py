@@ -53,7 +53,7 @@ def test_equal_instances_take_no_more_frontiers(workload: str) -> None:
 
 @installed
 def test_facts_name_the_library() -> None:
-    told = facts.checked(compiled("treelstm").facts())
+    told = facts.validated_facts(compiled("treelstm").facts())
     assert told["library"].startswith("DGL 2.1") and "PyTorch" in told["library"]
 
 

@@ -142,7 +142,7 @@ def test_tables_take_the_place_of_products(name: str) -> None:
 
 def test_facts_name_the_build_and_its_one_thread() -> None:
     """DyNet says one thread although the test allows two."""
-    told = facts.checked(results(1)["treelstm"]["facts"])
+    told = facts.validated_facts(results(1)["treelstm"]["facts"])
     assert told["threads"] == 1
     assert told["library"].startswith("Eigen in dyNET38 ")
     assert told["instruction_set"] == "avx2"

@@ -162,7 +162,7 @@ def test_variants_and_facts() -> None:
     backend = HandBatched(Target(), tables="both")
     assert len(backend.variants()) == 4
     assert HandBatched(Target(), library="blas").variants() == [{}]
-    told = facts.checked(compiled("birnn", "onednn", tables=True).facts())
+    told = facts.validated_facts(compiled("birnn", "onednn", tables=True).facts())
     assert told["load_time"] == "tables" and told["threads"] == 1
     assert "oneDNN" in told["library"]
     assert compiled("mvrnn", tables=True).facts()["load_time"] == ""  # its words are not multiplied with weights

@@ -138,7 +138,7 @@ def test_the_products_are_seen_on_what_their_library_is_told_to_use() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_facts_have_what_the_harness_checks(threads: int) -> None:
     compiled = PyTorch(Target(threads=threads)).compile(spec("treelstm"), "tiny", 0, 2)
-    found = facts.checked(compiled.facts())
+    found = facts.validated_facts(compiled.facts())
     assert found["threads"] == threads == torch.get_num_threads()
     assert found["load_time"] == ""
     assert found["library"].startswith(f"PyTorch {torch.__version__}")

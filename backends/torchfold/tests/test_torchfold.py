@@ -68,7 +68,7 @@ def test_importing_changes_only_what_torchfold_sees() -> None:
 
 @installed
 def test_facts_name_the_library() -> None:
-    assert facts.checked(compiled("treelstm").facts())["library"].startswith("TorchFold 0.1.0 on PyTorch")
+    assert facts.validated_facts(compiled("treelstm").facts())["library"].startswith("TorchFold 0.1.0 on PyTorch")
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
         found = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
         return choose(f, node, there, found, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
-    return chosen(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
+    return constant_by_key(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
 
 
 def constants(f: Frame, values: Sequence[Value]) -> Dyn:
@@ -143,7 +143,7 @@ def strings_in(values: Sequence[Value]) -> frozenset[int]:
     return frozenset(i for i, v in enumerate(values) if type_or_none(v) == SYMBOL)
 
 
-def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
+def constant_by_key(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
     """`make(k)` for the constant `k` of `keys` that is equal to a key known at run time only."""
     if is_unknown(key):
         return unknown()

@@ -42,7 +42,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
             if x.default_factory is not dataclasses.MISSING and x.name not in given:
                 defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
-    return made(f, node, cls, t, dict(zip(names, values, strict=True)))
+    return new_object(f, node, cls, t, dict(zip(names, values, strict=True)))
 
 
 def _made_by(f: Frame, factory: Any) -> ast.expr:
@@ -58,7 +58,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
         given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
         values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
         t = DataT(f.program.datatypes.union_of_made(cls, names))
-        return made(f, node, cls, t, dict(zip(names, values, strict=True)))
+        return new_object(f, node, cls, t, dict(zip(names, values, strict=True)))
     init = cls.__init__  # type: ignore[misc]
     if not isinstance(init, types.FunctionType):
         return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
@@ -75,7 +75,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     t = DataT(datatypes.union_of_made(cls, list(held)))
     if missing := [x for x in datatypes.field_names(cls) if x not in held]:
         return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
-    return made(f, node, cls, t, {x: held[x] for x in datatypes.field_names(cls)})
+    return new_object(f, node, cls, t, {x: held[x] for x in datatypes.field_names(cls)})
 
 
 def _initialise(
@@ -178,11 +178,11 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
         f.problem(s, f"a `{cls.__name__}` gets its attribute `{name}` here first", "give it one in `__init__`")
         return
     held = {x: value if x == name else field(f, s, whole, x) for x in datatypes.field_names(cls)}
-    changed = made(f, s, cls, whole.type, held)
+    changed = new_object(f, s, cls, whole.type, held)
     where.put(changed)  # type: ignore[attr-defined]
 
 
-def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
+def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values."""
     datatypes = f.program.datatypes
     if cls in datatypes.seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
@@ -228,4 +228,4 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     if strange := [k for k in kwargs if k not in names]:
         return f.problem(node, f"{classes[0].__name__} has no field `{strange[0]}`")
     held = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
-    return made(f, node, classes[0], x.type, held)  # type: ignore[arg-type, union-attr]
+    return new_object(f, node, classes[0], x.type, held)  # type: ignore[arg-type, union-attr]

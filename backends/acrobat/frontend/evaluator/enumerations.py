@@ -6,7 +6,7 @@ import ast
 from enum import EnumType
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.constants import chosen
+from backends.acrobat.frontend.evaluator.constants import constant_by_key
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
 from backends.acrobat.frontend.specials import Method
@@ -19,7 +19,7 @@ def member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
     members: dict[Any, Any] = {member.value: member for member in cls}  # type: ignore[var-annotated]
     if is_known:
         return Static(members[constant]) if constant in members else f.problem(node, f"{cls.__name__} has no {constant!r}")
-    return chosen(f, node, list(members), value, lambda v: Static(members[v]))
+    return constant_by_key(f, node, list(members), value, lambda v: Static(members[v]))
 
 
 @handles(ATTRIBUTES, "string")
@@ -46,7 +46,9 @@ def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> 
         members += c.__members__.values()
     if of_ints and len(set(found)) > 1:
         return f.problem(node, f"the class of this member cannot be told, for `{name}`", f"name it: `Color(x).{name}`")
-    return chosen(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name))) if members else None
+    return (
+        constant_by_key(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name))) if members else None
+    )
 
 
 def _is_constant(cls: EnumType, name: str) -> bool:

@@ -178,7 +178,7 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_unknown(key):
             return unknown()
         keys = f.program.datatypes.record_fields(classes[0])
-        return constants.chosen(f, node, list(keys), key, lambda k: field(f, node, value, k))
+        return constants.constant_by_key(f, node, list(keys), key, lambda k: field(f, node, value, k))
     method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
     if isinstance(method, Method) and not isinstance(index, ast.Slice):
         return f.program.call(f, node, method.function, [value, f.expression(index)], {})

@@ -34,7 +34,7 @@ def _name(union: str, field: str) -> str:
     return f"{HIDDEN}{field}_of_{union}"
 
 
-def written(f: Frame, node: ast.AST, owner: Value, field: str, value: Value) -> bool:
+def write_field(f: Frame, node: ast.AST, owner: Value, field: str, value: Value) -> bool:
     """Compile `owner.field = value` of an object of the instance. False for objects of other kinds, which have other rules."""
     if not isinstance(owner, Dyn) or not isinstance(owner.type, DataT):
         return False
@@ -73,11 +73,11 @@ def attribute_or(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value
     whole = opened(f, node, owner, types=("object",))
     assert isinstance(whole, Dyn)
     assert isinstance(whole.type, DataT)
-    found = read(f, node, whole, field, default)
+    found = read_field(f, node, whole, field, default)
     return attribute(f, node, whole, field) if found is None else found
 
 
-def read(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value | None = None) -> Value | None:
+def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value | None = None) -> Value | None:
     """The value of `owner.field` where the model writes that field; None for other fields. `default`: what it is where it was
     not written, and the instance's objects do not have it."""
     assert isinstance(owner.type, DataT)
@@ -97,10 +97,10 @@ def read(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value | None 
     assert isinstance(pairs.type, ListT)
     entry = pairs.type.item
 
-    def found() -> Value:
+    def written_value() -> Value:
         return (f.components(f.host("list.get", [pairs, at], entry, "entry")) or [unknown(), unknown()])[1]
 
-    return choose(f, ast.Pass(), there, found, lambda: _at_first(f, owner, field, default))
+    return choose(f, ast.Pass(), there, written_value, lambda: _at_first(f, owner, field, default))
 
 
 def _at_first(f: Frame, owner: Dyn, field: str, default: Value | None) -> Value:
@@ -162,5 +162,5 @@ def empty_dictionary(f: Frame, held: Any) -> Value:
     return empty(type, f.span) if contains_unknown(type) else f.bind(n.ListOf((), type, span=f.span), "kept")
 
 
-FIELDS_READ.append(read)
-FIELDS_WRITTEN.append(written)
+FIELDS_READ.append(read_field)
+FIELDS_WRITTEN.append(write_field)

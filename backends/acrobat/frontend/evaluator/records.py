@@ -10,7 +10,7 @@ from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.classes import number_of_class, record_of, records_of
-from backends.acrobat.frontend.evaluator.construction import made
+from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
@@ -49,7 +49,7 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
             if not nothing_known(held[x]):
                 same = f.host("eq", [key, Static(x)], BOOL, "same")
                 held[x] = choose(f, s, same, lambda: value, lambda x=x: held[x])  # type: ignore[misc]
-    changed = made(f, s, classes[0], whole.type, held)
+    changed = new_object(f, s, classes[0], whole.type, held)
     where.put(changed)
 
 
@@ -87,7 +87,7 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
                 f,
                 node,
                 found,
-                lambda: constants.chosen(f, node, keys, key, lambda k: field(f, node, method.owner, k)),
+                lambda: constants.constant_by_key(f, node, keys, key, lambda k: field(f, node, method.owner, k)),
                 lambda: otherwise,
             )
         case "items" | "keys" | "values", []:

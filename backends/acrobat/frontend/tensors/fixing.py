@@ -13,7 +13,7 @@ from backends.acrobat.frontend.tensors.lifting import as_rows, joined
 from backends.acrobat.frontend.values import Static, Value, is_unknown, retyped
 
 
-def checked(f: Frame, what: str, x: Value, y: Value, text: str, then: Callable[[], Value] = lambda: Static(None)) -> Value:
+def with_check(f: Frame, what: str, x: Value, y: Value, text: str, then: Callable[[], Value] = lambda: Static(None)) -> Value:
     """`then()`, where the comparison `what` of two host numbers holds; elsewhere an error of the instance, in whose `text` {0}
     is `x`."""
     holds = f.host(what, [x, y], BOOL, "holds")
@@ -27,11 +27,11 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
         return rows
     plain = retyped(rows, ListT(item_type(rows)))
     text = f"RuntimeError: an extent is {{0}}, not {extent}, {why}"
-    found = checked(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
+    found = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
     return joined(f, [at(f, found, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
 
 
 def several(f: Frame, extent: Value) -> None:
     """Have an extent of 1 be an error of the instance, since `squeeze()` without a dimension leaves out those."""
     text = "ValueError: `squeeze()` where an extent that varies is {0}: give it the dimension"
-    checked(f, "ne", extent, Static(1), text)
+    with_check(f, "ne", extent, Static(1), text)

@@ -9,7 +9,7 @@ from torch import nn
 from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.choice import at_index
-from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
+from backends.acrobat.frontend.evaluator.constants import constant_by_key, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
 from backends.acrobat.frontend.evaluator.lists import list_of
@@ -73,7 +73,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
             return f.problem(node, f"this {type(held).__name__} has no key {constant!r}")
         return attribute(f, node, owner, constant)
     if isinstance(held, nn.ParameterDict):
-        return chosen(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
+        return constant_by_key(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
     keys = list(held.keys())
     at = position(f, node, key, keys)
     return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))

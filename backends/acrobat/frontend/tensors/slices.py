@@ -9,7 +9,7 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, at, item_type
-from backends.acrobat.frontend.tensors.fixing import checked
+from backends.acrobat.frontend.tensors.fixing import with_check
 from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, select
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_unknown, retyped
@@ -26,7 +26,7 @@ def one_place(f: Frame, e: ast.Slice) -> Value | None:
         case ast.Slice(ast.Name(name) as i, ast.BinOp(ast.Name(again), ast.Add(), ast.Constant(1)), None) if name == again:
             value = f.expression(i)
             text = "IndexError: a slice of one part begins at {0}"
-            return checked(f, "ge", value, Static(0), text, lambda: value) if isinstance(value, Dyn) else None
+            return with_check(f, "ge", value, Static(0), text, lambda: value) if isinstance(value, Dyn) else None
     return None
 
 

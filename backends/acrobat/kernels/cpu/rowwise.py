@@ -172,13 +172,11 @@ class RowWriter(RowOperations):
                 self._layer_norm(args, place, attrs["eps"])
             case "argmax":
                 self._argmax(source, place, attrs["dim"])
-            case "sum":
-                reduce(self.code, kept(place, source, attrs["dim"]), source, attrs["dim"], add, 0.0, self.lanes)
-            case "mean":
-                extent = source.shape[attrs["dim"]]
-                reduce(self.code, kept(place, source, attrs["dim"]), source, attrs["dim"], add, 0.0, self.lanes, 1.0 / extent)
-            case "max":
-                reduce(self.code, kept(place, source, attrs["dim"]), source, attrs["dim"], maximum, -INFINITY, self.lanes)
+            case "sum" | "mean" | "max":
+                dim = attrs["dim"]
+                combine, neutral = (maximum, -INFINITY) if instr.op == "max" else (add, 0.0)
+                factor = 1.0 / source.shape[dim] if instr.op == "mean" else 1.0
+                reduce(self.code, keeping_dimension(place, source, dim), source, dim, combine, neutral, self.lanes, factor)
             case _:
                 raise AssertionError(instr.op)
         return place
@@ -227,6 +225,6 @@ class RowWriter(RowOperations):
         raise AssertionError(instr.op)
 
 
-def kept(place: Strided, source: Value, dim: int) -> Strided:
+def keeping_dimension(place: Strided, source: Value, dim: int) -> Strided:
     """The place of a reduction's result with the reduced dimension kept as 1."""
     return place if len(place.shape) == len(source.shape) else place.insert(dim, 1)

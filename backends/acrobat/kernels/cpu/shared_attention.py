@@ -13,12 +13,13 @@ dense product of as many operations. Beside it there are, for n queries and keys
     n * 64 / 16 vectors of queries, 5 shuffles each, two stores' time: a tenth, a share that falls with n
     n * (n - 1) addresses of two tables that are compared, 16 in an iteration: a twentieth with one head
 
-Where the time goes (64 sentences of 5 to 50 rows of 64, in the third-level cache): 68 % products, of which a tenth are for
-lanes beyond the last query, 14 % finding which rows share their lists, 6 % transposing the queries, 4 % shares. Blocks of 32
+Where the time goes (64 sentences of 5 to 50 rows of 64, in the third-level cache): 70 % products, of which a tenth are for
+lanes beyond the last query, 12 % finding which rows share their lists, 6 % transposing the queries, 4 % shares. Blocks of 32
 queries only, that is without the smaller ones, took 1.2 times the time, and so did transposed keys with the queries in tiles of
-four, which needed sums and maxima across lanes. Each row has tables of addresses of its own, here together a megabyte; one
-table for each list would save the comparison. With 8 heads the rows are 15 megabytes, which the third-level cache gives in a
-tenth of the time of the products where they are prefetched evenly (`lookahead.py`); the rest of the time is as with one head.
+four, which needed sums and maxima across lanes. Each row has tables of addresses of its own, here together a megabyte, which is
+compared as fast as the third-level cache gives it; one table for each list would save the comparison. With 8 heads the rows are
+15 megabytes, which that cache gives in a tenth of the time of the products where they are prefetched evenly (`lookahead.py`);
+the rest of the time is as with one head.
 """
 
 from __future__ import annotations

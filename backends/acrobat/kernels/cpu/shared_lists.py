@@ -2,8 +2,9 @@
 
 A kernel is given a table of addresses for each list of each row, and the tables of neighbouring rows follow each other. So rows
 with lists of n items are the same if their addresses repeat themselves after n places: one comparison of the tables with
-themselves, n places on, goes over all rows of a run without stopping between them. It is made only for rows whose first
-addresses agree, since those mostly differ where the lists do.
+themselves, n places on, goes over all rows with lists of one length without stopping between them, up to the first difference.
+Only some of the rows are asked for their first address before, the second one among them: these mostly differ where the lists
+do, but reading them for each row would take as long as comparing all.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ VECTOR = 8
 """Addresses that are compared by one instruction."""
 STEP = 2 * VECTOR
 """Addresses that are compared between two decisions whether to go on."""
+ROWS = 8
+"""Rows from one whose first address is looked at to the next such one."""
 
 
 class SharedLists:
@@ -48,19 +51,25 @@ class SharedLists:
             store(code, begin, row + count)
 
     def _similar(self, row: Expr, left: Expr, length: Expr, run: Expr) -> None:
-        """Makes `run`, which is 1, the number of rows, at most `left`, whose lists are as long as those of `row` and begin as
-        they do."""
+        """Makes `run`, which is 1, the number of rows, at most `left`, whose lists are as long as those of `row`. It ends where
+        the first address is another one, which is looked at now and then."""
         code = self.code
         first, _, items = self.interface.items(self.names[0], row)
         address = code.let(load(items, first))
-        going = code.local(1, "int64")
+        going, looked = code.local(1, "int64"), code.local(1, "int64")
         store(code, going, left)
+        store(code, looked, i64(1))
         with code.loop_while(load(run, 0) < load(going, 0)):
-            there, count, _ = self.interface.items(self.names[0], code.let(row + load(run, 0)))
-            store(code, going, load(run, 0))
-            with code.when(tirx.EQ(count, length)), code.when(tirx.EQ(load(items, there), address)):
-                store(code, going, left)
-                store(code, run, load(run, 0) + i64(1))
+            other = code.let(load(run, 0))
+            there, count, _ = self.interface.items(self.names[0], code.let(row + other))
+            same = code.let(tirx.EQ(count, length), "bool")
+            store(code, run, other + tirx.Cast("int64", same))
+            store(code, going, tirx.Select(same, left, other))
+            with code.when(tirx.all(same, tirx.EQ(load(looked, 0), other))):
+                store(code, looked, other + i64(ROWS))
+                with code.when(tirx.NE(load(items, there), address)):
+                    store(code, run, other)
+                    store(code, going, other)
 
     def _same(self, row: Expr, rows: Expr, length: Expr) -> Expr:
         """How many of `rows` rows, which all have lists of `length` items, have the lists of the first, `row`."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from backends.acrobat.tests.random_functions import FUNCTIONS
 from backends.acrobat.tests.random_models import Idiom, Lines, Maker
 from backends.acrobat.tests.random_modules import MODULES
+from backends.acrobat.tests.random_objects import OBJECTS
+from backends.acrobat.tests.random_values import VALUES
 
 BY_NAME = "nn.ModuleDict({k: nn.Linear(D, D) for k in ('add', 'mul', 'none')})"
 SHARES = "{'add': 0.5, 'mul': -0.5, 'none': 0.1}"
@@ -445,5 +448,8 @@ IDIOMS: dict[str, Idiom] = {
     "experts": experts,
     "moves": moved,
     **MODULES,
+    **FUNCTIONS,
+    **VALUES,
+    **OBJECTS,
 }
 """All idioms by name."""

@@ -21,9 +21,13 @@ Choose: TypeAlias = Callable[[int], int]
 Lines: TypeAlias = list[str]
 
 HEAD = """\
+import bisect
+import enum
 import functools
+import heapq
 import itertools
 import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from random import Random
 
@@ -56,6 +60,9 @@ FIELDS = {
     "shapes": "[shape(rng) for _ in range(rng.randrange(4))]",
     "table": "{k: rng.randrange(5) for k in rng.sample(range(6), rng.randrange(4))}",
     "pair": "(rng.randrange(3), vector(rng, D))",
+    "words": "[rng.choice(['fig', 'Apple', 'kiwi', 'date-2', 'figs', 'Zz']) for _ in range(rng.randrange(1, 5))]",
+    "kind": "rng.choice(list(Kind))",
+    "level": "rng.choice(list(Level))",
 }
 """The fields that an instance may have, each with the Python expression that draws it."""
 
@@ -103,6 +110,24 @@ class Point:
 
 def shape(rng):
     return [Circle(rng.randrange(9) / 8), Box(rng.randrange(4), vector(rng, D)), Point()][rng.randrange(3)]
+
+"""
+
+KINDS = """
+class Kind(enum.Enum):
+    UP = 1
+    DOWN = 2
+    LEVEL = 5
+
+    @property
+    def factor(self):
+        return 0.5 if self is Kind.UP else -0.25 * self.value
+
+
+class Level(enum.IntEnum):
+    LOW = 0
+    MID = 1
+    HIGH = 2
 
 """
 
@@ -306,6 +331,7 @@ def written(choose: Choose) -> Written:
     parts = [HEAD.format(d=m.d)]
     parts += [TREE] if m.fields.keys() & {"tree", "graph"} else []
     parts += [SHAPES] if "shapes" in m.fields else []
+    parts += [KINDS] if m.fields.keys() & {"kind", "level"} else []
     parts += ["\n".join(["", *given(m), "", *m.top, "", "class Model(nn.Module):", "    def __init__(self):"])]
     parts += ["\n".join(indented(indented(["super().__init__()", *m.init])))]
     parts += [
@@ -315,9 +341,13 @@ def written(choose: Choose) -> Written:
     return Written("\n".join(parts), (f"starts with {start}", f"instances: {m.form}", *m.idioms))
 
 
+UNNAMED = ("register_buffer", "# found by its name")
+"""What marks the lines of submodules and buffers that stay although no text names them."""
+
+
 def prune(m: Maker, text: str) -> None:
     """Removes submodules and fields that `text` does not use: idioms make them for all forms they choose from."""
-    m.init = [line for line in m.init if "register_buffer" in line or re.search(rf"{line.split(' = ')[0]}\b", text)]
+    m.init = [line for line in m.init if any(x in line for x in UNNAMED) or re.search(rf"{line.split(' = ')[0]}\b", text)]
     m.fields = {name: None for name in m.fields if re.search(rf"\bg(\.{name}\b|\[.{name}.\])", text)}
 
 

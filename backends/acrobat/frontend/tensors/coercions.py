@@ -7,7 +7,7 @@ from typing import Any
 from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.tensors.lifting import as_rows, of_rows, op
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, of_rows, op
 from backends.acrobat.frontend.values import Value, known
 
 
@@ -22,7 +22,7 @@ def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
     """Coercion of a number to a tensor filled with it; None where it does not apply."""
     if not isinstance(wanted, TensorT) or have not in (INT, FLOAT):
         return None
-    filled = op(f, "full", [], {"shape": wanted.shape, "value": 0.0}, "number")
+    filled = op(f, "full", [], {"shape": wanted.shape, "value": ADDS_NOTHING}, "number")
     is_known, number = known(value)
     if is_known:
         return op(f, "full", [], {"shape": wanted.shape, "value": float(number)}, "number")

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.indexing import as_index
 from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, PARTS_PUT, handles
-from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, in_place, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.mask_operations import true_places
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
@@ -98,7 +98,7 @@ def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
         raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
     while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
         filled = select(f, filled, 0, Static(0))
-    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": 0.0}), filled])
+    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": ADDS_NOTHING}), filled])
     if not is_unknown(made) and shape(made) != extents:
         raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {extents}")
     return made

@@ -37,6 +37,9 @@ from backends.acrobat.frontend.values import (
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 
+ADDS_NOTHING = -0.0
+"""The number whose sum with any float is that float: of 0.0 and -0.0 the sum is 0.0."""
+
 
 def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = None, hint: str = "") -> Dyn:
     """One operation; host scalars among the operands of element-wise ones become literals or one-element tensors."""

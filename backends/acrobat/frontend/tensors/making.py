@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
-from backends.acrobat.frontend.tensors.lifting import elementwise, numbers, of_rows, op, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, numbers, of_rows, op, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_number, known, type_or_none
 
@@ -104,7 +104,7 @@ def _full(f: Frame, call: CallArguments) -> Value:
     is_known, number = known(value)
     if is_known:
         return full_of(f, f.static_list(size), float(number))
-    return op(f, "add", [full_of(f, f.static_list(size), 0.0), f.coerce(value, FLOAT)])
+    return op(f, "add", [full_of(f, f.static_list(size), ADDS_NOTHING), f.coerce(value, FLOAT)])
 
 
 @operation("arange", of_tensor=False)
@@ -138,7 +138,7 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
     found = elementwise(
-        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else 0.0})
+        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else ADDS_NOTHING})
     )
     return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.choice import fail, open_optional, opti
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.ints import arithmetic, moved
-from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, is_numbers, op, shape
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
@@ -242,7 +242,7 @@ def _overwritten(f: Frame, call: CallArguments) -> Value:
     """`x.fill_(number)` and `x.zero_()`."""
     x, value = call.bind("input", "value", value=Static(0.0))
     is_known, number = known(value)
-    zeros = op(f, "full", [], {"shape": shape(x), "value": float(number) if is_known else 0.0})
+    zeros = op(f, "full", [], {"shape": shape(x), "value": float(number) if is_known else ADDS_NOTHING})
     return zeros if is_known else op(f, "add", [zeros, value])
 
 

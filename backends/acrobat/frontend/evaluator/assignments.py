@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, st
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, hint_of, root_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Value, is_array, is_list, is_unknown, kind, type_or_none, unknown
+from backends.acrobat.frontend.values import TupleV, Value, is_array, is_list, is_unknown, kind, type_or_none, unknown
 
 
 @handles(STATEMENTS, ast.Assign)
@@ -96,11 +96,25 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)
         return
-    if before is not None and is_list(before) and name not in f.owned:
+    # The program has lists of tensors of several shapes, and of functions, as tuples.
+    was_list = isinstance(before, TupleV) and not _is_tuple(s.value)
+    if before is not None and (was_list or is_list(before)) and name not in f.owned:
         f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
         return
     assign(f, s.target, f.expression(sum, name))
     own(f, s.target, sum)
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    """Whether an expression is a tuple as one can see."""
+    match node:
+        case ast.Tuple() | ast.Attribute(attr="shape") | ast.Call(ast.Name("tuple") | ast.Attribute(attr="size")):
+            return True
+        case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+            return _is_tuple(left) or _is_tuple(right)
+        case ast.Subscript(value, ast.Slice()):
+            return _is_tuple(value)
+    return False
 
 
 @handles(STATEMENTS, ast.Delete)

@@ -60,6 +60,7 @@ from backends.acrobat.frontend.tensors import (
     library_words,
     lifting,
     lookups,
+    made_modules,
     making,
     mask_arithmetic,
     mask_operations,

@@ -9,16 +9,16 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax import root_of
+from backends.acrobat.frontend.evaluator.syntax import root_of, way_to
 
 
-def by_method(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The body of a function with the methods themselves in place of names for them. A name stays as it is if it is assigned
-    more than once or used otherwise than in calls, or if the object may be another one by then."""
-    nodes = [x for s in body for x in ast.walk(s)]
+def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
+    """The body of a function with the methods themselves in place of names for them. A name stays as it is if it is bound
+    more than once or used otherwise than in calls behind its assignment, or if the object may be another one by then."""
+    nodes = [x for s in definition.body for x in ast.walk(s)]
     candidates = [s for s in nodes if isinstance(s, ast.Assign) and _root(s.value) and isinstance(s.targets[0], ast.Name)]
     if not candidates:
-        return list(body)
+        return list(definition.body)
     stores: dict[str, list[ast.Name]] = {}
     reads: dict[str, list[ast.Name]] = {}
     for x in nodes:
@@ -28,23 +28,58 @@ def by_method(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     inner = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
     in_other_scopes = {x.id for s in nodes if isinstance(s, inner) for x in ast.walk(s) if isinstance(x, ast.Name)}
     callees = {id(x.func) for x in nodes if isinstance(x, ast.Call)}
+    parameters = {x.arg for x in ast.walk(definition.args) if isinstance(x, ast.arg)}
+    elsewhere = set().union(*map(_bound, nodes))
     methods: dict[str, ast.expr] = {}
     for s in candidates:
-        name = s.targets[0].id  # type: ignore[attr-defined]
+        name, root = s.targets[0].id, _root(s.value)  # type: ignore[attr-defined]
         used = reads.get(name, [])
-        earlier = [x for x in stores.get(_root(s.value), []) if _place(x) < _place(s)]
+        earlier = [x for x in stores.get(root, []) if _place(x) < _place(s)]
+        behind = _behind(definition.body, s)
         if (
             len(s.targets) == len(stores[name]) == 1
-            and name not in in_other_scopes
+            and name not in in_other_scopes | parameters | elsewhere
             and used
-            and all(id(x) in callees and _place(x) > _place(s) for x in used)
-            and len(stores.get(_root(s.value), [])) == len(earlier) <= 1
+            and all(id(x) in callees and id(x) in behind for x in used)
+            and len(stores.get(root, [])) == len(earlier) <= 1
+            and root not in elsewhere
             and not attributes.intersection(x.attr for x in ast.walk(s.value) if isinstance(x, ast.Attribute))
+            and not (isinstance(s.value.value, ast.Attribute) and _may_be_set(root, nodes))  # type: ignore[attr-defined]
         ):
             methods[name] = s.value
     if not methods:
-        return list(body)
-    return [_Replace(methods).visit(deepcopy(s)) for s in body]
+        return list(definition.body)
+    return [_Replace(methods).visit(deepcopy(s)) for s in definition.body]
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """The names that a node of a function binds without a name in the tree: functions, classes and patterns."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return {name}
+    return set()
+
+
+def _behind(body: Sequence[ast.stmt], s: ast.stmt) -> set[int]:
+    """The ids of all nodes in the statements that follow `s` in the list of statements that `s` is in, so that it has been
+    executed before each of them."""
+    way = way_to(body, s)
+    return {id(x) for around, at, _ in way[-1:] for later in around[at + 1 :] for x in ast.walk(later)}
+
+
+def _may_be_set(root: str, nodes: Sequence[ast.AST]) -> bool:
+    """Whether a function or method that gets the object named `root` is called, and so may give its attributes other values."""
+
+    def is_root(x: ast.expr) -> bool:
+        return isinstance(x, ast.Name) and x.id == root
+
+    for call in (x for x in nodes if isinstance(x, ast.Call)):
+        given = [*call.args, *(k.value for k in call.keywords)]
+        if any(map(is_root, given)) or isinstance(call.func, ast.Attribute) and is_root(call.func.value) or is_root(call.func):
+            return True
+    return False
 
 
 def _root(path: ast.expr) -> str:

@@ -56,7 +56,7 @@ def _names_inside(node: ast.AST) -> bool:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
-    made.body = _Statements().body(without_limits(by_method(definition.body)))
+    made.body = _Statements().body(without_limits(by_method(definition)))
     if definition.name == "__iter__" and not is_generator(definition):
         made.body = [_ListsReturned().visit(deepcopy(s)) for s in made.body]
     if is_generator(definition):

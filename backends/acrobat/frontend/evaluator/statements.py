@@ -11,6 +11,8 @@ from dataclasses import replace
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
 from backends.acrobat.frontend.evaluator import container_methods, list_changes, loops, unrolling
+from backends.acrobat.frontend.evaluator.arms import NamedFunctions
+from backends.acrobat.frontend.evaluator.choice import is_function
 from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
@@ -151,6 +153,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
     f.mutated |= earlier
     live: list[str] = []
     fixed: dict[str, Value] = {}
+    functions: dict[str, NamedFunctions] = {}
     if is_unknown(tried) and not seen:  # the arms are not known in this round
         fixed = dict.fromkeys(names, unknown())
     poisoned: dict[str, tuple[str, str]] = {}
@@ -164,6 +167,10 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
             some = [v if v is not None else NOTHING for v in values] if some else []
         if not some:
             continue
+        if all(map(is_function, some)) and not (some[0] == before.get(name) and all(v == some[0] for v in some)):
+            functions[name] = NamedFunctions(set(f.names.taken), f.builder)
+            live.append(name)
+            continue
         same = all(v == some[0] for v in some)
         if same and (some[0] == before.get(name) or not is_staged(some[0])):
             fixed[name] = some[0]
@@ -175,9 +182,14 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
             continue
         live.append(name)
 
+    def at_end(name: str) -> Value:
+        if name in functions:
+            return functions[name].number(f, f.env.get(name))
+        return f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+
     def arm(body: Body) -> Value:
         f.straight(body)
-        return TupleV(tuple(f.env.get(name, NOTHING if name not in f.poisoned else unknown()) for name in live))
+        return TupleV(tuple(map(at_end, live)))
 
     value = branch(arm)
     for name in names:
@@ -187,7 +199,12 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
     f.env |= fixed
     parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
     for i, name in enumerate(live):
-        f.env[name] = parts[i] if parts is not None else unknown()
+        if name in functions and functions[name].lost:
+            f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
+        elif parts is None or is_unknown(parts[i]):
+            f.env[name] = unknown()
+        else:
+            f.env[name] = functions[name].chosen(parts[i]) if name in functions else parts[i]
 
 
 # ---- statements that may leave their body

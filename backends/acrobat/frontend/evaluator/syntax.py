@@ -80,7 +80,10 @@ def stored(nodes: Sequence[ast.AST]) -> set[str]:
                 out.add(name)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return
-            case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                out.add(name)
+                return
+            case ast.Lambda():
                 return
         for child in ast.iter_child_nodes(node):
             visit(child)
@@ -108,7 +111,10 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
                 out[RETURNED] = None
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return  # a scope of its own
-            case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                out[name] = None
+                return
+            case ast.Lambda():
                 return
         for child in ast.iter_child_nodes(node):
             visit(child)
@@ -189,7 +195,7 @@ def tests_none(test: ast.expr) -> bool:
 
 def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
-    way = _way(body, s)
+    way = way_to(body, s)
     for statements, at, loop in reversed(way):
         found = _first_use(statements[at + 1 :], name)
         if found is not None:
@@ -212,7 +218,7 @@ def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
                 return False
             case ast.Nonlocal(names) | ast.Global(names) if name in names:
                 return False
-    return bool(_way(definition.body, s)) and not live_after(definition.body, s, name)
+    return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
 
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
@@ -222,13 +228,13 @@ def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
     return name in assigned(targets) and not read
 
 
-def _way(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
+def way_to(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
     """The bodies around the statement `s`, from outside in: (body, index in it, loop whose body it is). [] if it has none."""
     for i, one in enumerate(body):
         if one is s:
             return [(body, i, None)]
         for inner in _bodies(one):
-            below = _way(inner, s)
+            below = way_to(inner, s)
             if below:
                 loop = one if isinstance(one, (ast.For, ast.While)) and inner is one.body else None
                 first = (below[0][0], below[0][1], loop)

@@ -89,8 +89,50 @@ def given_away(xs: list[int]) -> list[Any]:
     return [note, note(1)]
 
 
-@pytest.mark.parametrize("function", [another_list, another_method, given_away], ids=lambda f: f.__name__)
+def a_parameter(xs: list[int], note: Any = None) -> list[int]:
+    if xs:
+        note = xs.append
+    note(2)
+    return xs
+
+
+def a_function_instead(xs: list[int]) -> list[int]:
+    note = xs.append
+    if xs:
+
+        def note(x: int) -> None:  # type: ignore[misc]
+            xs.insert(0, x)
+
+    note(2)
+    return xs
+
+
+def on_some_paths_only(xs: list[int]) -> list[int]:
+    if xs:
+        note = xs.append
+    note(2)
+    return xs
+
+
+def of_an_object_with_another_list(holder: Any) -> None:
+    note = holder.items.append
+    holder.reset()
+    note(2)
+
+
+STAY = [
+    another_list,
+    another_method,
+    given_away,
+    a_parameter,
+    a_function_instead,
+    on_some_paths_only,
+    of_an_object_with_another_list,
+]
+
+
+@pytest.mark.parametrize("function", STAY, ids=lambda f: f.__name__)
 def test_names_that_stay(function: Any) -> None:
     """A call by such a name may change another object than its method would now, so the name is not replaced."""
-    body = source_of(function)[0].body
-    assert by_method(body) == body
+    definition = source_of(function)[0]
+    assert by_method(definition) == definition.body

@@ -1,0 +1,63 @@
+"""Functions, methods and modules that the arms of a statement give to one name: `if deep: act = self.inner`. They are known
+when the model is compiled; which of them the name means is a number of the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.choice import is_function
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, known
+from backends.acrobat.ir import nodes as n
+
+
+@dataclass
+class NamedFunctions:
+    """What the arms give to one name. `outside`: the variables that all arms see; `builder`: of the chain around them."""
+
+    outside: set[str]
+    builder: Builder
+    alternatives: list[Value] = field(default_factory=list)
+    lost: bool = False
+    """Whether a function is none any more behind the statement, since it uses what only its arm has computed."""
+
+    def number(self, f: Frame, value: Value | None) -> Value:
+        """The number that an arm gives for its function, noted as one of the alternatives. To be called at the arm's end."""
+        if value is None or not is_function(value) or f.builder is not self.builder and not holds_only(value, self.outside):
+            self.lost = True
+            return Static(0)
+        at = Static(len(self.alternatives))
+        if isinstance(value, OneOf):
+            self.alternatives += value.alternatives
+            return f.host("add", [value.index, at], INT)
+        self.alternatives.append(value)
+        return at
+
+    def chosen(self, number: Value) -> Value:
+        """What the name means behind the statement, which gave this number."""
+        is_known, at = known(number)
+        if is_known:
+            only: Value = self.alternatives[at]
+            return only
+        assert isinstance(number, Dyn)
+        return OneOf(number, tuple(self.alternatives))
+
+
+def holds_only(value: Value, variables: set[str]) -> bool:
+    """Whether a value that is known at compile time, such as a function, holds no other variables of the program than these."""
+    inside = value.alternatives if isinstance(value, OneOf) else (value,)  # the number is used in the arm only
+    return all(not isinstance(a, n.Var) or a.name in variables for v in inside for a in _atoms(v))
+
+
+def _atoms(value: Value) -> list[n.Atom]:
+    match value:
+        case Dyn(atom):
+            return [atom]
+        case TupleV(items):
+            return [a for v in items for a in _atoms(v)]
+        case Special():
+            return value.operands(_atoms)
+    return []

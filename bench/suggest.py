@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Sequence
 from dataclasses import fields
 
@@ -13,12 +14,15 @@ SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
 GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
 SWEEPS = ("experiment", "extent")  # groups whose choices contain a sweep
 COMPLETION = ("--shell-completion", "-sc")  # options after which the arguments are for Hydra alone
+GRAMMAR = frozenset("[](){}'\"\\$=:*")
+"""Characters with a meaning in Hydra's grammar of values. Values with one of them are left to Hydra."""
 ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # options that may add other choices
 
 
 def refusal(arguments: Sequence[str]) -> str | None:
-    """Why the arguments are refused, with the nearest name there is, or None. What is not checked here is left to Hydra."""
-    if any(argument in COMPLETION for argument in arguments):
+    """Why the arguments are refused, with the nearest name there is, or None. What is not checked here is left to Hydra, and
+    so is everything where HYDRA_FULL_ERROR=1 asks for its own account of an error."""
+    if any(argument in COMPLETION for argument in arguments) or os.environ.get("HYDRA_FULL_ERROR") == "1":
         return None
     keys = [field.name for field in fields(Config)]
     choices_known = not any(argument.split("=")[0] in ELSEWHERE for argument in arguments)
@@ -36,19 +40,27 @@ def refusal(arguments: Sequence[str]) -> str | None:
             known = [field.name for field in fields(SECTIONS[key])]
             if rest not in known:
                 return f"there is no '{key}.{rest}' to set{_near(rest, known, key + '.')}"
-        if key == "backend" and not rest and choices_known:
-            if "," in value and "[" not in value and not multirun:
+        if "," in value and not GRAMMAR.intersection(value) and not multirun:
+            if key == "backend" and not rest:
                 return f"backend={value}: write several as backend=[{value}]"
-            chosen = value.strip("[]").split(",")
+            whole = f"{key}.{rest}" if rest else key
+            return f"{whole}={value}: several values are a sweep, with -m; a list is written as {whole}=[{value}]"
+        if key == "backend" and not rest and choices_known:
+            chosen = unquoted(value).strip("[]").split(",")
         elif key in GROUPS and not rest and choices_known:
-            chosen = value.split(",") if multirun else [value]
+            chosen = unquoted(value).split(",") if multirun else [unquoted(value)]
         else:
             continue
         known = names(key)
         for each in (choice.strip() for choice in chosen):
-            if each.replace("_", "").isalnum() and each not in (*known, "null"):
+            if not GRAMMAR.intersection(each) and each not in (*known, "null") and (each or not value):
                 return f"{key}={value}: there is no '{each}'{_near(each, known)}"
     return None
+
+
+def unquoted(value: str) -> str:
+    """A value without quotes around all of it."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def _near(name: str, known: Sequence[str], prefix: str = "") -> str:

@@ -112,10 +112,25 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
         (["backend=[pytorch,dinet]"], "there is no 'dinet'; did you mean 'dynet'?"),
         (["backend=pytorch,dynet"], "write several as backend=[pytorch,dynet]"),
         (["measure=fast"], "there are: default,"),
+        (["workload=../../etc"], "workload=../../etc: there is no '../../etc'; there are: "),
+        (["workload='../etc'"], "there is no '../etc'"),
+        (["workload="], "workload=: there is no ''"),
+        (["backend=a/b"], "there is no 'a/b'"),
+        (
+            ["isolate.cpus=a,b"],
+            "isolate.cpus=a,b: several values are a sweep, with -m; a list is written as isolate.cpus=[a,b]",
+        ),
+        (["batch_size=8,64"], "batch_size=8,64: several values are a sweep, with -m"),
+        (["workload=birnn,treelstm"], "workload=birnn,treelstm: several values are a sweep, with -m"),
     ],
 )
 def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequence[str], why: str) -> None:
     assert why in (refusal(arguments) or "")
+
+
+def test_hydra_gives_its_own_account_where_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    assert refusal(["workload=../../etc"]) is None
 
 
 def test_what_exists_is_not_refused() -> None:
@@ -127,7 +142,18 @@ def test_what_exists_is_not_refused() -> None:
         "hydra.verbose=true",
         "hydra/launcher=joblib",
     ]
-    fine += ["measure=quick", "measure.budget_s=3", "workload.data='a,b'", "--cfg", "job", "~limit", "experiment=null", "-m"]
+    fine += [
+        "measure=quick",
+        "measure.budget_s=3",
+        "workload.data='a,b'",
+        "isolate.cpus=[0,1]",
+        "backend=[]",
+        "--cfg",
+        "job",
+        "~limit",
+        "experiment=null",
+        "-m",
+    ]
     for argument in fine:
         assert refusal([argument]) is None
     assert refusal(["-m", "backend=[pytorch],[dynet]", "batch_size=8,64", "workload=treelstm,birnn"]) is None

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator import (
     container_classes,
     container_methods,
     containers,
+    endless,
     enumerations,
     expressions,
     failures,

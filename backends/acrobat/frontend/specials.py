@@ -191,6 +191,18 @@ class Partial(Special):
 
 
 @dataclass(frozen=True, slots=True)
+class Endless(Special):
+    """What `itertools.count`, `cycle` and `repeat` without a number give: an iterator that does not end. `first` gives its
+    first items: as a tuple if their number is known, as a list of the program if it is a value of the program."""
+
+    first: Callable[[Any], Value]
+
+    @property
+    def refusal(self) -> str:
+        return "an iterator without an end stands in a `zip` with others, or in `islice`"
+
+
+@dataclass(frozen=True, slots=True)
 class Super(Special):
     """`super()`: an object whose methods are looked up in the classes behind `cls` in its method resolution order."""
 

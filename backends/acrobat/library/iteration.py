@@ -83,6 +83,28 @@ def present(items):
     return [item for item in items if item]
 
 
+def compressed(items, flags):
+    return [item for item, flag in zip(items, flags) if flag]
+
+
+def cycled(items, count):
+    """The first `count` items of `itertools.cycle`: none of an empty list."""
+    return [items[i % len(items)] for i in range(count)] if items else items
+
+
+def ordered_triples(items):
+    """`itertools.permutations(items, 3)`."""
+    size = range(len(items))
+    return [(items[i], items[j], items[k]) for i in size for j in size if i != j for k in size if k != i and k != j]
+
+
+def at_least_two(items):
+    """The arguments of `max` and `min` with a `*` among them, of which there must be several."""
+    if len(items) < 2:
+        raise TypeError("a number after * is not iterable")
+    return items
+
+
 def taken_while(function, items):
     end = 0
     while end < len(items) and function(items[end]):

@@ -166,3 +166,11 @@ def _getter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value
         case [Static(str() as name)] if name.isidentifier():
             return Static(operator.attrgetter(name))
     return f.problem(node, f"`{ast.unparse(node.func)}` takes one name here", "write a lambda")
+
+
+@handles(FUNCTIONS, operator.itemgetter)
+def _item_getter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    facts = [known(a) for a in args]
+    if facts and not kwargs and all(is_known for is_known, _ in facts):
+        return Static(operator.itemgetter(*(key for _, key in facts)))
+    return f.problem(node, f"`{ast.unparse(node.func)}` takes constants here", "write a lambda")

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.construction import construct, instanti
 from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
@@ -38,7 +39,18 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_list, kind, known, nothing_known, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    is_container,
+    is_list,
+    kind,
+    known,
+    nothing_known,
+    unknown,
+)
 
 
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
@@ -163,6 +175,10 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     value = callee.value
     if isinstance(value, operator.attrgetter) and len(args) == 1 and not kwargs:
         return attribute(f, node, args[0], value.__reduce__()[1][0])
+    if isinstance(value, operator.itemgetter) and len(args) == 1 and not kwargs:
+        keys = [ast.Constant(key) for key in value.__reduce__()[1]]
+        parts = [f.borrowed(ast.copy_location(ast.Subscript(Given(args[0]), key, ast.Load()), node)) for key in keys]
+        return parts[0] if len(parts) == 1 else TupleV(tuple(parts))
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return construct(f, node, value, args, kwargs)
     if (handler := lookup(FUNCTIONS, value)) is not None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.callees import called
+from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
 from backends.acrobat.frontend.values import (
     Held,
@@ -42,6 +45,10 @@ def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 @handles(BUILTINS, "dict")
 def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) == 1 and isinstance(args[0], Held):
+        args = [as_list(f, node, iterable(f, args[0]))]
+        if nothing_known(args[0]):
+            return unknown()
     match args:
         case []:
             return containers.empty_of_kind(f, "dict")
@@ -114,7 +121,7 @@ def _enumerate(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value 
 
 @handles(BUILTINS, "zip")
 def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    lists = [iterable(f, a) for a in args]
+    lists = _as_long_as_others(f, args)
     strict = any(k.arg == "strict" and ast.unparse(k.value) == "True" for k in node.keywords)
     if strict and lists:
         if len({len(xs.items) for xs in lists if isinstance(xs, TupleV)}) > 1:
@@ -124,6 +131,21 @@ def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
         if not any(isinstance(xs, TupleV) or nothing_known(xs) or is_unknown(xs) for xs in lists):
             lists = [first, *(f.program.call(f, ast.Pass(), iteration.same_length, [xs, first], {}) for xs in others)]
     return _zipped(f, node, lists) if args else None
+
+
+def _as_long_as_others(f: Frame, args: Sequence[Value]) -> list[Value]:
+    """What the arguments of a `zip` iterate. Those without an end are taken to be as long as another one. Raises Refused."""
+    found = [None if is_endless(a) else iterable(f, a) for a in args]
+    others = [xs for xs in found if xs is not None]
+    if len(others) == len(found):
+        return others
+    if not others:
+        raise Refused("`zip` of iterators without an end has none", "put a list beside them")
+    if any(is_unknown(xs) for xs in others):
+        return [unknown()]
+    tuples = [xs for xs in others if isinstance(xs, TupleV)]
+    count: Any = min(len(xs.items) for xs in tuples) if tuples else length(f, others[0])
+    return [a.value.first(count) if xs is None else xs for a, xs in zip(args, found, strict=True)]  # type: ignore[union-attr]
 
 
 def _of_modules(xs: TupleV) -> bool:
@@ -155,6 +177,13 @@ def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
 
 @handles(BUILTINS, "map")
 def _map(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) > 2:  # of several lists
+        function, *several = args
+        rows = iterable(f, _zipped(f, node, _as_long_as_others(f, several)))
+        work = lambda row: called(f, node, function, f.components(row) or [], {})  # noqa: E731
+        if isinstance(rows, TupleV):
+            return Held("iterator", TupleV(tuple(map(work, rows.items))))
+        return unknown() if is_unknown(rows) else Held("iterator", mapped(f, [rows], work))  # type: ignore[list-item]
     return _mapped(f, node, *args) if len(args) == 2 else None
 
 

@@ -9,13 +9,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, flattened, iterable, length, mapped, sliced
-from backends.acrobat.frontend.evaluator.operators import binary
+from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Partial
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, is_list, is_unknown, nothing_known, type_of, unknown
@@ -36,11 +37,12 @@ def _once(value: Value) -> Value:
 
 
 def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Value]:
-    """A handler that calls a function of `backends/acrobat/library` whose last parameter is a list."""
+    """A handler that calls a function of `backends/acrobat/library`. Of the parameters some are lists."""
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        *values, xs = CallArguments(name, args, kwargs).bind(*parameters)
-        values.append(items_of(f, node, xs))
+        bound = CallArguments(name, args, kwargs).bind(*parameters)
+        are_lists = [p in ("iterable", "data", "selectors") for p in parameters]
+        values = [items_of(f, node, v) if listed else v for listed, v in zip(are_lists, bound, strict=True)]
         if any(map(nothing_known, values)):
             return unknown()
         return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, values, {}))
@@ -51,6 +53,7 @@ def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Ca
 FUNCTIONS |= {
     itertools.pairwise: _by_library("pairwise", iteration.pairwise, "iterable"),
     itertools.takewhile: _by_library("takewhile", iteration.taken_while, "predicate", "iterable"),
+    itertools.compress: _by_library("compress", iteration.compressed, "data", "selectors"),
     itertools.dropwhile: _by_library("dropwhile", iteration.dropped_while, "predicate", "iterable"),
 }
 
@@ -111,9 +114,10 @@ def _choices(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Valu
         ("combinations", 3): iteration.triples,
         ("combinations_with_replacement", 2): iteration.pairs_with_themselves,
         ("permutations", 2): iteration.ordered_pairs,
+        ("permutations", 3): iteration.ordered_triples,
     }
     if (which, count) not in of_list:
-        raise Refused(f"`{which}` takes two of a list here", "write loops")
+        raise Refused(f"`{which}` of a list takes two or three of it here", "write loops")
     items = items_of(f, node, whole)
     return unknown() if nothing_known(items) else _once(f.program.call(f, node, of_list[which, count], [items], {}))
 
@@ -153,6 +157,8 @@ def _accumulate(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
 def _islice(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     if not 2 <= len(args) <= 4:
         raise Refused("`islice` takes a list and its bounds here")
+    if len(args) == 2 and is_endless(args[0]):
+        return _once(args[0].value.first(args[1]))  # type: ignore[union-attr]
     bounds = [Static(None), args[1], Static(None)] if len(args) == 2 else [*args[1:], Static(None)][:3]
     items = items_of(f, node, args[0])
     if any(isinstance(b, Static) and isinstance(b.value, int) and b.value < 0 for b in bounds):
@@ -171,20 +177,14 @@ def _zip_longest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.zipped_longest, [*lists, fill], {}))
 
 
-@handles(FUNCTIONS, itertools.repeat)
-def _repeat(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    item, times = CallArguments("repeat", args, kwargs).bind("object", "times")
-    counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
-    return unknown() if nothing_known(item) else _once(mapped(f, [counts], lambda _: item, "i"))
-
-
 @handles(FUNCTIONS, itertools.starmap)
 def _starmap(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     function, xs = CallArguments("starmap", args, kwargs).bind("function", "iterable")
     items = items_of(f, node, xs)
     if nothing_known(items):
         return unknown()
-    return _once(mapped(f, [items], lambda x: called(f, ast.Pass(), function, f.components(x) or [], {})))
+    where = ast.copy_location(ast.Pass(), node)
+    return _once(mapped(f, [items], lambda x: called(f, where, function, f.components(x) or [], {})))
 
 
 @handles(FUNCTIONS, itertools.groupby)
@@ -255,6 +255,18 @@ def _called(f: Frame, node: ast.AST, callee: Partial, args: list[Value], kwargs:
     return called(f, node, callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, hint)
 
 
+UNARY: dict[Any, type[ast.unaryop]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.inv: ast.Invert}
+
+
+def _unary_operator(of: type[ast.unaryop]) -> Callable[..., Value]:
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        (a,) = CallArguments("the operator", args, kwargs).bind("a")
+        return unary(f, node, of(), a)
+
+    return work
+
+
+FUNCTIONS |= {function: _unary_operator(of) for function, of in UNARY.items()}
 OPERATORS: dict[Any, type[ast.operator]] = {
     operator.add: ast.Add,
     operator.sub: ast.Sub,

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
+from backends.acrobat.frontend.specials import Endless
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
@@ -98,6 +99,8 @@ def iterable(f: Frame, value: Value) -> Value:
 @handles(ITERATION, Held, TupleV, Static)
 def _known_items(f: Frame, value: Value) -> Value:
     match value:
+        case Held("iterator", Endless()):
+            raise Refused("an iterator without an end stands in a `zip` with a list, or in `islice`", "write a `while` loop")
         case Held("iterator", inner):
             return inner
         case Held("ids", TupleV() as inner):

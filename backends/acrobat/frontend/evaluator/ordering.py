@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, fold, head, item_type, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.nones import opened_inside
-from backends.acrobat.frontend.evaluator.operators import as_int
+from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
@@ -36,6 +36,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.library import iteration
 
 
 @handles(BUILTINS, "min")
@@ -123,6 +124,8 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         if nothing_known(whole) or is_unknown(whole):
             return unknown()
         return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [whole], rest))
+    if name in ("min", "max") and (len(args) > 1 or any(map(is_spread, args))):
+        args = [_several(f, node, args)]
     xs, key, reverse = CallArguments(name, args, kwargs).bind(
         "iterable", "key", "reverse", key=Static(None), reverse=Static(False)
     )
@@ -144,6 +147,15 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing
         return f.program.call(f, node, by, [items, keys, reverse], {})
     return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
+def _several(f: Frame, node: ast.Call, args: list[Value]) -> Value:
+    """The arguments `a, b, *xs` of `max` and `min` as a list. Raises Refused."""
+    if not any(map(is_spread, args)):
+        return list_of(f, node, args)
+    parts = [a.value if is_spread(a) else list_of(f, node, [a]) for a in args]  # type: ignore[union-attr]
+    whole = functools.reduce(lambda a, b: binary(f, node, ast.Add(), a, b), parts)
+    return unknown() if is_unknown(whole) else f.program.call(f, node, iteration.at_least_two, [whole], {})
 
 
 def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:

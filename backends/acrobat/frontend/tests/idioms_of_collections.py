@@ -1,6 +1,8 @@
 """Short functions as `idioms.py` has them: lists in order, `itertools`, classes of the user."""
 
 import dataclasses
+import itertools
+import operator
 import types
 from typing import NamedTuple
 
@@ -132,6 +134,62 @@ def made_objects_have_no_identity(xs):
     return [bags.index(bag) for bag in bags]
 
 
+# ---- iterators
+
+
+def iterators_without_an_end(xs):
+    numbered = [i * x for i, x in zip(itertools.count(5, 2), xs)]
+    pattern = [x for x, taken in zip(xs, itertools.cycle((True, False))) if taken]
+    again = list(zip(xs, itertools.cycle(xs[:2]), itertools.repeat(7)))
+    known = list(zip(range(3), itertools.count(), itertools.cycle([len(xs), 1])))
+    return numbered, pattern, again, known, list(itertools.islice(itertools.count(1), len(xs)))
+
+
+def loop_over_a_zip_with_count(xs):
+    found = []
+    for i, x in zip(itertools.count(1), xs):
+        if x > 4:
+            break
+        found.append(i * x)
+    return found
+
+
+def endless_loop(xs):
+    n = 0
+    for i in itertools.count():
+        n += i
+        if n > len(xs):
+            break
+    return n
+
+
+def dictionary_of_a_zip(xs):
+    return dict(zip(xs, itertools.count())), dict(zip(xs, range(3)))
+
+
+def compress_and_permutations(xs):
+    kept = list(itertools.compress(xs, [x > 2 for x in xs])), list(itertools.compress(xs, [1, 0, 1]))
+    return kept, list(itertools.permutations(xs, 3))
+
+
+def map_of_several_lists(xs):
+    return list(map(lambda a, b: a * b, xs, xs[1:])), list(map(operator.add, xs, itertools.count()))
+
+
+def highest_by_a_key(xs):
+    far = lambda x: (x * 7) % 5  # noqa: E731
+    return max(len(xs), 3, key=far), max(4, *xs, key=far), min(xs, [4, 2], key=len), max("abc", "de", key=len)
+
+
+def highest_of_a_list_after_a_star(xs):
+    return max(*xs, key=lambda x: -x)
+
+
+def keys_of_operator(xs):
+    pairs = [(x, -i) for i, x in enumerate(xs)]
+    return sorted(pairs, key=operator.itemgetter(1)), sorted(pairs, key=operator.itemgetter(1, 0)), sorted(xs, key=operator.neg)
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())
@@ -142,6 +200,7 @@ IDIOMS = [
 
 REFUSED = {
     "object_changed_by_its_operator": "changes an object under all of its names",
+    "endless_loop": "an iterator without an end",
     "made_objects_have_no_identity": "not told apart by identity",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

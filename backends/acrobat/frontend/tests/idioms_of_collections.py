@@ -164,7 +164,7 @@ def endless_loop(xs):
 
 
 def dictionary_of_a_zip(xs):
-    return dict(zip(xs, itertools.count())), dict(zip(xs, range(3)))
+    return dict(zip(xs, itertools.count())), dict(zip(xs, xs, strict=True))
 
 
 def compress_and_permutations(xs):

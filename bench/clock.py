@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.contract import Compiled, Instance, Outputs
-from bench.verify import Flat, flatten
+from bench.outputs import Flat, flatten
 
 
 class Fetch(NamedTuple):

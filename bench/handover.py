@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.verify import Expected, Flat, Wrong, digest, lengths, short
+from bench.outputs import Flat, Wrong, digest, lengths, short
+from bench.verify import Expected
 
 Described = dict[str, Any]
 

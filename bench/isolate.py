@@ -24,10 +24,10 @@ from bench.environment import child_environment
 from bench.family import Family, Usage, kill_orphans, reap
 from bench.handover import Reader
 from bench.log import cap, one_line
+from bench.outcome import OUT_OF_MEMORY
 from bench.replies import LONGEST, Unreadable, parse
 from bench.status import Status
 from bench.template import Adopted, Lost, Template
-from bench.worker import OUT_OF_MEMORY
 
 LOOK_S = 0.5  # how often the memory of a working child is checked
 ANSWERS = "BENCH_CACHE"  # not passed on, so that a backend does not learn where the oracle's answers are kept

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.clock import Fetch
-from bench.verify import flatten
+from bench.outputs import flatten
 
 SHARE = 0.2
 FIXED_NS = 60_000  # a fetch of empty outputs, on cold caches

@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from bench import sources, verify
+from bench import answers, sources
+from bench.answers import Answer
 from bench.cache import cache_folder, temporary_folder
 from bench.cell import Cell
 from bench.isolate import Child, Ended
 from bench.status import Status
-from bench.verify import Answer
 
 CHUNK = 8  # instances in a file
 UNSEEN_S = 5.0  # the time for answers to instances that no system has seen, which can be used only once
@@ -92,7 +92,7 @@ class Oracle:
                 self._compute(missing, progress)
             for chunk in chunks:
                 if chunk not in self._answers:
-                    self._answers[chunk] = verify.load(self._held[chunk])
+                    self._answers[chunk] = answers.load(self._held[chunk])
         found = [answer for chunk in chunks for answer in self._answers[chunk]]
         return [found[i * size : (i + 1) * size] for i in range(minibatches)]
 
@@ -158,7 +158,7 @@ class Oracle:
             raise _none(f"{ended.status}: {ended.why}") from ended
         content = child.outputs.bytes(reply["size"])
         child.outputs.empty()
-        return verify.load(content), content
+        return answers.load(content), content
 
     def _question(self) -> Mapping[str, Any]:
         part = self.cell.workload

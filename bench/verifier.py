@@ -8,11 +8,13 @@ from statistics import median
 from typing import Any
 
 from bench import judge
+from bench.answers import Answer
 from bench.clock import Fetch
 from bench.handover import Described, Reader
 from bench.isolate import Ended
+from bench.outputs import Wrong
 from bench.status import Status
-from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong
+from bench.verify import FEWER_BITS, Difference, Expected
 
 
 class Verifier:

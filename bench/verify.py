@@ -12,15 +12,13 @@ and outputs are compared with its errors: errors many times as large come from f
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import io
-import json
-import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from bench.answers import Answer, largest_element
+from bench.outputs import Flat, Wrong, digest, flatten, lengths, short
 
 RTOL = 1e-3
 ATOL = 1e-4
@@ -39,32 +37,6 @@ ROUNDING = 2.0**-24  # eager float32's error counts as at least this, relative t
 HIGH = 0.9  # the quantile of errors over instances that is compared, so that few which took another path do not matter
 LOW_BITS = np.uint32(0x1FFF)  # the bits of a float32's fraction that float16, bfloat16 and TF32 do not have
 FEWEST_TELLING = 8  # elements that are needed to judge by their low bits
-NO_INTEGERS = np.empty(0, np.int64)
-
-
-class Wrong(Exception):
-    """The outputs are wrong, or a run has changed its inputs."""
-
-
-class Answer(NamedTuple):
-    """The oracle's answer to one instance. `scores`: for an output of indices, what each index is the argmax of
-    (`Workload.scores`). `float32_error`: the error of the same model in eager float32, as `rms` gives it, if it is known.
-    `margins`: for an output that is a list of choices (`Workload.margins`)."""
-
-    output: Any
-    scores: Any = None
-    float32_error: float | None = None
-    margins: np.ndarray | None = None
-
-
-class Flat(NamedTuple):
-    """The outputs of a mini-batch, copied into one array of floats and one of integers, so that nothing the backend does later
-    can change them. The numbers keep their type: the copy is made between timed runs, where converting would take longer."""
-
-    shape: Any  # the nesting: a tuple for an array, a list for a list; a list of arrays of one shape counts as their stack
-    floats: np.ndarray
-    integers: np.ndarray
-    types: tuple[str, ...] = ()  # the types of the float arrays before they were joined, as in "float32"
 
 
 class Difference(NamedTuple):
@@ -77,47 +49,6 @@ class Difference(NamedTuple):
 
     def widen(self, n: int, absolute: float, relative: float, times_float32: float) -> Difference:
         return Difference(n, max(self.absolute, absolute), max(self.relative, relative), max(self.times_float32, times_float32))
-
-
-def flatten(outputs: Any) -> Flat:
-    if _uniform(outputs):  # a fast path for the commonest case, since this runs between any two samples
-        types = (outputs[0].dtype.name,)
-        return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS, types)
-    floats: list[np.ndarray] = []
-    integers: list[np.ndarray] = []
-
-    def walk(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            shapes = [walk(element) for element in value]
-            stackable = shapes and isinstance(shapes[0], tuple) and all(shape == shapes[0] for shape in shapes)
-            return (len(shapes), *shapes[0]) if stackable else shapes
-        array = np.asarray(value)
-        if array.dtype.kind == "f":
-            floats.append(array.ravel())
-        elif array.dtype.kind in "iub":
-            integers.append(array.ravel())
-        else:
-            raise Wrong(f"an output is a {type(value).__name__}, not an array")
-        return array.shape
-
-    shape = walk(outputs)
-    return Flat(
-        shape,
-        np.concatenate(floats) if floats else np.empty(0),
-        np.concatenate(integers) if integers else NO_INTEGERS,
-        tuple(sorted({each.dtype.name for each in floats})),
-    )
-
-
-def _uniform(outputs: Any) -> bool:
-    """Whether the outputs are a list of float arrays of one shape and type."""
-    if type(outputs) is not list or not outputs or type(outputs[0]) is not np.ndarray:
-        return False
-    shape, dtype = outputs[0].shape, outputs[0].dtype
-    for each in outputs:
-        if type(each) is not np.ndarray or each.dtype is not dtype or each.shape != shape:
-            return False
-    return bool(dtype.kind == "f")
 
 
 class Expected:
@@ -136,7 +67,7 @@ class Expected:
         self.digest = digest(whole.shape)
         self.floats = whole.floats.astype(np.float64)
         self.integers = whole.integers.astype(np.int64)
-        self.scale = np.concatenate([np.full(p.floats.size, _scale(p.floats)) for p in parts])
+        self.scale = np.concatenate([np.full(p.floats.size, largest_element(p.floats)) for p in parts])
         self.tolerance = self.rtol * np.abs(self.floats) + self.atol * self.scale
         self.instance = np.concatenate([np.full(p.floats.size, i) for i, p in enumerate(parts)]).astype(int)
         self.integer_instance = np.concatenate([np.full(p.integers.size, i) for i, p in enumerate(parts)]).astype(int)
@@ -260,102 +191,5 @@ class Expected:
                 raise Wrong(f"instance {i}: choice {at} is {what} instead of {wanted}")
 
 
-def lengths(flat: Flat) -> list[int] | None:
-    """The length of each output, where each output of the mini-batch is a list of indices; None for other outputs."""
-    if flat.floats.size or isinstance(flat.shape, tuple) and len(flat.shape) != 2:
-        return None
-    if isinstance(flat.shape, tuple):
-        return [int(flat.shape[1])] * int(flat.shape[0])
-    if not all(shape == [] or isinstance(shape, tuple) and len(shape) == 1 for shape in flat.shape):
-        return None
-    return [int(shape[0]) if shape else 0 for shape in flat.shape]
-
-
-def fingerprint(value: Any) -> str:
-    """A hash of a list of instances, with all the numbers in its arrays and tensors."""
-    digest = hashlib.sha256()
-
-    def walk(item: Any) -> None:
-        digest.update(type(item).__name__.encode())
-        if item is None or isinstance(item, bool | int | float | str | bytes):
-            digest.update(repr(item).encode())
-        elif isinstance(item, list | tuple):
-            digest.update(str(len(item)).encode())
-            for element in item:
-                walk(element)
-        elif isinstance(item, dict):
-            for key, element in item.items():
-                walk(key)
-                walk(element)
-        elif isinstance(item, np.ndarray):
-            digest.update(str((item.dtype, item.shape)).encode() + np.ascontiguousarray(item).tobytes())
-        elif hasattr(item, "detach"):  # a torch tensor, which this package does not import
-            walk(item.detach().cpu().numpy())
-        elif dataclasses.is_dataclass(item):
-            for each in dataclasses.fields(item):
-                walk(getattr(item, each.name))
-        else:
-            digest.update(pickle.dumps(item))
-
-    walk(value)
-    return digest.hexdigest()
-
-
-def rms(right: Any, output: Any) -> float | None:
-    """The root of the mean squared difference of two outputs of an instance, relative to the largest element of the right one.
-    None where there is nothing to compare: no floats, or another nesting because the model took another path."""
-    a, b = flatten(right), flatten(output)
-    if a.shape != b.shape or not a.floats.size:
-        return None
-    return float(np.sqrt(np.mean(((b.floats - a.floats) / _scale(a.floats)) ** 2)))
-
-
-def save(answers: Sequence[Answer]) -> bytes:
-    """Answers as the bytes of an .npz file: the arrays, and their nesting as JSON."""
-    arrays: list[np.ndarray] = []
-
-    def outline(value: Any) -> Any:
-        if value is None or isinstance(value, list | tuple):
-            return None if value is None else [outline(element) for element in value]
-        arrays.append(np.asarray(value))
-        return len(arrays) - 1
-
-    nesting = json.dumps([outline(tuple(answer)) for answer in answers])
-    named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
-    file = io.BytesIO()
-    np.savez(file, nesting=np.array(nesting), **named)
-    return file.getvalue()
-
-
-def load(content: bytes) -> list[Answer]:
-    """The answers in the bytes that `save` returned."""
-    with np.load(io.BytesIO(content)) as file:
-        arrays = {name: file[name] for name in file.files}
-
-    def build(outline: Any) -> Any:
-        if outline is None or isinstance(outline, list):
-            return None if outline is None else [build(element) for element in outline]
-        return arrays[str(outline)]
-
-    found = (build(each) for each in json.loads(str(arrays["nesting"])))
-    return [
-        Answer(output, scores, None if error is None else float(error), *margins) for output, scores, error, *margins in found
-    ]
-
-
 def _high(errors: np.ndarray) -> float:
     return float(np.quantile(errors, HIGH, method="lower"))
-
-
-def _scale(floats: np.ndarray) -> float:
-    return max(float(np.abs(floats).max()), 1e-6) if floats.size else 1.0
-
-
-def digest(shape: Any) -> str:
-    """A hash of a nesting (`Flat.shape`): equal for two nestings if and only if they are the same."""
-    return hashlib.sha256(repr(shape).encode()).hexdigest()
-
-
-def short(shape: Any) -> str:
-    text = str(shape)
-    return text if len(text) <= 80 else text[:77] + "..."

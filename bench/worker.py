@@ -13,36 +13,25 @@ import itertools
 import json
 import os
 import pstats
-import re
 import resource
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import CLOCK_MONOTONIC_RAW, clock_gettime
 from typing import Any
 
-from bench import breakdown, clock, facts, placing, verify
+from bench import answers, breakdown, clock, facts, placing
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
 from bench.family import adopt_orphans, die_with
 from bench.handover import Writer
 from bench.instructions import instruction_sets, observe
-from bench.log import one_line, text_of
-from bench.status import Status
+from bench.log import one_line
+from bench.outcome import Unavailable, ensure_available, explain, optional_modules, outcome
+from bench.outputs import Flat, Wrong, fingerprint
 from bench.targets import resolve
 
-OUT_OF_MEMORY = re.compile(
-    r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate (memory|\S+ \S*bytes?\b|"
-    r"[\d.]+ ?[KMGT]i?B)|memory allocation failed|DefaultCPUAllocator",
-    re.IGNORECASE,
-)
-
 Reply = dict[str, Any]
-
-
-class Unavailable(Exception):
-    """The backend cannot run here; the message is the reason."""
 
 
 class Session:
@@ -59,9 +48,9 @@ class Session:
         start = _now()
         self.cell = cell
         self.backend = self._backend(cell)
-        _ensure_available(self.backend)
+        ensure_available(self.backend)
         self.workload = _workload(cell["workload"])
-        with _optional_modules(self.backend):
+        with optional_modules(self.backend):
             for part in (self.workload, self.backend):
                 if hasattr(part, "load"):
                     part.load()
@@ -75,12 +64,12 @@ class Session:
         self.device = cell["device"]
         instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
         start = _now()
-        with _optional_modules(backend):
+        with optional_modules(backend):
             self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
         compile_s = _now() - start
         placed, placing_cost = placing.place(self.compiled, instances)
         self.minibatches = [placed[i * batch_size : (i + 1) * batch_size] for i in range(count)]
-        self.fingerprint = verify.fingerprint(self.minibatches)
+        self.fingerprint = fingerprint(self.minibatches)
         first = self._checked_run(0)
         self.opened = True
         identity = str(self.compiled.identity()) if hasattr(self.compiled, "identity") else None
@@ -153,7 +142,7 @@ class Session:
         instances = _unseen(self.workload)(self.cell["size"], seed, size * count)
         placed, _ = placing.place(self.compiled, instances)
         self.unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
-        self.given: list[verify.Flat] = []
+        self.given: list[Flat] = []
         return {}
 
     def replay(self, minibatches: int, unseen: bool) -> Reply:
@@ -221,18 +210,18 @@ class Session:
         module = importlib.import_module("workloads.oracle")
         module.torch.set_num_threads(1)
         found = module.answers(made, size, model_seed, [drawn[i] for i in instances], within_s)
-        return {"size": self.writer.bytes(verify.save(found))}
+        return {"size": self.writer.bytes(answers.save(found))}
 
     def survey(self, backend: Mapping[str, Any], workloads: list[Mapping[str, Any]], device: str) -> Reply:
         """For every workload the reason why the backend cannot run it, or None. Only the smallest size is tried."""
-        _ensure_available(self._backend({"backend": backend, "device": device, "threads": 1}))
+        ensure_available(self._backend({"backend": backend, "device": device, "threads": 1}))
         return {"reasons": {w["name"]: self._hole(backend, w, device) for w in workloads}}
 
     def _hole(self, backend: Mapping[str, Any], workload: Mapping[str, Any], device: str) -> str | None:
         try:
             made = _workload(workload)
             instance = self._backend({"backend": backend, "device": device, "threads": 1})
-            with _optional_modules(instance):
+            with optional_modules(instance):
                 instance.compile(made, made.sizes[0], 0, 1).close()
         except Unsupported as error:
             return f"unsupported: {one_line(error)}"
@@ -240,7 +229,7 @@ class Session:
             return f"unavailable: {one_line(error)}"
         except Exception as error:
             traceback.print_exc()
-            return f"failed: {_explain(error)}"
+            return f"failed: {explain(error)}"
         return None
 
     def _backend(self, cell: Mapping[str, Any]) -> Backend:
@@ -259,52 +248,8 @@ class Session:
         return self.checked[i]
 
     def _inputs_unchanged(self) -> None:
-        if verify.fingerprint(self.minibatches) != self.fingerprint:
-            raise verify.Wrong("run() changed its inputs")
-
-
-@contextmanager
-def _optional_modules(backend: Backend) -> Iterator[None]:
-    """A context that raises Unavailable where code in it finds that a module is missing which the backend names in `optional`.
-    Any other ImportError is a fault of the backend and is raised as it is."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (missing := (error.name or "").partition(".")[0]) in getattr(backend, "optional", ()):
-            raise Unavailable(f"the module {missing} is not installed") from error
-        raise
-
-
-def _ensure_available(backend: Backend) -> None:
-    """Raises Unavailable with the reason if the backend cannot run here."""
-    with _optional_modules(backend):
-        reason = backend.available()
-    if reason is not None:
-        raise Unavailable(reason)
-
-
-def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:
-    """The status and the reason for an exception. `opened`: the backend has compiled the model and run it once; after that
-    Unsupported and Unavailable are failures, because it should have raised them before."""
-    match error:
-        case Unsupported() | Unavailable() if opened:
-            return Status.FAILED, _explain(error)
-        case Unsupported():
-            return Status.UNSUPPORTED, one_line(error)
-        case Unavailable():
-            return Status.UNAVAILABLE, one_line(error)
-        case verify.Wrong():
-            return Status.WRONG, one_line(error)
-        case MemoryError():
-            return Status.OOM, _explain(error)
-    if OUT_OF_MEMORY.search(f"{type(error).__name__}: {text_of(error)}"):
-        return Status.OOM, _explain(error)
-    return Status.FAILED, _explain(error)
-
-
-def _explain(error: BaseException) -> str:
-    text = one_line(error)
-    return type(error).__name__ + (f": {text}" if text else "")
+        if fingerprint(self.minibatches) != self.fingerprint:
+            raise Wrong("run() changed its inputs")
 
 
 def _now() -> float:

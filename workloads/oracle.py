@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.answers import Answer, rms
 from bench.contract import Workload
-from bench.verify import Answer, flatten, rms
+from bench.outputs import flatten
 from workloads.spec import loaded
 from workloads.structures import arrays, map_tensors
 
 
 def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], within_s: float | None = None) -> list[Answer]:
     """One answer for each instance, from the model with the parameters of `seed`: the output in float64, the scores behind it
-    if it is an index, the error of the same model in float32 (`bench.verify.rms`; None where there are no floats), and the
+    if it is an index, the error of the same model in float32 (`bench.answers.rms`; None where there are no floats), and the
     margins of the choices if it is a list of choices. After `within_s` seconds the remaining instances are left out, but never
     the first."""
     exact, usual = loaded(workload, size, seed, torch.float64), loaded(workload, size, seed, torch.float32)

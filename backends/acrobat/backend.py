@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from backends.acrobat.ablation import steps
 from backends.acrobat.codegen.build import newest
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.kernels.cuda.target import CudaTarget, UnsupportedCuda
+from backends.acrobat.measured_model import Compiled
 from backends.acrobat.options import SWITCHES, Options, takes_options
-from bench.contract import Instance, Outputs, Target, Unsupported, Workload
+from bench.contract import Target, Unsupported, Workload
 
-ALWAYS = ("specialise",)
-"""Switches that are on in every step of the cumulative ablation. Without `specialise` some weights are operands of each row,
-and explicit gather copies them for every row, which is no realistic start."""
-CUMULATIVE: Mapping[str, Sequence[str]] = {
-    "unfused, vendor": (),
-    "unfused, generated": (),
-    "fusion": ("vertical",),
-    "coarsening": ("coarsen",),
-    "static scheduling": ("merge_steps",),
-    "inline depth": ("hoist",),
-    "phases and ghosts": ("phases", "ghosts", "defer"),
-    "gather fusion": ("gather_fusion",),
-    "sums of lists": ("fold_sums",),
-    "horizontal fusion": ("horizontal",),
-    "constant work": ("constant_work", "invariants", "tables"),
-    "tuned": (),
-}
-"""The steps of the cumulative ablation and the switches that each adds (in the order of the paper's ablation figure, then of
-our own). The first step runs a vendor's kernels, all others generated ones, whose effect alone the second shows. Before "inline
-depth" the executor is `dataflow`, from then on `auto`. The last step tries `TRIALS` schedules of kernels, guided by a
-profile."""
-TRIALS = 64
 CURVE = (0, 8, 16, 32, 64, 128)
 """The numbers of trials that the tuning curve measures."""
 GUIDES = ("profile", "static", "even")
@@ -214,119 +193,3 @@ class Acrobat:
         return Compiled(
             executable, self.target.threads, settings=repr(settings), bounds=learns, precision=self.options.precision
         )
-
-
-def steps(device: str = "cpu") -> list[dict[str, Any]]:
-    """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
-    neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
-    rows: list[dict[str, Any]] = []
-    how: dict[str, Any]
-    on = set(ALWAYS)
-    for step, switches in CUMULATIVE.items():
-        on.update(switches)
-        how = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
-        how |= {"tune": TRIALS if step == "tuned" else 0}
-        rows.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
-    if device == "cpu":
-        return rows
-    generated = [each | {"launch": "launches"} for each in rows if each["kernels"] == "generated" and not each["tune"]]
-    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
-
-
-class Compiled:
-    def __init__(
-        self, executable: Any, threads: int, settings: str = "", bounds: bool = False, precision: str = "fp32"
-    ) -> None:
-        """`settings`: what distinguishes this model from others of the same generated source, for `identity`. `bounds`: whether
-        `counters` has the lower bound on the number of batches, for which the executor must note dependences."""
-        import torch
-
-        self.executable = executable
-        self.threads = threads
-        self.settings = settings
-        self.inference_mode = torch.inference_mode
-        self.minibatch: Sequence[Instance] = ()
-        self.bounds = bounds
-        self.precision = precision
-        self.bounded: list[tuple[Sequence[Instance], int]] = []  # mini-batches with their lower bounds
-
-    def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        device = self.executable.device
-        if device == "cpu":
-            return list(instances)
-        from workloads.structures import map_tensors
-
-        return [map_tensors(lambda t: t.to(device), instance) for instance in instances]
-
-    def run(self, minibatch: Sequence[Instance]) -> Outputs:
-        self.minibatch = minibatch
-        with self.inference_mode():  # eager PyTorch runs in it too; it makes result tensors cheaper
-            outputs = self.executable(minibatch)
-            self.executable.synchronize()
-            return outputs
-
-    def fetch(self, outputs: Outputs) -> list[Any]:
-        from workloads.structures import arrays
-
-        fetched: list[Any] = arrays(outputs)
-        return fetched
-
-    def counters(self) -> Mapping[str, Any]:
-        c = self.executable.counters()
-        width = c["nodes"] / c["batches"] if c["batches"] else 0.0
-        bound = {"lower_bound": self.lower_bound(self.minibatch)} if self.bounds else {}
-        arena = c["host_bytes"] + c["tensor_bytes"]
-        return {**c, "executor": self.executable.executor, "mean_batch_width": width, "arena_bytes": arena, **bound}
-
-    def lower_bound(self, minibatch: Sequence[Instance]) -> int:
-        """The lower bound on the number of batches of `minibatch`, which is run once more for it; the result is kept."""
-        for known, bound in self.bounded:
-            if known is minibatch:
-                return bound
-        with self.inference_mode():
-            self.bounded.append((minibatch, self.executable.lower_bound(minibatch)))
-        return self.bounded[-1][1]
-
-    def identity(self) -> str:
-        """A hash of the generated program. It is the same with and without `tables` if the model projects no embeddings."""
-        digest = hashlib.sha256(self.settings.encode())
-        for name in ("model.cpp", "manifest.json"):
-            digest.update((self.executable.folder / name).read_bytes())
-        return digest.hexdigest()
-
-    def facts(self) -> Mapping[str, Any]:
-        """What ran: the widest instructions that kernels use, what made the kernels, and CPU threads. `load_time` is "tables"
-        if products were computed when the model was loaded that other systems compute in each mini-batch. After a run also
-        `properties`."""
-        manifest, blas = self.executable.manifest, self.executable.blas
-        generated = f"generated kernels, {manifest['generator']}"
-        return {
-            "instruction_set": blas.instruction_set if blas else manifest["instruction_set"],
-            "library": f"{blas.version} ({blas.core}), {generated}" if blas else generated,
-            "threads": self.threads,
-            "load_time": "tables" if manifest["projects"] else "",
-            **({"precision": self.precision} if self.precision != "fp32" else {}),
-            **({"properties": self.properties()} if self.minibatch else {}),
-        }
-
-    def properties(self) -> dict[str, Any]:
-        """Whether the model is recursive, and numbers about the schedule of the last mini-batch, for which it and its first
-        instance alone are run once more: `phases`; `depth`, the number of levels with launches; `width_median` and
-        `width_most`, the median and largest number of rows of a launch; `width_of_one`, the largest number of rows when one
-        instance runs alone (more than 1 is parallelism within an instance)."""
-        with self.inference_mode():
-            launches = self.executable.schedule(self.minibatch)
-            alone = self.executable.schedule(self.minibatch[:1])
-        levels = {(phase, depth) for phase, depth, _, _ in launches}
-        widths = sorted(rows for _, _, _, rows in launches)
-        return {
-            "recursive": bool(self.executable.manifest["recursive"]),
-            "phases": len({phase for phase, _ in levels}),
-            "depth": len(levels),
-            "width_median": widths[len(widths) // 2] if widths else 0,
-            "width_most": widths[-1] if widths else 0,
-            "width_of_one": max((rows for _, _, _, rows in alone), default=0),
-        }
-
-    def close(self) -> None:
-        self.executable.close()

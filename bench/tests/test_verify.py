@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.answers import Answer, load, rms, save
 from bench.handover import Reader, Writer
-from bench.verify import FEWER_BITS, TOLERANCES, Answer, Difference, Expected, Wrong, fingerprint, flatten, load, rms, save
+from bench.outputs import Wrong, fingerprint, flatten
+from bench.verify import FEWER_BITS, TOLERANCES, Difference, Expected
 
 
 def check(answers: list[tuple[Any, Any]], outputs: Any) -> Difference:

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from bench.verify import Difference, Expected, fingerprint, flatten
+from bench.outputs import fingerprint, flatten
+from bench.verify import Difference, Expected
 from workloads.lattice.model import Lattice, Word
 from workloads.mvrnn import model as mv
 from workloads.simtree.model import Pair

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.verify import fingerprint
+from bench.outputs import fingerprint
 from workloads.oracle import answers
 from workloads.spec import ModelSpec, loaded
 from workloads.structures import arrays

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from backends.acrobat.backend import Acrobat, Compiled
+from backends.acrobat.backend import Acrobat
 from backends.acrobat.codegen import blas
 from backends.acrobat.kernels.cpu import target
 from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.measured_model import Compiled
 from backends.acrobat.options import Options
 from backends.acrobat.tests.support import assert_same, draw, eager, edges, tiny
 from bench.contract import Target

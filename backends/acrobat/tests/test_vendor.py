@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.backend import CUMULATIVE, TRIALS, Acrobat
+from backends.acrobat.ablation import CUMULATIVE, TRIALS
+from backends.acrobat.backend import Acrobat
 from backends.acrobat.codegen import blas
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.toolchain import BuildError

@@ -10,7 +10,8 @@ import pytest
 from backends.cortex.backend import DECIDED_BY_TENSORS, Cortex
 from bench import facts
 from bench.contract import Target, Unsupported
-from bench.verify import Difference, fingerprint, flatten
+from bench.outputs import fingerprint, flatten
+from bench.verify import Difference
 from workloads.tests.cases import cases, expected
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node

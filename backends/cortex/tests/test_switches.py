@@ -15,7 +15,8 @@ from backends.cortex.executable import bodies
 from backends.cortex.lowering import Call, lower
 from backends.cortex.options import SWITCHES, Options
 from backends.cortex.recursion import Weights, trace
-from bench.verify import Difference, flatten
+from bench.outputs import flatten
+from bench.verify import Difference
 from workloads.tests.cases import cases, expected
 from workloads.tests.conftest import spec
 

@@ -11,7 +11,7 @@ from typing import Any
 from backends.dynet.backend import DyNet
 from backends.dynet.tests.cases import Case
 from bench.contract import Target, Unsupported
-from bench.verify import fingerprint
+from bench.outputs import fingerprint
 from workloads.tests.conftest import spec
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from backends.dynet.tests.cases import TABLES, cases
 from bench import facts
-from bench.verify import Difference, flatten
+from bench.outputs import flatten
+from bench.verify import Difference
 from workloads.tests.cases import expected
 from workloads.tests.conftest import NAMES
 

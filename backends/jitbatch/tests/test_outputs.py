@@ -11,7 +11,8 @@ import torch
 from backends.jitbatch.backend import GRANULARITIES, JitBatch
 from backends.jitbatch.model import Model
 from bench.contract import Target, Unsupported
-from bench.verify import Difference, fingerprint, flatten
+from bench.outputs import fingerprint, flatten
+from bench.verify import Difference
 from workloads.tests.cases import cases, expected
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node

@@ -15,7 +15,8 @@ from backends.pytorch.backend import PyTorch
 from backends.pytorch.cells import Traced, copied
 from bench import facts
 from bench.contract import Target, Unsupported
-from bench.verify import Difference, Expected, fingerprint, flatten
+from bench.outputs import fingerprint, flatten
+from bench.verify import Difference, Expected
 from workloads.oracle import answers
 from workloads.tests.conftest import NAMES, spec
 

@@ -1,0 +1,52 @@
+"""The steps of the cumulative ablation: settings of the backend, from no optimisation to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backends.acrobat.options import SWITCHES
+
+ALWAYS = ("specialise",)
+"""Switches that are on in every step of the cumulative ablation. Without `specialise` some weights are operands of each row,
+and explicit gather copies them for every row, which is no realistic start."""
+
+
+CUMULATIVE: Mapping[str, Sequence[str]] = {
+    "unfused, vendor": (),
+    "unfused, generated": (),
+    "fusion": ("vertical",),
+    "coarsening": ("coarsen",),
+    "static scheduling": ("merge_steps",),
+    "inline depth": ("hoist",),
+    "phases and ghosts": ("phases", "ghosts", "defer"),
+    "gather fusion": ("gather_fusion",),
+    "sums of lists": ("fold_sums",),
+    "horizontal fusion": ("horizontal",),
+    "constant work": ("constant_work", "invariants", "tables"),
+    "tuned": (),
+}
+"""The steps of the cumulative ablation and the switches that each adds (in the order of the paper's ablation figure, then of
+our own). The first step runs a vendor's kernels, all others generated ones, whose effect alone the second shows. Before "inline
+depth" the executor is `dataflow`, from then on `auto`. The last step tries `TRIALS` schedules of kernels, guided by a
+profile."""
+
+
+TRIALS = 64
+
+
+def steps(device: str = "cpu") -> list[dict[str, Any]]:
+    """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
+    neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
+    rows: list[dict[str, Any]] = []
+    how: dict[str, Any]
+    on = set(ALWAYS)
+    for step, switches in CUMULATIVE.items():
+        on.update(switches)
+        how = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
+        how |= {"tune": TRIALS if step == "tuned" else 0}
+        rows.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
+    if device == "cpu":
+        return rows
+    generated = [each | {"launch": "launches"} for each in rows if each["kernels"] == "generated" and not each["tune"]]
+    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]

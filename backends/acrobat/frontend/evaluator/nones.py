@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT
@@ -56,6 +57,11 @@ def _held(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
 COERCIONS.append(_held)
 
 
+ASKED = 1 << 10
+"""How many answers about parameters of functions are remembered: each call asks for them in each round."""
+
+
+@lru_cache(ASKED)
 def takes_none(definition: ast.FunctionDef, name: str) -> bool:
     """Whether a function looks at whether its parameter is None: compares it, asks for its truth, or has a `match`."""
     for node in ast.walk(definition):
@@ -74,6 +80,7 @@ def takes_none(definition: ast.FunctionDef, name: str) -> bool:
     return False
 
 
+@lru_cache(ASKED)
 def needs_value(definition: ast.FunctionDef, name: str) -> bool:
     """Whether a function always reads an attribute or an item of its parameter, before it does anything else with it."""
     for s in definition.body:

@@ -236,15 +236,15 @@ def lives(f: Frame, s: ast.AST, name: str) -> bool:
 
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call or a lookup in it may change."""
-    names = assigned(nodes)
-    if any(isinstance(x, (ast.Attribute, ast.Call)) for node in nodes for x in ast.walk(node)):
+    names, inside_of_all = assigned(nodes), [x for node in nodes for x in ast.walk(node)]
+    if any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
         names += f.program.carried.changed_here()
-    for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
+    for called in (x.func for x in inside_of_all if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
         if isinstance(inside, Nested) and inside.env is None:
             changed = nested.changed_captures(f, inside)
             names += [x for x in changed if x not in names]
-    entered = [containers.entered_by_lookup(f, x) for node in nodes for x in ast.walk(node)]
+    entered = [containers.entered_by_lookup(f, x) for x in inside_of_all]
     names += [x for x in dict.fromkeys(entered) if x is not None and x not in names]
     handed = [x for x in passed_to_calls(nodes) if x in f.owned and x not in names]
     return names + [x for x in handed if is_container(f.env.get(x, unknown())) or is_object(f.env.get(x))]

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.nested import kept
 from backends.acrobat.frontend.evaluator.nones import takes_none
 from backends.acrobat.frontend.evaluator.outputs import given_back
 from backends.acrobat.frontend.evaluator.spreading import is_spread, taken_apart
-from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
@@ -113,7 +113,7 @@ class BoundCall:
 
     def _annotate(self) -> None:
         """Convert the arguments to the types that the parameters' annotations say. Raises Refused, AnnotationError."""
-        annotated = hints(self.function)
+        annotated = self.program.hints(self.function)
         for i, name in enumerate(self.names):
             if name in annotated:
                 self.values[i] = self._accept(self.values[i], annotated[name], name)

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
-from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
@@ -148,7 +148,7 @@ class FunctionBody:
     def _find_wanted(self) -> None:
         """Find the type of the result, as far as the annotation and the rounds before say."""
         try:
-            annotation = hints(self.function).get("return", type(None))
+            annotation = self.program.hints(self.function).get("return", type(None))
             if annotation is not type(None):
                 self.wanted = self.program.datatypes.resolve(annotation)
         except AnnotationError as error:

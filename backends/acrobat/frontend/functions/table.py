@@ -6,6 +6,7 @@ import ast
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
 from backends.acrobat.frontend.functions.signatures import fixed, signature
-from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
@@ -59,6 +60,7 @@ class Functions:
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
+        self.hints = cache(hints)  # annotations do not change while the model is compiled
         self.carried = CarriedValues(self, self.path_of)
         self.recursive: set[Any] = set()  # functions that call themselves, directly or by others
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)

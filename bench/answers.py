@@ -66,4 +66,5 @@ def load(content: bytes) -> list[Answer]:
 
 
 def largest_element(floats: np.ndarray) -> float:
+    """The absolute value of the largest element, at least 1e-6; 1 if there is none."""
     return max(float(np.abs(floats).max()), 1e-6) if floats.size else 1.0

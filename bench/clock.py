@@ -79,6 +79,7 @@ def both(
     now: Callable[[], int] = perf_counter_ns,
     busy: Callable[[], int] = process_time_ns,
 ) -> Both:
+    """One run with its wall time and its processor time, and its outputs, each flattened alone."""
     batch = list(minibatch)
     cpu, wall = busy(), now()
     outputs = compiled.run(batch)

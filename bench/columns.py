@@ -97,6 +97,7 @@ def resumed_ratio(reference: Column, column: Column) -> stats.Ratio | None:
 
 
 def same_minibatches(found: Sequence[Column]) -> bool:
+    """Whether all columns ran the same mini-batches, so that their latencies can be compared."""
     return all(np.array_equal(column.rounds.minibatches, found[0].rounds.minibatches) for column in found)
 
 

@@ -47,6 +47,8 @@ LEAST = 1.05
 
 
 class Verdict(IntEnum):
+    """The exit code of a comparison."""
+
     SAME = 0
     REFUSED = 2
     NOTHING = 4

@@ -174,6 +174,8 @@ def _is_chosen(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def variants(base: Part, target: Target) -> Sequence[Part]:
+    """The backend with the options of each of its variants; as it is where the backend cannot be imported. Raises
+    ConfigError."""
     try:
         cls = targets.resolve(base.target)
         overrides = cls(target, **base.options).variants()
@@ -222,5 +224,6 @@ def _threads(value: Any, processors: int | None) -> int:
 
 
 def choice(key: str, value: str, choices: Sequence[str]) -> None:
+    """Raises ConfigError if `value`, given for `key`, is none of the `choices`."""
     if value not in choices:
         raise ConfigError(f"{key}={value}: one of {', '.join(choices)}")

@@ -13,6 +13,8 @@ POWERCAP = Path("/sys/class/powercap")
 
 
 class Meter(Protocol):
+    """What reads the energy that a part of the machine has used."""
+
     def joules(self) -> float | None:
         """The energy used since some fixed time, in joules; None if it cannot be read this time."""
         ...

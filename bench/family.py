@@ -121,6 +121,8 @@ class Usage:
 
 
 class Used(NamedTuple):
+    """The processor time and the wall time that all requests of one kind took, in seconds."""
+
     cpu_s: float = 0.0
     wall_s: float = 0.0
 

@@ -59,6 +59,8 @@ class Pass:
 
 @dataclass
 class Looked:
+    """The passes that were run, each over timed or over new mini-batches."""
+
     known: list[Pass] = field(default_factory=list)  # over mini-batches that were timed before
     unseen: list[Pass] = field(default_factory=list)  # over new ones, which the system meets in the first of these passes
 
@@ -85,7 +87,8 @@ def plan(run_s: float, batch_size: int, minibatches: int, thorough: bool = True)
     return Plan(min(minibatches, drawn), drawn, 3 if run_s <= LONG_S else 1)
 
 
-def seed() -> int:
+def random_seed() -> int:
+    """A seed for new instances that no backend can know, and that no configuration uses."""
     return 1000 + secrets.randbelow(2**31 - 1000)
 
 

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @cache
 def hardware() -> dict[str, Any]:
+    """The processor, memory and GPU of this machine, as rows have them."""
     info = _cpuinfo()
     found: dict[str, Any] = {
         "cpu": info.get("model name", platform.processor() or platform.machine()),

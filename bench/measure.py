@@ -77,7 +77,7 @@ class Group:
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
         self.seen: set[str] = set()  # the ids of the cells that were begun
-        self.fresh_seed = fresh.seed()
+        self.fresh_seed = fresh.random_seed()
         self._chosen: list[int] | None = None
         self._telling = threading.Lock()
         self._processors = len(processors(isolate.cpus) or os.sched_getaffinity(0))

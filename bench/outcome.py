@@ -62,5 +62,6 @@ def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:
 
 
 def explain(error: BaseException) -> str:
+    """An exception in one line: its class and its message."""
     text = one_line(error)
     return type(error).__name__ + (f": {text}" if text else "")

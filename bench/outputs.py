@@ -27,6 +27,7 @@ class Flat(NamedTuple):
 
 
 def flatten(outputs: Any) -> Flat:
+    """The outputs of a mini-batch as one flat copy. Raises Wrong for an output that is no array of numbers."""
     if _uniform(outputs):  # a fast path for the commonest case, since this runs between any two samples
         types = (outputs[0].dtype.name,)
         return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS, types)
@@ -114,5 +115,6 @@ def digest(shape: Any) -> str:
 
 
 def short(shape: Any) -> str:
+    """A nesting as text, for messages: its first 80 characters."""
     text = str(shape)
     return text if len(text) <= 80 else text[:77] + "..."

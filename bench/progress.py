@@ -17,6 +17,8 @@ from bench.store import Record
 
 
 class Progress:
+    """Shows on the terminal how far each cell is, and writes a line for each that has ended."""
+
     def __init__(self, cells: Sequence[Cell], finished: Iterable[str]) -> None:
         self.console = Console(stderr=True)
         self._bars = rich.progress.Progress(
@@ -61,6 +63,7 @@ class Progress:
 
 
 def outcome(record: Record) -> str:
+    """What the line of a cell that has ended says: its latency, or its status and the reason."""
     if record["status"] != Status.OK:
         return f"{record['status']}: {record['why']}"
     found = stats.summary(stats.rounds_of(record))

@@ -122,6 +122,7 @@ def label(cell: Cell) -> str:
 
 
 def default_options(cell: Cell) -> dict[str, Any]:
+    """The defaults of all options of the cell's backend; the cell's own where the backend cannot be imported."""
     try:
         return {name: p.default for name, p in parameters(resolve(cell.backend.target)).items()}
     except ImportError:

@@ -73,6 +73,7 @@ def harness() -> str:
 
 @cache
 def version(package: str) -> str:
+    """The version of an installed package; "none" where it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -91,6 +91,7 @@ def rounds_of(record: Mapping[str, Any]) -> Rounds:
 
 
 def summary(rounds: Rounds) -> Summary:
+    """The latency of a cell with its interval, and further numbers about its rounds."""
     latency = typical(rounds.steady)
     low, high = interval(rounds.steady)
     return Summary(

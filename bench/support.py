@@ -27,6 +27,7 @@ HOLES = (Status.UNSUPPORTED, Status.UNAVAILABLE)
 
 
 def key(backend: Part, workload: Part, device: str) -> str:
+    """A hash of all that decides whether the backend runs the workload: options, sources, installed software, machine."""
     cell = Cell(workload, backend, device=device)
     parts = [backend.name, backend.canonical_options(), workload.name, workload.canonical_options(), device, cell.source]
     parts += [software(cell), machine.environment()[0]]

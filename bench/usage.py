@@ -64,10 +64,12 @@ Exit codes: 0 all well, 1 something failed, 2 refused, 3 something was wrong,
 
 
 def asks_for_help(arguments: Sequence[str]) -> bool:
+    """Whether the command line asks for this text instead of a measurement."""
     return any(argument in HELP for argument in arguments)
 
 
 def text() -> str:
+    """The help of the command line: all options, with the names that this installation knows."""
     known = {group: ", ".join(registry.names(group)) for group in ("workload", "backend", "measure", "experiment")}
     known["threads"] = str(len(os.sched_getaffinity(0)))
     lines = [INTRODUCTION, "Options"]

@@ -40,6 +40,7 @@ class Comparison:
 
 
 def together(a: Entry, b: Entry) -> bool:
+    """Whether two rows were measured in one session."""
     return a.session is not None and a.session == b.session
 
 

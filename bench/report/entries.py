@@ -170,4 +170,5 @@ def defaults(backend: str) -> Mapping[str, Any]:
 
 
 def refs(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """The references of the rows, each once, in their order."""
     return tuple(dict.fromkeys(entry.ref for entry in entries))

@@ -81,6 +81,8 @@ class Experiment:
 
 
 def matches(entry: Entry, where: Mapping[str, Any]) -> bool:
+    """Whether a row has the values of `where`: of backend, load time and instruction set, and of options by name. A list
+    allows any of its values."""
     for key, wanted in where.items():
         if key == "backend":
             found: Any = entry.backend

@@ -33,6 +33,7 @@ def frame(entries: Sequence[Entry]) -> pandas.DataFrame:
 
 
 def line(entry: Entry) -> dict[str, Any]:
+    """A row of the data frame."""
     record = entry.record
     found: dict[str, Any] = {key: record.get(key) for key in CELL}
     found |= {"label": entry.label, "ref": entry.ref, "started": record["started"], "commit": record.get("commit")}
@@ -50,6 +51,7 @@ def line(entry: Entry) -> dict[str, Any]:
 
 
 def statistics(summary: stats.Summary, batch_size: int) -> dict[str, float]:
+    """What the data frame has of the samples of a row."""
     return {
         "latency_ms": summary.median * 1e3,
         "low_ms": summary.low * 1e3,

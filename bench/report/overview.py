@@ -86,6 +86,7 @@ def failures(results: Results) -> Table:
 
 
 def cell(entry: Entry) -> str:
+    """The cell of a row in words: workload, size, batch, threads, device."""
     r = entry.record
     return (
         f"{r['workload']} {r['size']}, batch {r['batch_size']}, {r['threads']} thread{'s' * (r['threads'] != 1)}, {r['device']}"

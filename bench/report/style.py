@@ -64,6 +64,7 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def applied() -> Iterator[None]:
+    """A context in which figures are drawn in the report's style. Importing this file loads no matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")

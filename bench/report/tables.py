@@ -74,6 +74,7 @@ class Table:
 
 
 def word(text: str, rows: tuple[str, ...] = ()) -> Value:
+    """A text as a field of a table; `rows` are the rows that it comes from."""
     return Value(text, None, rows)
 
 

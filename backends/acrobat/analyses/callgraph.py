@@ -98,4 +98,5 @@ class CallGraph:
 
 @once
 def call_graph(program: Program) -> CallGraph:
+    """The call graph of a program."""
     return CallGraph(program)

@@ -29,6 +29,7 @@ OTHER = Sources(frozenset(), True)
 
 
 def named(name: str) -> Sources:
+    """The sources of the value of this name alone."""
     return Sources(frozenset({name}), False)
 
 

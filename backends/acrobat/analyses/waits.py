@@ -30,4 +30,5 @@ class Waits:
 
 @once
 def waits_of(program: Program, graph: CallGraph) -> Waits:
+    """Which functions and expressions of a program may wait."""
     return Waits(program, graph)

@@ -112,13 +112,16 @@ def program_tables(code: Bytecode) -> list[str]:
 
 
 def entry(x: Instruction) -> str:
+    """An instruction as an entry of the table of instructions."""
     return f"{{Opcode::{x.op.name}, {int(x.tensors)}, {x.to}, {x.a}, {x.b}, {x.c}, {x.d}}}"
 
 
 def function(f: BytecodeFunction, first: int) -> str:
+    """A function as an entry of the table of functions; `first` is the number of its first instruction."""
     return f"    {{{c_string(f.name)}, {first}, {f.registers}, {len(f.order)}, {f.tensors}}},"
 
 
 def table_lines(values: Iterable[int], width: int = 24) -> list[str]:
+    """Numbers as lines of a C++ table, `width` in each."""
     numbers = [f"{v}" if v > -(2**63) else "INT64_MIN" for v in values]
     return [f"    {', '.join(numbers[k : k + width])}," for k in range(0, len(numbers), width)]

@@ -28,6 +28,7 @@ def along(op: str, dtype: DType = "float32", drop: bool = True) -> Callable[[Seq
 
 
 def softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """The softmax along a dimension."""
     (x,) = args
     e = np.exp(x - x.max(axis=attrs["dim"], keepdims=True))
     return np.asarray(e / e.sum(axis=attrs["dim"], keepdims=True))
@@ -42,6 +43,7 @@ def layer_norm_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def layer_norm(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """Layer norm over the last dimension (Ba et al. 2016), with weight and bias."""
     x, w, b = args
     centred = x - x.mean(axis=-1, keepdims=True)
     return np.asarray(centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + attrs["eps"]) * w + b)
@@ -79,6 +81,7 @@ def list_reduced(what: str, combine: Callable[..., Any], of_none: float) -> Call
 
 
 def list_softmax_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The shape rule of `list_softmax`: the result is like a value."""
     expect_count(types, 2, "list_softmax")
     scores, values = (_items(types, i, "list_softmax") for i in range(2))
     lead = without_trailing_ones(scores.shape)
@@ -90,6 +93,7 @@ def list_softmax_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def without_trailing_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without the extents of 1 at its end."""
     while shape and shape[-1] == 1:
         shape = shape[:-1]
     return shape
@@ -110,6 +114,7 @@ def list_softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 
 def list_attention_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The shape rule of `list_attention`: the result is like a value."""
     expect_count(types, 3, "list_attention")
     query = floating(types, 0, "list_attention").shape
     keys, values = (_items(types, i, "list_attention").shape for i in (1, 2))
@@ -128,5 +133,6 @@ def list_attention(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 
 def argmax(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    """The first index of the largest element along a dimension."""
     result = np.asarray(x.argmax(axis=attrs["dim"]), np.int64)
     return np.expand_dims(result, attrs["dim"]) if attrs.get("keepdim") else result

@@ -57,4 +57,5 @@ def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], numb
 
 
 def numbers_alone_do_not_tell(*args: Any) -> NoReturn:
+    """Stands for the meaning of an operation on strings, whose numbers alone do not tell the result. Raises TypeError."""
     raise TypeError("an operation on strings is evaluated by `evaluate_text`")

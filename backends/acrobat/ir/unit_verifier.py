@@ -12,6 +12,7 @@ from backends.acrobat.ir.printer import type_text
 
 
 def check_kernel(kernel: Kernel, say: Callable[[str], None]) -> None:
+    """Calls `say` with each thing that is wrong with a kernel."""
     known: dict[str, Type] = {}
     for p in kernel.params:
         if p.name in known:
@@ -46,6 +47,7 @@ def check_kernel(kernel: Kernel, say: Callable[[str], None]) -> None:
 
 
 def check_block(block: Block, say: Callable[[str], None]) -> None:
+    """Calls `say` with each thing that is wrong with a static block."""
     params = {p.name: p for p in block.params}
     lists = {p.name for p in block.params if p.mode is Mode.LIST}
     groups = {name: name for name in lists} | dict(block.groups)

@@ -59,6 +59,7 @@ def origins(kernel: Kernel, name: str) -> tuple[list[Param], np.ndarray]:
 
 
 def instruction(kernel: Kernel, name: str | float) -> Instr | None:
+    """The instruction that computes the value of this name; None for a param or a number."""
     return next((i for i in kernel.body if i.name == name), None)
 
 

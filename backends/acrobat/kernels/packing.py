@@ -18,6 +18,7 @@ PLAIN: Packing = {"layout": "plain"}
 
 
 def panels(gates: int, lanes: int, count: int) -> Packing:
+    """The description of a weight that is packed panel by panel."""
     return {"layout": "panels", "gates": gates, "lanes": lanes, "panels": count}
 
 

@@ -50,6 +50,7 @@ def symbol(kernel: Kernel, out_mode: Mode) -> str:
 
 
 def declaration(kernel: Kernel, out_mode: Mode) -> str:
+    """The C declaration of a kernel."""
     return f"int32_t {symbol(kernel, out_mode)}({', '.join(parameters(kernel, out_mode))});"
 
 
@@ -204,6 +205,7 @@ def loops(shape: Sequence[int]) -> tuple[list[str], list[str], str]:
 
 
 def flat(indices: Sequence[str], shape: Sequence[int]) -> str:
+    """The index in memory of the element with these indices, as C text."""
     text = "0"
     for index, extent in zip(indices, shape, strict=True):
         text = index if text == "0" else f"({text}) * {extent} + {index}"

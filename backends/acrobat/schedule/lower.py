@@ -20,6 +20,7 @@ from backends.acrobat.schedule.order import ordered
 
 
 def lower(program: n.Program, facts: ScheduleFacts) -> s.Schedule:
+    """The schedule of a finished program; `facts` are what analyses have found out about it."""
     schedule = s.Schedule(program, functions := {}, facts.phases, facts.static_levels, bool(facts.recursive))
     for f in program.functions.values():
         functions[f.name] = _Lowering(schedule, facts, f).function()

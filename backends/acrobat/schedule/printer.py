@@ -28,11 +28,13 @@ from backends.acrobat.schedule import nodes as s
 
 
 def print_schedule(schedule: s.Schedule) -> str:
+    """A schedule as text, which is made for readers and never read back."""
     head = f"entry {name_text(schedule.program.entry)}, phases {schedule.phases}, static levels {schedule.static_levels}"
     return "\n\n".join([head, *map(print_function, schedule.functions.values())]) + "\n"
 
 
 def print_function(f: s.HostFunction) -> str:
+    """One function of a schedule as text."""
     kind = " waits" * f.waits + " counted" * f.counts_calls
     params = ", ".join(map(binder_text, f.params))
     return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])

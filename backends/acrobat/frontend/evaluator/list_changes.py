@@ -77,6 +77,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 
 
 def part(f: Frame, xs: Value, start: Value, stop: Value) -> Dyn:
+    """`xs[start:stop]`, with bounds that are not negative."""
     return f.host("list.slice", [xs, start, stop], type_of(xs))
 
 

@@ -30,6 +30,8 @@ def _looked_up(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
 
 
 def embedded(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value, i: Value) -> Value:
+    """The rows of `table` that `i`, an int or a tensor of ints, chooses; `module` is the embedding that is called, if one
+    is."""
     if module is not None and module.max_norm is not None:
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
     if isinstance(i, Held) and i.kind == "loose":

@@ -52,10 +52,12 @@ VARIABLES.add("mask")
 
 
 def is_mask(value: Any) -> bool:
+    """Whether a value is a tensor of bools that a comparison gave."""
     return isinstance(value, Held) and value.kind == "mask"
 
 
 def mask(value: Value) -> Value:
+    """A tensor of ones and zeros as a mask."""
     return value if is_unknown(value) else Held("mask", value)
 
 
@@ -137,6 +139,7 @@ def finite_or_tensor(f: Frame, value: Value) -> Value:
 
 
 def negated(f: Frame, value: Any) -> Value:
+    """The mask that is true where `value` is not."""
     return mask(op(f, "sub", [Static(1.0), value.value]))
 
 

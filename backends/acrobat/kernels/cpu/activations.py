@@ -47,6 +47,7 @@ LOG = (
 
 
 def polynomial(x: Bundle, coefficients: Sequence[float]) -> Bundle:
+    """The polynomial in x with these coefficients, that of the highest power first (Horner's rule)."""
     value = x.fma(coefficients[0], coefficients[1])
     for c in coefficients[2:]:
         value = value.fma(x, c)
@@ -73,14 +74,17 @@ def scale(p: Bundle, t: Bundle) -> Bundle:
 
 
 def bits(x: Bundle) -> list[Expr]:
+    """The floats' bits as int32."""
     return x.integers(lambda v: tirx.reinterpret(typed("int32", x.lanes), v))
 
 
 def from_bits(like: Bundle, items: list[Expr]) -> Bundle:
+    """The floats with these bits, in vectors like those of `like`."""
     return like.with_items([tirx.reinterpret(typed("float32", like.lanes), v) for v in items])
 
 
 def number(value: int, lanes: int) -> Expr:
+    """The int32 `value` in each lane."""
     return splat(value, lanes, "int32")
 
 
@@ -176,6 +180,7 @@ def log(x: Bundle) -> Bundle:
 
 
 def intrinsic(name: str, x: Bundle) -> Bundle:
+    """LLVM's function of this name, lane by lane."""
     return x.map(lambda v: tirx.call_llvm_pure_intrin(typed("float32", x.lanes), f"llvm.{name}", v))
 
 

@@ -28,10 +28,12 @@ EXTENT = 1 << 40
 
 
 def i64(value: Expr) -> Expr:
+    """A constant of type int64, or an expression as it is."""
     return tirx.IntImm("int64", value) if isinstance(value, int) else value
 
 
 def i32(value: Expr) -> Expr:
+    """A constant of type int32, or an expression as it is."""
     return tirx.IntImm("int32", value) if isinstance(value, int) else value
 
 
@@ -43,16 +45,19 @@ def div(a: Expr, b: int) -> Expr:
 
 
 def mod(a: Expr, b: int) -> Expr:
+    """a % b, which is not written where it is known."""
     if b == 1:
         return 0
     return a % b if isinstance(a, int) else tirx.truncmod(a, i64(b))
 
 
 def times(a: Expr, b: int) -> Expr:
+    """a * b, which is not written where it is known."""
     return a * b if isinstance(a, int) else a if b == 1 else 0 if b == 0 else a * i64(b)
 
 
 def plus(a: Expr, b: Expr) -> Expr:
+    """a + b, which is not written where it is known."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     if isinstance(a, int):
@@ -134,20 +139,24 @@ class Code:
 
 
 def block(statements: Sequence[Any]) -> Any:
+    """The statements as one."""
     if not statements:
         return tirx.Evaluate(i32(0))
     return statements[0] if len(statements) == 1 else tirx.SeqStmt(list(statements))
 
 
 def load(buffer: Any, index: Expr) -> Expr:
+    """The element at an index of a buffer."""
     return tirx.BufferLoad(buffer, [i64(index)])
 
 
 def pointer(name: str, dtype: str = "float32") -> Any:
+    """A parameter that is an address."""
     return tirx.Var(name, ir.PointerType(ir.PrimType(dtype)))
 
 
 def scalar(name: str, dtype: str = "int64") -> Any:
+    """A parameter that is a number."""
     return tirx.Var(name, ir.PrimType(dtype))
 
 
@@ -177,6 +186,7 @@ def lower(symbol: str, function: Any, target: CpuTarget) -> Any:
 
 
 def object_bytes(module: Any) -> bytes:
+    """The object file of a lowered kernel."""
     with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
         path = Path(folder) / "kernel.o"
         module.write_to_file(str(path), "o")

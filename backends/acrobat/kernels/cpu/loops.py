@@ -40,6 +40,7 @@ def sweep(code: Code, extent: int, lanes: int, body: Callable[[list[Expr], Expr 
 
 
 def vectorises(value: Value, axis: int) -> bool:
+    """Whether neighbouring elements along `axis` lie next to each other, or are the same, so that vectors can be loaded."""
     return axis >= 0 and value.steps(axis) <= {0, 1}
 
 
@@ -100,6 +101,7 @@ def across(code: Code, vector: Bundle, combine: Combine) -> Expr:
 
 
 def pick(code: Code, vector: Expr, lanes: Sequence[int]) -> Expr:
+    """A vector of these lanes of another."""
     return code.let(tirx.Shuffle([vector], [i32(v) for v in lanes]), typed("float32", len(lanes)))
 
 

@@ -102,6 +102,7 @@ def rest_rows(rows: int) -> tuple[int, ...]:
 
 
 def default_gemm(plan: Gemm, target: CpuTarget) -> KernelSchedule:
+    """The schedule by rule of a product with a shared weight."""
     count = panel_count(plan.epilogue.units, target.lanes)
     group = next(g for g in (GROUP, 2, 1) if count % g == 0)
     main = target.registers.tiles[plan.epilogue.gates - 1]
@@ -110,6 +111,7 @@ def default_gemm(plan: Gemm, target: CpuTarget) -> KernelSchedule:
 
 
 def default_product(plan: Product, target: CpuTarget) -> KernelSchedule:
+    """The schedule by rule of a product of two row operands."""
     widest = 2 if plan.rows >= 4 else 4
     panels = min(widest, max(1, plan.columns // target.lanes))
     dots = dotted(plan, target.lanes) and plan.rows <= DOT_ROWS
@@ -132,6 +134,7 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
 
 
 def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[KernelSchedule]:
+    """The schedules that tuning tries for such a product. `extents`: how often launches of so many rows were seen."""
     usual, registers = default_gemm(plan, target), target.registers
     gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}

@@ -30,6 +30,7 @@ class WrittenKernel:
 
 
 def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget, schedule: KernelSchedule) -> WrittenKernel:
+    """The kernel in TensorIR, by the first template that takes it."""
     code = Code()
     interface = Interface(code, kernel, out_mode)
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}

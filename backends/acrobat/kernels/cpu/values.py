@@ -176,12 +176,15 @@ class Formula(Value):
 
 
 def is_formula(value: Value | float, op: str) -> bool:
+    """Whether a value is computed by the element-wise operation `op` where it is used."""
     return isinstance(value, Formula) and value.op == op
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor of this shape whose elements lie one after the other."""
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
 def drop(items: Sequence[int], at: int) -> tuple[int, ...]:
+    """The sequence without the item at `at`."""
     return (*items[:at], *items[at + 1 :])

@@ -16,12 +16,14 @@ from backends.acrobat.kernels.cpu.code import Code, Expr, i32, i64
 
 
 def splat(value: Expr, lanes: int, dtype: str = "float32") -> Expr:
+    """A vector with `value` in all lanes."""
     if isinstance(value, (int, float)):
         value = tirx.FloatImm(dtype, value) if dtype == "float32" else tirx.IntImm(dtype, int(value))
     return value if lanes == 1 else tirx.Broadcast(value, lanes)
 
 
 def typed(dtype: str, lanes: int) -> str:
+    """The name of a vector type, such as float32x8."""
     return dtype if lanes == 1 else f"{dtype}x{lanes}"
 
 
@@ -101,6 +103,7 @@ def load_vector(buffer: Any, start: Expr, lanes: int, mask: Expr | None = None, 
 
 
 def store_vector(code: Code, buffer: Any, start: Expr, value: Expr, lanes: int, mask: Expr | None = None) -> None:
+    """Writes a store of a vector, or of its lanes in `mask`."""
     if mask is None or lanes == 1:
         code.add(tirx.BufferStore(buffer, value, [vector_index(start, lanes)]))
     else:

@@ -39,6 +39,7 @@ def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
 
 
 def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
+    """The layout of each shared operand of a product: panels for the weight and the bias."""
     packing = panels(plan.epilogue.gates, LANES, panel_count(plan.epilogue.units))
     shared = [p.name for p in kernel.params if p.mode is Mode.SHARED]
     return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}

@@ -22,6 +22,7 @@ def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
+    """The kernel's text: a product of two row operands."""
     found = plan_of(kernel)
     assert found
     plan, lanes = found

@@ -22,6 +22,7 @@ ELEMENTS_EACH = 2
 
 
 def schedule_of(kernel: Kernel) -> CudaSchedule:
+    """How a row-wise kernel is computed: element by element, in slices along the last dimension, or row by row."""
     if all(is_pure(i) for i in kernel.body):
         return CudaSchedule("elements")
     return CudaSchedule("slices") if plan_slices(kernel) else CudaSchedule("general")

@@ -42,6 +42,7 @@ class CudaSchedule:
 
 
 def panel_count(units: int) -> int:
+    """How many panels of columns a weight with so many units has for each gate."""
     return ceil(units / LANES)
 
 

@@ -20,6 +20,9 @@ EACH = 32
 
 @dataclass(frozen=True, slots=True)
 class SlicePlan:
+    """How a kernel with reductions along the last dimension is divided into slices, each of which a group of threads
+    computes."""
+
     leading: tuple[int, ...]
     """The extents of all dimensions but the last: the slices are numbered by them."""
     length: int
@@ -95,6 +98,8 @@ def _kind(instr: Instr, kernel: Kernel, kinds: dict[str, str], leading: tuple[in
 
 
 class Slices:
+    """Writes such a kernel."""
+
     def __init__(self, kernel: Kernel, out_mode: Mode, plan: SlicePlan) -> None:
         self.kernel = kernel
         self.plan = plan

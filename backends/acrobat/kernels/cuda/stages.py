@@ -67,6 +67,7 @@ def stored_instructions(kernel: Kernel) -> list[Instr]:
 
 
 def each(size: int) -> list[str]:
+    """The head of a loop over `size` elements that the threads of a block share."""
     return [f"for (int e = thread; e < {size}; e += {THREADS}) {{"]
 
 

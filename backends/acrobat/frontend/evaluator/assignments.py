@@ -5,13 +5,24 @@ from __future__ import annotations
 import ast
 
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mutation import place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, hint_of, root_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import TupleV, Value, is_array, is_list, is_unknown, kind, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    TupleV,
+    Value,
+    is_array,
+    is_container,
+    is_list,
+    is_unknown,
+    kind,
+    type_or_none,
+    unknown,
+)
 
 
 @handles(STATEMENTS, ast.Assign)
@@ -58,6 +69,11 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                     before = f.borrowed(read)
                 if _changes_part(f, s, target, before):
                     return
+                if is_container(before):
+                    found = place(f, s, read, "+=")
+                    if found is not None:
+                        found[0].put(f.expression(ast.copy_location(ast.BinOp(Given(found[1]), s.op, s.value), s)))
+                    return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
             f.expression(s.value)
@@ -65,7 +81,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)
             if changeable(f, type_or_none(before)):
-                found = place(f, s, read, "`+=`")
+                found = place(f, s, read, "+=")
                 if found is not None:
                     found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
                 return
@@ -98,8 +114,11 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         return
     # The program has lists of tensors of several shapes, and of functions, as tuples.
     was_list = isinstance(before, TupleV) and not _is_tuple(s.value)
-    if before is not None and (was_list or is_list(before)) and name not in f.owned:
-        f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
+    if before is not None and (was_list or is_container(before)) and name not in f.owned:
+        sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
+        what = "list" if was_list else kind(before)
+        text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
+        f.problem(s, text, f"write `{name} = {name} {sign} ...`")
         return
     assign(f, s.target, f.expression(sum, name))
     own(f, s.target, sum)

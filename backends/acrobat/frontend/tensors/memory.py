@@ -48,14 +48,33 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
     named = any(f.builder.now(v.atom) == made for v in f.env.values() if isinstance(v, Dyn))
     if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):
         f.builder.fresh.discard(getattr(made, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
-    if is_number(result) or not named and (_gives_new(callee) or getattr(made, "name", "") in f.builder.fresh):
+    if is_number(result) or not named and _gives_new(callee):
+        return
+    is_new = not named and getattr(made, "name", "") in f.builder.fresh
+    if is_new and not _is_view(callee, node):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     own = dtype_of(result)
     for a in (*owner, *node.args, *(k.value for k in node.keywords)):
         whole = f.env.get(root_of(a) or "")
         if own is None or whole is None or dtype_of(whole) == own:  # a view has the dtype of what it shows
+            if is_new and (whole is None or not (is_tensor(whole) or is_ragged(whole))):
+                continue
+            if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
+                f.builder.fresh.discard(getattr(made, "name", ""))
             seen_through_view(f, a)
+
+
+def _is_view(callee: Value, node: ast.Call) -> bool:
+    """Whether a call of an operation of PyTorch gives a view, also where the program makes a new tensor for it."""
+    match callee:
+        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
+            return name in VIEWS
+        case Static(value):
+            known_as = torch_name(value)
+            of_several = known_as == "einsum" and len(node.args) > 2  # it gives a product of them
+            return known_as in VIEWS and not of_several
+    return False
 
 
 AFTER_CALLS.append(_forget_aliases)

@@ -168,6 +168,8 @@ UNSAFE = {
     "in a dictionary": "d = {1: torch.zeros(4)}\ny = d[1]\nd[1] += 1\nreturn y",
     "slice of a product": "y = torch.matmul(self.table, self.a.weight)\nz = y[:1]\ny += 1\nreturn z",
     "row of the largest": "y, at = torch.topk(self.table, 2)\nz = y[0]\ny += 1\nreturn z",
+    "expanded": "y = self.a(s.x)\nz = y.expand(2, 4)\ny[0] = 1.0\nreturn z.sum(0)",  # a view in eager PyTorch only
+    "what is expanded is changed": "y = self.a(s.x)\nz = y.expand(2, 4)\nz += 1.0\nreturn y",
     "item in a list": "ys = [torch.zeros(4)]\ny = ys[0]\nys[0][1] = 1.0\nreturn y",
 }
 

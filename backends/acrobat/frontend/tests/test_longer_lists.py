@@ -1,8 +1,10 @@
-"""`+=` of lists that the program has as tuples: of tensors of several shapes, and of functions."""
+"""`+=`, `|=` and the like of lists, sets and dictionaries: under all their names, or refused where they have several."""
 
 # mypy: ignore-errors
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 import pytest
 import torch
@@ -56,7 +58,87 @@ class GivenToAFunction(nn.Module):
         return self.longer(xs), len(xs)
 
 
-@pytest.mark.parametrize("cls", [Tensors, Functions, GivenToAFunction])
-def test_a_list_with_two_names_does_not(cls):
-    with pytest.raises(CompileError, match="`\\+=` changes a list that may be seen under another name"):
+class Sets(nn.Module):
+    def forward(self, x):
+        seen = {1, 2}
+        other = seen
+        seen |= {int(x)}
+        return len(other)
+
+
+class Dictionaries(nn.Module):
+    def forward(self, x):
+        known = {1: 2}
+        other = known
+        known |= {7: 1}
+        return len(other)
+
+
+class SetsGiven(nn.Module):
+    def note(self, seen, x):
+        seen |= {int(x)}
+
+    def forward(self, x):
+        seen = {1, 2}
+        self.note(seen, x)
+        return len(seen)
+
+
+ELSEWHERE = {
+    Tensors: "`+=` changes a list that may be seen under another name than `xs`",
+    Functions: "`+=` changes a list that may be seen under another name than `layers`",
+    GivenToAFunction: "`+=` changes a list that may be seen under another name than `xs`",
+    Sets: "`|=` changes a set that may be seen under another name than `seen`",
+    Dictionaries: "`|=` changes a dict that may be seen under another name than `known`",
+    SetsGiven: "`|=` changes a set that may be seen under another name than `seen`",
+}
+
+
+@pytest.mark.parametrize("cls", ELSEWHERE, ids=lambda c: c.__name__)
+def test_what_has_two_names_does_not_grow(cls):
+    with pytest.raises(CompileError) as error:
+        build(cls(), sample=[1.0, -2.0])
+    assert ELSEWHERE[cls] in str(error.value)
+
+
+class Parts(nn.Module):
+    """Parts of lists and dictionaries that have no other name."""
+
+    def forward(self, x):
+        known = {1: [1]}
+        known[1] += [2]
+        known[int(x)] = [5]
+        known[int(x)] += [int(x)]
+        rows = [[1], [2]]
+        rows[0] += [5]
+        rows[len(rows) - 1] += rows[0]
+        groups = defaultdict(list)
+        for i in range(4):
+            groups[i % 2] += [i]
+        return rows, list(known.items()), sorted(groups.items())
+
+
+def test_parts_grow():
+    agrees(Parts(), [1.0, -2.0])
+
+
+class PartOfAList(nn.Module):
+    def forward(self, x):
+        rows = [[1], [2]]
+        row = rows[0]
+        rows[0] += [int(x)]
+        return row
+
+
+class PartOfADictionary(nn.Module):
+    def forward(self, x):
+        known = {1: {1}}
+        seen = known[1]
+        known[1] |= {int(x) + 5}
+        return len(seen)
+
+
+@pytest.mark.parametrize("cls", [PartOfAList, PartOfADictionary])
+def test_a_part_with_a_name_does_not(cls):
+    with pytest.raises(CompileError, match=r"`\+=` changes a part of `(rows|known)` that may be seen elsewhere"):
         build(cls(), sample=[1.0, -2.0])

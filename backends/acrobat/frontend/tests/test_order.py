@@ -9,6 +9,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_deferred_changes import vectors
 from backends.acrobat.tests.zoo.check import agrees
 
 
@@ -66,11 +67,6 @@ class Starred(nn.Module):
     def forward(self, x):
         xs = [x, x]
         return size_and(xs, *(xs.pop(),))
-
-
-def vectors():
-    torch.manual_seed(0)
-    return [torch.randn(3) for _ in range(3)]
 
 
 @pytest.mark.parametrize("model", [InOrder, Starred], ids=lambda m: m.__name__)

@@ -92,6 +92,12 @@ def load(path: Path, text: str, name: str = "someones_model") -> ModuleType:
     return module
 
 
+def with_forward(tmp_path: Path, head: str, body: str, name: str) -> torch.nn.Module:
+    """The model of a source that ends, behind `head`, in a `forward(self, xs)` with this body."""
+    model: torch.nn.Module = load(tmp_path, head + "    def forward(self, xs):" + body, name).Model().eval()
+    return model
+
+
 def test_child_sum_tree_gru(tmp_path: Path) -> None:
     m = load(tmp_path, TREE_GRU)
     torch.manual_seed(0)

@@ -6,10 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from backends.acrobat.errors import CompileError
-from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.frontend.tests.test_own_model import with_forward
 from backends.acrobat.tests.zoo.check import agrees
 
 HEAD = """
@@ -163,17 +162,12 @@ RIGHT = {
 SAMPLE = [[1.0], [0.5, 2.0], [3.0, 1.0, 0.25]]
 
 
-def model(tmp_path: Path, body: str, name: str) -> torch.nn.Module:
-    made: torch.nn.Module = load(tmp_path, HEAD + "    def forward(self, xs):" + body, name).Model().eval()
-    return made
-
-
 @pytest.mark.parametrize("what", RIGHT)
 def test_changes_that_one_name_alone_sees(tmp_path: Path, what: str) -> None:
-    agrees(model(tmp_path, RIGHT[what], f"one_name{list(RIGHT).index(what)}"), SAMPLE)
+    agrees(with_forward(tmp_path, HEAD, RIGHT[what], f"one_name{list(RIGHT).index(what)}"), SAMPLE)
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_changes_that_are_seen_twice(tmp_path: Path, what: str) -> None:
     with pytest.raises(CompileError, match=r"under (an)?other name|may be seen elsewhere"):
-        agrees(model(tmp_path, REFUSED[what], f"two_names{list(REFUSED).index(what)}"), SAMPLE)
+        agrees(with_forward(tmp_path, HEAD, REFUSED[what], f"two_names{list(REFUSED).index(what)}"), SAMPLE)

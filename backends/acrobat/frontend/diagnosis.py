@@ -161,7 +161,10 @@ class DiagnosedFunctions(Functions):
             if f is None and self.lost is None:
                 definition, file = source_of(key[0])
                 message = f"the type of the result of `{key[0].__qualname__}` cannot be found"
-                lost = Problem(span_of(definition, file), message, "a recursion needs a case that ends without it")
+                advice = "a recursion needs a case that ends without it"
+                if key in self.gave_none and self.results.get(key, UNKNOWN) is UNKNOWN:
+                    message, advice = f"`{key[0].__qualname__}` always gives None", "return what the model computes"
+                lost = Problem(span_of(definition, file), message, advice)
         if lost is not None and not out:
             out.append(lost)
         raise CompileError(

@@ -73,7 +73,8 @@ LIBRARIES.append(_of_python)
 
 @handles(FUNCTIONS, collections.deque)
 def _deque(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    if kwargs.pop("maxlen", Static(None)) != Static(None):
+    limit = args.pop() if len(args) == 2 else kwargs.pop("maxlen", Static(None))
+    if limit != Static(None):
         return f.problem(node, "a deque with `maxlen` is not in the language", "cut a list: `xs = (xs + [x])[-n:]`")
     return builtin(f, node, "list", args, kwargs, hint)
 

@@ -61,6 +61,10 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             _append(f, s, owner, who, xs, item)
         case "appendleft", [item]:
             give(f, who, binary(f, s, ast.Add(), list_of(f, s, [item]), xs) if not is_unknown(xs) else list_of(f, s, [item]))
+        case "extendleft", [more]:
+            turned = as_list(f, s, iterable(f, more))
+            turned = turned if is_unknown(turned) else f.host("list.reverse", [turned], type_of(turned), "reversed")
+            give(f, who, binary(f, s, ast.Add(), turned, xs))
         case "extend", [more]:
             give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
         case "insert", [at, item]:

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
-from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, root_of, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch
@@ -61,9 +61,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
             list_changes.method(f, s, owner, name, args)
             return
-        case ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, []) if (
-            name in SET_CHANGES and who in f.env and kind_of(f.env[who])
-        ):
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_container(f, owner):
             container_methods.change(f, s, owner, name, args)
             return
     changed, bound = len(f.builder.instead), len(f.builder.bindings)
@@ -90,6 +88,17 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     if isinstance(owner, ast.Name) and owner.id in f.env:
         return getattr(f.env[owner.id], "python_object", None) is None and not isinstance(type_or_none(f.env[owner.id]), DataT)
     return True
+
+
+def _is_container(f: Frame, owner: ast.expr) -> bool:
+    """Whether `owner` is a set or a dictionary that has a place: a name, or an item or attribute of what has one."""
+    if isinstance(owner, ast.Name):
+        return owner.id in f.env and bool(kind_of(f.env[owner.id]))
+    if not isinstance(owner, (ast.Attribute, ast.Subscript)) or root_of(owner) not in f.env:
+        return False
+    with f.trial():
+        value = f.borrowed(owner)
+    return bool(kind_of(value))
 
 
 # ---- statements with bodies

@@ -11,7 +11,7 @@ RETURNED = HIDDEN + "returned"
 """The name that carries the value of a `return` out of a loop."""
 
 
-LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft")
+LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft", "extendleft")
 """Methods that change a list and give nothing, and whose arguments have no names."""
 SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "subtract", "update")
 """Methods that change a set or dictionary and give nothing."""
@@ -22,9 +22,7 @@ def changes_owner(method: str) -> bool:
     return method in CHANGING or method.endswith("_") and not method.endswith("__")
 
 
-CHANGING = frozenset(
-    (*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "appendleft", "extendleft", "setdefault", "popitem")
-)
+CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "setdefault", "popitem"))
 """Methods that change a list, set or dictionary."""
 
 

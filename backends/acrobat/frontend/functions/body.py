@@ -236,6 +236,8 @@ class FunctionBody:
         program = self.program
         old = program.results.get(self.key, UNKNOWN)
         found = type_of(value)
+        if found is NONE:
+            program.gave_none.add(self.key)
         try:
             result = self._joined(old, UNKNOWN if found is NONE else found)
         except Mismatch as error:

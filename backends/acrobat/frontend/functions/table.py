@@ -53,6 +53,7 @@ class Functions:
         self.asked: Asked | None = None  # the user's call that the library is compiled for
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
+        self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result

@@ -1,5 +1,6 @@
 """Short functions as `idioms.py` has them: lists in order, `itertools`, classes of the user."""
 
+import collections
 import dataclasses
 import itertools
 import operator
@@ -190,17 +191,62 @@ def keys_of_operator(xs):
     return sorted(pairs, key=operator.itemgetter(1)), sorted(pairs, key=operator.itemgetter(1, 0)), sorted(xs, key=operator.neg)
 
 
+# ---- containers
+
+
+class Seen:
+    def __init__(self):
+        self.seen = set()
+        self.twice = set()
+        self.counts = collections.Counter()
+
+    def add(self, x):
+        if x in self.seen:
+            self.twice.add(x)
+        else:
+            self.seen.add(x)
+        self.counts.update([x, 0])
+
+
+def sets_that_only_a_method_fills(xs):
+    all_of_them, some = Seen(), Seen()
+    for x in xs:
+        all_of_them.add(x)
+    if len(xs) > 2:
+        some.seen.add(xs[0])
+        some.seen.discard(3)
+    return len(all_of_them.seen), sorted(all_of_them.twice), all_of_them.counts[0], len(some.seen)
+
+
+def deque_extended_at_its_left(xs):
+    found = collections.deque()
+    for i, x in enumerate(xs):
+        found.extendleft(xs[:i])
+        found.append(x)
+    return list(found)
+
+
+def _counts_down(n):
+    if n > 0:
+        _counts_down(n - 1)
+
+
+def result_that_is_always_none(xs):
+    return _counts_down(len(xs))
+
+
 IDIOMS = [
     value
     for name, value in list(globals().items())
     if isinstance(value, types.FunctionType) and value.__module__ == __name__ and not name.startswith("_")
 ]
-"""All of the functions above."""
+"""All of the functions above whose names do not begin with a `_`."""
 
 
 REFUSED = {
     "object_changed_by_its_operator": "changes an object under all of its names",
     "endless_loop": "an iterator without an end",
+    "result_that_is_always_none": "`result_that_is_always_none` always gives None",
     "made_objects_have_no_identity": "not told apart by identity",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

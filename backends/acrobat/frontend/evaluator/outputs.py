@@ -15,7 +15,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
-from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
+from backends.acrobat.frontend.evaluator.syntax import CHANGING, changes_owner, root_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 
@@ -130,6 +130,21 @@ def given_back(function: types.FunctionType) -> set[str]:
     if function not in LIFTED:
         return set()
     return set().union(*map(nonlocals, (LIFTED[function].definition, *LIFTED[function].others)))
+
+
+def changed_in_place(function: types.FunctionType, name: str) -> bool:
+    """Whether a nested function, or one that it calls, changes what a `nonlocal` name refers to, and not the name alone."""
+    if function not in LIFTED:
+        return False
+    for x in (x for d in (LIFTED[function].definition, *LIFTED[function].others) for x in ast.walk(d)):
+        match x:
+            case ast.AugAssign(ast.Name(target)) if target == name:
+                return True
+            case ast.Call(ast.Attribute(owner, method)) if changes_owner(method) and root_of(owner) == name:
+                return True
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()) if root_of(x) == name:
+                return True
+    return False
 
 
 def _resolved(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.mutation import place
-from backends.acrobat.frontend.evaluator.outputs import changed_parameters
+from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
@@ -24,6 +24,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     is_array,
+    is_container,
     is_empty,
     is_unknown,
     type_or_none,
@@ -150,9 +151,10 @@ class ChangingCall(BoundCall):
                 raise Refused(what, "call the function by its name, with the list or object among its arguments")
             return  # the list was made for this call and has no name here
         whole = isinstance(written, ast.Name)
-        if self.names[i] not in self.always and (
-            name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments
-        ):
+        bound_anew = self.names[i] in self.always and not (
+            is_container(self._passed(i)) and changed_in_place(self.function, self.names[i])
+        )
+        if not bound_anew and (name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments):
             what = f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
             raise Refused(what, f"give it a list of its own: `{name} = list({name})`" if whole else "make a copy first")
         if isinstance(value, Dyn) and value.type == UNKNOWN:

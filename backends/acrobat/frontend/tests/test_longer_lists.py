@@ -142,3 +142,46 @@ class PartOfADictionary(nn.Module):
 def test_a_part_with_a_name_does_not(cls):
     with pytest.raises(CompileError, match=r"`\+=` changes a part of `(rows|known)` that may be seen elsewhere"):
         build(cls(), sample=[1.0, -2.0])
+
+
+class NonlocalNames(nn.Module):
+    """A function inside gives a name of the outer one another list, or makes the only list longer."""
+
+    def forward(self, x):
+        xs = ys = [1]
+        zs = [2]
+
+        def other():
+            nonlocal xs
+            xs = [*xs, int(x)]
+
+        def longer():
+            nonlocal zs
+            zs += [3]
+            zs.append(4)
+
+        other()
+        longer()
+        return xs, ys, zs
+
+
+def test_names_of_an_outer_function_get_other_lists():
+    agrees(NonlocalNames(), [1.0, -2.0])
+
+
+class NonlocalWithTwoNames(nn.Module):
+    def forward(self, x):
+        xs = [1]
+        ys = xs
+
+        def longer():
+            nonlocal xs
+            xs += [int(x)]
+
+        longer()
+        return ys
+
+
+def test_lists_of_an_outer_function_with_two_names_do_not_grow():
+    with pytest.raises(CompileError, match="this call changes a list or an object that may be seen under another name"):
+        build(NonlocalWithTwoNames(), sample=[1.0, -2.0])

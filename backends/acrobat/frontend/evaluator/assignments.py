@@ -6,7 +6,7 @@ import ast
 
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.mutation import place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, hint_of, root_of
@@ -53,6 +53,9 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
 
 @handles(STATEMENTS, ast.AugAssign)
 def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    target_in_order = in_source_order(f, s.target)
+    if target_in_order is not s.target:
+        s = ast.copy_location(ast.AugAssign(target_in_order, s.op, s.value), s)  # type: ignore[arg-type]
     match s.target:
         case ast.Name(name) as target:
             read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
+from backends.acrobat.frontend.evaluator.mutation import in_source_order
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, holds_parts, seen_inside
@@ -61,6 +62,8 @@ class ArgumentsAsWritten:
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     dropped = node is f.unused_expression
+    if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
+        node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     callee = f.callees[node] = f.borrowed(node.func)
     if (found := _by_form(f, node, callee)) is not None:
         return found

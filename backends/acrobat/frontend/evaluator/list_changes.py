@@ -9,7 +9,7 @@ from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place, put_into
+from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place, put_into
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import placed, root_of
@@ -43,6 +43,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         ]
         f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
         return
+    owner = in_source_order(f, owner)
     values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
     found = place(f, s, owner, name)
     if found is None:

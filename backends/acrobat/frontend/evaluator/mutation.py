@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.state import settle
@@ -51,10 +52,12 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if kind(whole) not in ("list", "dict", "object"):
                 f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
                 return None
-            at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}", ast.Load()), index)
+            if _changes(f, index):  # the call around has compiled it before
+                what = f"`{ast.unparse(index)}` changes a list or an object, and is an index here"
+                f.problem(s, what, "give it a name first")
+                return None
             if not isinstance(index, ast.Constant):
-                f.env[at.id] = f.expression(index)
-                index = at
+                index = _named_index(f, node, index)
             inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
                 return None
@@ -74,6 +77,47 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
     return None
+
+
+def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
+    """`node`, a chain of items and attributes that a statement changes. Indices of it that change something themselves, as
+    `heads[stack.pop()]` does, are compiled here, and have names in the chain given back: it may be compiled again, and what is
+    compiled from now on sees what they have changed."""
+    match node:
+        case ast.Attribute(owner, attr, ctx):
+            inner = in_source_order(f, owner)
+            return node if inner is owner else ast.copy_location(ast.Attribute(inner, attr, ctx), node)
+        case ast.Subscript(owner, index, ctx):
+            inner = in_source_order(f, owner)
+            changes = _changes(f, index)
+            if changes and any(isinstance(x, ast.Slice) for x in (index, *getattr(index, "elts", ()))):
+                raise Refused("a bound of this slice changes a list or an object", "give it a name first")
+            named = _named_index(f, node, index) if changes else index
+            return node if (inner, named) == (owner, index) else ast.copy_location(ast.Subscript(inner, named, ctx), node)
+    return node
+
+
+def _changes(f: Frame, index: ast.expr) -> bool:
+    """Whether computing an index changes a list or an object."""
+    if not any(isinstance(x, ast.Call) for x in ast.walk(index)):
+        return False
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
+    before, f.mutated = f.mutated, set()
+    with f.trial():
+        for part in parts:
+            f.borrowed(part)
+        changed = bool(f.mutated)
+    f.mutated = before
+    return changed
+
+
+def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
+    """A hidden name for the value of the index of `node`, which is computed here. Each index of a chain has a name of its own."""
+    depth = sum(isinstance(x, ast.Subscript) for x in ast.walk(node.value))
+    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
+    f.env[at.id] = f.expression(index)
+    return at
 
 
 def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
@@ -154,6 +198,9 @@ def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name:
 
 def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     """`xs[i] = value` of a list, `t[i, j] = value` of a tensor."""
+    ordered = in_source_order(f, target)
+    assert isinstance(ordered, ast.Subscript)
+    target = ordered
     owner: ast.expr = target
     entries: list[ast.expr] = []
     while isinstance(owner, ast.Subscript):

@@ -10,7 +10,7 @@ from backends.acrobat.frontend.evaluator import containers, nested, state
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mixed import SEQUENCES
-from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
+from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_attribute, put_item
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import (
     calls_own_function,
@@ -83,6 +83,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 assign(f, e, v)
         case ast.Subscript():
             put_item(f, target, target, value)
+        case ast.Attribute(owner, name) if (ordered := in_source_order(f, owner)) is not owner:
+            assign(f, ast.copy_location(ast.Attribute(ordered, name, ast.Store()), target), value)
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name) if root_of(owner) not in f.owned and _kept(f, target, owner, name, value):

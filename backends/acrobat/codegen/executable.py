@@ -124,7 +124,8 @@ class Executable:
         for cls in classes:
             keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
             of_record = getattr(cls, "class_of_record", None)
-            self._lib.acrobat_add_class(self._session, of_record or cls, keys, int(of_record is not None))
+            plain = of_record is not None and not issubclass(of_record, tuple)  # a named tuple is made by its constructor
+            self._lib.acrobat_add_class(self._session, of_record or cls, keys, int(plain))
 
     @property
     def executor(self) -> Executor:

@@ -45,6 +45,13 @@ class Static:
 
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        if self.value is None or other.value is None:  # the `__eq__` of a user's class may not expect None
+            return self.value is other.value
+        return bool((self.value,) == (other.value,))
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -25,6 +25,13 @@ class Places:
 
     of: Any
     count: Any
+
+
+class Extents(NamedTuple):
+    """A result that is a tuple with names."""
+
+    ids: int
+    words: int
 
 
 class Everything(nn.Module):
@@ -58,6 +65,7 @@ class Everything(nn.Module):
             "lengths": lengths,
             "table": table,
             "places": Places(places, Counter(instance["words"])),
+            "extents": Extents(len(instance["ids"]), words=len(instance["words"])),
         }
 
 

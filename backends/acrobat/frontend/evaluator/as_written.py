@@ -44,7 +44,7 @@ def _of_super(f: Frame, node: ast.AST, value: Super, name: str) -> Value:
     if isinstance(owner, Dyn) and isinstance(owner.type, DataT):
         kinds = list(f.program.datatypes.cases.get(owner.type.name, ()))
     found = []
-    for one in kinds:
+    for one in (k for k in kinds if value.cls in k.__mro__):  # an object of another class does not come here
         later = one.__mro__[one.__mro__.index(value.cls) + 1 :]
         found.append(next((vars(c)[name] for c in later if name in vars(c)), None))
     if found and all(x is found[0] for x in found):

@@ -113,7 +113,7 @@ def _changes(f: Frame, index: ast.expr) -> bool:
 
 
 def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
-    """A hidden name for the value of the index of `node`, which is computed here. Each index of a chain has a name of its own."""
+    """A hidden name for the value of the index of `node`, which is computed here. Each one of a chain has its own."""
     depth = sum(isinstance(x, ast.Subscript) for x in ast.walk(node.value))
     at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
     f.env[at.id] = f.expression(index)

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, contains_unknown
+from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import (
     Dyn,
     Placeholder,
@@ -55,7 +56,8 @@ class FunctionCall(ChangingCall):
         for i, v in enumerate(self.values):  # None is an error at once: then it is compiled for what there is otherwise
             if isinstance(v, Dyn) and not self.f.mixed(v.type) and needs_value(self.definition, self.names[i]):
                 self.values[i] = opened(self.f, self.node, v, f"`{self.names[i]}` of `{self.called}` needs a value")
-        part = picked(self.definition) if isinstance(self.values[0] if self.values else None, Special) else None
+        first = self.values[0] if self.values else None
+        part = picked(self.definition) if isinstance(first, Special) and not isinstance(first, Narrowed) else None
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)

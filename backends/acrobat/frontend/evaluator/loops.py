@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, TupleT
 from backends.acrobat.errors import Problem
-from backends.acrobat.frontend.evaluator.choice import choose, open_optional
+from backends.acrobat.frontend.evaluator.choice import choose, fail, open_optional
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.loop_variables import LoopStatement, carried_names, enter_round, opened_by_test
@@ -94,6 +94,11 @@ def loop_with_return(
     f: Frame, s: LoopStatement, xs: Value | None, returns: Callable[[ast.AST, Value], Value], go_on: Callable[[], Value]
 ) -> Value:
     """Compile a loop with `return` inside: `returns` compiles what follows with a result, `go_on` what follows without one."""
+    if _left_by_return_alone(s):
+
+        def go_on() -> Value:  # nothing follows without a result
+            return fail(f, "RuntimeError: a loop without an end has ended")
+
     if contains_unknown(f.result):
         with f.trial():  # it may find the type of the result
             carried_names(f, s, getattr(type_or_none(xs), "item", None) if xs is not None else None)
@@ -109,6 +114,20 @@ def loop_with_return(
     if not isinstance(found, Dyn) or is_unknown(found):
         return go_on()
     return open_optional(f, s, found, lambda some: returns(s, some), go_on, "result")
+
+
+def _left_by_return_alone(s: LoopStatement) -> bool:
+    """Whether a loop is `while True` without a `break` of its own."""
+    if not (isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value):
+        return False
+    return not any(_breaks(b) for b in s.body)
+
+
+def _breaks(node: ast.AST) -> bool:
+    """Whether a `break` in a statement ends the loop that the statement stands in."""
+    if isinstance(node, (ast.For, ast.While)):
+        return any(_breaks(b) for b in node.orelse)
+    return isinstance(node, ast.Break) or any(_breaks(child) for child in ast.iter_child_nodes(node))
 
 
 def _inside(s: LoopStatement) -> list[ast.AST]:

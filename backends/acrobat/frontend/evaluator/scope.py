@@ -71,9 +71,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
                 parts: list[Value] | None = [unknown()] * len(elts)
             else:
-                whole = (
-                    iterable(f, value) if kind(value) == "tensor" or getattr(value, "unrolled", False) else f.static_list(value)
-                )
+                parted = kind(value) in ("tensor", "ragged") or getattr(value, "unrolled", False)
+                whole = iterable(f, value) if parted else f.static_list(value)
                 parts = f.components(whole, len(elts))
             if parts is None:
                 advice = "index the list" if is_list(value) else ""

@@ -18,8 +18,8 @@ from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import NEVER, UNKNOWN, contains_unknown
 from backends.acrobat.frontend.specials import Narrowed
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Placeholder,

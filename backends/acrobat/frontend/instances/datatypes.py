@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import operator
 import sys
+from collections import abc
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, get_args, get_origin
 
@@ -23,6 +24,11 @@ from backends.acrobat.frontend.instances.annotations import (
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown
+
+ABSTRACT = frozenset(
+    (abc.Collection, abc.Generator, abc.Iterable, abc.Iterator, abc.Mapping, abc.MutableSequence, abc.Sequence)
+)
+"""Annotations that say what may be done with a value and not what it is."""
 
 
 class Datatypes(SampleTypes):
@@ -167,6 +173,8 @@ class Datatypes(SampleTypes):
         if t in (dict, tuple, set, Any, object):
             return UNKNOWN
         origin = get_origin(t)
+        if (origin or t) in ABSTRACT:
+            return UNKNOWN  # values tell what they are
         if origin is dict:
             return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
         if origin is set:

@@ -177,8 +177,17 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
             return embedded(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
             value: Value = CallArguments("Sequential", args, kwargs).bind("input")[0]
-            for name, _ in module.named_children():
-                value = call(f, node, m.child(name), [value], {})
+            before: nn.Module | None = None
+            for name, child in module.named_children():
+                # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
+                plain = type(child) is nn.ReLU and not hooked(child)
+                unseen = plain and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value)
+                value = (
+                    call_operation(f, "relu", CallArguments("relu", [value], {}))
+                    if unseen
+                    else call(f, node, m.child(name), [value], {})
+                )
+                before = child
             return value
         case nn.Identity() | nn.Dropout():
             if isinstance(module, nn.Dropout) and module.training and module.p > 0:

@@ -30,6 +30,32 @@ def walrus(xs):
     return -n
 
 
+def while_true_that_returns(xs):
+    i = 0
+    total = 0
+    while True:
+        if i >= len(xs) or total > 9:
+            return total, i
+        for x in xs[i:]:
+            if x == 9:
+                break
+            total += 1
+        total += xs[i]
+        i += 1
+
+
+def _first_above(xs, limit):
+    i = 0
+    while True:
+        if xs[i] > limit:
+            return i
+        i += 1
+
+
+def while_true_that_returns_or_raises(xs):
+    return [_first_above(xs, x - 1) for x in xs] + [_first_above(xs, 2)]
+
+
 def walrus_in_while(xs):
     i = 0
     while (i := i + 2) < len(xs):

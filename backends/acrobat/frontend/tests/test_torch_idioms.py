@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -342,6 +343,43 @@ class Conversions(nn.Module):
         return ys.view(-1), h, torch.einsum("i,kij,j->k", h, self.form, h), picked, self.embed(ys).squeeze(1), every
 
 
+class TakenApart(nn.Module):
+    """Queries, keys and values as the first dimension of one tensor of varying extents, and `inplace=True` behind layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(4, 12)
+        self.mlp = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.LayerNorm(4), nn.ReLU(True))
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).view(len(x), 3, 2, 2).permute(1, 2, 0, 3)
+        mixed = torch.softmax(q @ k.transpose(-2, -1), dim=-1) @ v
+        return mixed.transpose(0, 1).reshape(len(x), 4), self.mlp(x), x
+
+
+class WithoutAnEnd(nn.Module):
+    """A loop that is left by `return` alone, and abstract classes as annotations."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def rounds(self, x: torch.Tensor, limits: Sequence[float]) -> tuple[torch.Tensor, int]:
+        n = 0
+        while True:
+            x = torch.tanh(self.layer(x)) * 0.5
+            n += 1
+            if x.sum().item() < limits[0] or n == 4:
+                return x, n
+
+    def each(self, x: torch.Tensor) -> Iterator[torch.Tensor]:
+        for row in x:
+            yield row * 2
+
+    def forward(self, x):
+        return [self.rounds(row, [0.1, 0.2]) for row in self.each(x)]
+
+
 CASES: list[tuple[type[nn.Module], Any]] = [
     (Conversions, lambda: [torch.randint(0, 20, (n,)) for n in LENGTHS]),
     (HeldObjects, rows),
@@ -354,6 +392,8 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (PackedSequences, lambda: [(x, torch.tensor([max(len(x) - 1, 1)])) for x in rows()]),
     (OneStepAtATime, rows),
     (RowsJoined, rows),
+    (TakenApart, rows),
+    (WithoutAnEnd, rows),
     (FilledInALoop, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
     (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),

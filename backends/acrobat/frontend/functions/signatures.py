@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import Dyn, Fixed, Special, Static, TupleV, Value, known, type_of
 from backends.acrobat.ir import nodes as n
 
@@ -18,7 +19,14 @@ def fixed(value: Value) -> Value:
         return Fixed(known(value)[1])
     if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):
         return Static(tuple(known(v)[1] for v in value.items))
+    if isinstance(value, Keywords):
+        return type(value)(tuple((name, fixed(v)) for name, v in value.entries))
     return value
+
+
+def has_fixed(value: Value) -> bool:
+    """Whether `fixed` has made a constant of a number, or of one among the arguments of a `**` parameter."""
+    return isinstance(value, Fixed) or isinstance(value, Keywords) and any(has_fixed(v) for _, v in value.entries)
 
 
 def owner_of(values: Sequence[Value]) -> Any:

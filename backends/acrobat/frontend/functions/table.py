@@ -20,13 +20,13 @@ from backends.acrobat.frontend.evaluator.outputs import Changing
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
-from backends.acrobat.frontend.functions.signatures import fixed, signature
+from backends.acrobat.frontend.functions.signatures import fixed, has_fixed, signature
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, source_of, stripped
-from backends.acrobat.frontend.values import Dyn, Fixed, Value, is_container
+from backends.acrobat.frontend.values import Dyn, Value, is_container
 from backends.acrobat.ir import nodes as n
 
 LIBRARY = str(Path(library.__file__ or "").parent)
@@ -156,7 +156,7 @@ class Functions:
         """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
         for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already."""
         constants = [fixed(v) for v in values]
-        if not any(isinstance(v, Fixed) for v in constants):
+        if not any(map(has_fixed, constants)):
             return None
         key, versions = (*self.key(function, constants), *depends), self.versions[function]
         if key not in versions and len(versions) == VERSIONS:

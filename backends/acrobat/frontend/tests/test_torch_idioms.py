@@ -357,6 +357,34 @@ class TakenApart(nn.Module):
         return mixed.transpose(0, 1).reshape(len(x), 4), self.mlp(x), x
 
 
+class Weighed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, *, return_weights=False):
+        weights = torch.softmax(self.layer(x).sum(1), 0)
+        if return_weights:
+            return weights @ x, weights
+        return weights @ x
+
+
+class HandedOn(nn.Module):
+    """A flag that decides what a module gives, handed on by `**kwargs` in one of two calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.pools = nn.ModuleList([Weighed(), Weighed()])
+
+    def pool(self, i, x, **kwargs):
+        return self.pools[i](x, **kwargs)
+
+    def forward(self, x):
+        first = self.pool(0, x)
+        second, weights = self.pool(1, x, return_weights=True)
+        return first + second, weights
+
+
 class WithoutAnEnd(nn.Module):
     """A loop that is left by `return` alone, and abstract classes as annotations."""
 
@@ -393,6 +421,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (OneStepAtATime, rows),
     (RowsJoined, rows),
     (TakenApart, rows),
+    (HandedOn, rows),
     (WithoutAnEnd, rows),
     (FilledInALoop, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),

@@ -12,12 +12,27 @@ from backends.acrobat.tests.zoo import (
     mixtures,
     parsers,
     sequences,
+    styles,
     trees,
     tutorials,
     visitors,
 )
 from backends.acrobat.tests.zoo.case import CASES
 
-FAMILIES = (trees, sequences, decoders, graphs, memories, parsers, exits, mixtures, tutorials, grammars, visitors, drafts)
+FAMILIES = (
+    trees,
+    sequences,
+    decoders,
+    graphs,
+    memories,
+    parsers,
+    exits,
+    mixtures,
+    tutorials,
+    grammars,
+    visitors,
+    drafts,
+    styles,
+)
 
 __all__ = ["CASES", "FAMILIES"]

@@ -59,6 +59,8 @@ class ArcEager(TransitionSystem):
 
 
 class TopAndNext:
+    missing: torch.Tensor
+
     def feature(self, rows, index):
         return self.missing if index is None else rows[index]
 
@@ -87,7 +89,7 @@ class SystemParser(TopAndNext, nn.Module):
                 if ok and (best is None or scores[k].item() > highest):
                     best, highest = k, scores[k].item()
             total = total + scores[best]
-            self.system.act(state, self.system.names[best])
+            self.system.act(state, self.system.names[best])  # type: ignore[index]
         return total, [0 if h is None else h for h in state.heads[1:]]
 
 

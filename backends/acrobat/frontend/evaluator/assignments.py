@@ -75,7 +75,12 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if is_container(before):
                     found = place(f, s, read, "+=")
                     if found is not None:
-                        found[0].put(f.expression(ast.copy_location(ast.BinOp(Given(found[1]), s.op, s.value), s)))
+                        earlier, f.mutated = f.mutated, set()
+                        joined = f.expression(ast.copy_location(ast.BinOp(Given(found[1]), s.op, s.value), s))
+                        if root_of(read) in f.mutated:
+                            f.problem(s, "what is added here changes what it is added to", "give it a name first")
+                        f.mutated |= earlier
+                        found[0].put(joined)
                     return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute(owner, name) as target if stored(f, target, owner, name):

@@ -89,6 +89,12 @@ def given(xs):
     return m.seen()
 
 
+def added(xs):
+    m = Machine(len(xs))
+    m.rows[m.tick()] += [m.tick()]
+    return m.seen()
+
+
 def bound(xs):
     m = Machine(len(xs))
     m.heads[m.tick() : 3] = [4]
@@ -99,8 +105,12 @@ def _add(xs, x):
     xs.append(x)
 
 
-REFUSED = {"given": "is changed later in the same expression", "bound": "a bound of this slice changes a list or an object"}
-CASES = [item, item_and_value, key, method, several_targets, own_index, two_deep, two_deep_in_an_object, given, bound]
+REFUSED = {
+    "added": "what is added here changes what it is added to",
+    "given": "is changed later in the same expression",
+    "bound": "a bound of this slice changes a list or an object",
+}
+CASES = [item, item_and_value, key, method, several_targets, own_index, two_deep, two_deep_in_an_object, given, added, bound]
 LISTS = [[4, 5, 6], [1, 2, 3, 4], [0, 7, 7]]
 
 

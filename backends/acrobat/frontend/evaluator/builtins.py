@@ -114,7 +114,7 @@ def _type(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
 @handles(BUILTINS, "hasattr")
 def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match args:
-        case [Dyn(type=DataT()), Static(str() as name)] if f.program.carried.is_field(name):
+        case [Dyn(type=DataT(union)), Static(str() as name)] if f.program.carried.is_field(name) or _is_late(f, union, name):
             what = f"`hasattr` of `{name}`, which the model assigns to, is not in the language"
             return f.problem(node, what, "give it None in `__init__`, and ask for that")
         case [owner, Static(str() as name)]:
@@ -123,6 +123,10 @@ def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
         case [owner, name] if is_name_of_run_time(name):
             return has_named(f, node, owner, name)
     return None
+
+
+def _is_late(f: Frame, union: str, name: str) -> bool:
+    return any(name in f.program.datatypes.late.get(c, ()) for c in f.program.datatypes.cases.get(union, ()))
 
 
 def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:

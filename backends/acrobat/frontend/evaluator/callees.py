@@ -17,11 +17,12 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
-from backends.acrobat.frontend.evaluator.construction import construct, instantiate
+from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.initialisation import instantiate
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside

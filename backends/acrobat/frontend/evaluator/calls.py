@@ -20,7 +20,14 @@ from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import in_source_order
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.order import read_too_early
-from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, holds_parts, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import (
+    LOOKING,
+    calls_own_function,
+    changeable,
+    has_plain_items,
+    holds_parts,
+    seen_inside,
+)
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -89,7 +96,9 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned |= displayed
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
-    if not dropped and deep(variable_of(result)) not in f.new_lists:
+    if _copies(node, callee) and has_plain_items(f, result):
+        f.owned |= lent
+    elif not dropped and deep(variable_of(result)) not in f.new_lists and node not in f.made_alone:
         _seen_in_result(f, node, callee, result)
     return result
 
@@ -235,6 +244,16 @@ def _may_hold(whole: Any, part: Any) -> bool:
         case TupleT(items):
             return any(_may_hold(t, part) for t in items)
     return isinstance(whole, DataT)
+
+
+def _copies(node: ast.Call, callee: Value) -> bool:
+    """Whether a call gives a list, set or dictionary of its own with the elements of what is named by its one operand."""
+    operands = _operands(node)
+    if len(operands) != 1 or any(isinstance(x, ast.Call) for x in ast.walk(operands[0])):
+        return False
+    if isinstance(callee, Method):
+        return callee.name == "copy" and callee.function is None and not node.args
+    return isinstance(callee, Static) and callee.value in (list, set, dict, sorted)
 
 
 def _makes_lists(callee: Value) -> bool:

@@ -1,26 +1,20 @@
-"""Objects that the model makes: of dataclasses, named tuples and ordinary classes, and copies with other fields."""
+"""Objects that the model makes: of dataclasses and records, copies with other fields, and what is common to all classes."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import inspect
-import types
-from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, DataT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.choice import optional
-from backends.acrobat.frontend.evaluator.desugar import plainly
-from backends.acrobat.frontend.evaluator.fields import field
+from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, nothing_known, type_of, unknown
 from backends.acrobat.ir import nodes as n
@@ -51,113 +45,6 @@ def _made_by(f: Frame, factory: Any) -> ast.expr:
     return known[factory] if factory in known else ast.Call(Given(f.program.wrap(factory)), [], [])
 
 
-def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Compile the construction of a named tuple, or of an ordinary class, whose `__init__` gives the attributes values."""
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        names = list(cls._fields)
-        given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
-        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
-        t = DataT(f.program.datatypes.union_of_made(cls, names))
-        return new_object(f, node, cls, t, dict(zip(names, values, strict=True)))
-    init = cls.__init__  # type: ignore[misc]
-    if not isinstance(init, types.FunctionType):
-        return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
-    definition, _ = source_of(init)
-    parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
-    if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
-        return f.problem(node, f"`{cls.__name__}.__init__` has parameters that are not in the language")
-    me, *names = parameters
-    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults_of(definition, init))
-    held: dict[str, Value] = {}
-    if not _initialise(f, node, cls, init, me, dict(zip(names, values, strict=True)), held):
-        return unknown()
-    datatypes = f.program.datatypes
-    t = DataT(datatypes.union_of_made(cls, list(held)))
-    if missing := [x for x in datatypes.field_names(cls) if x not in held]:
-        return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
-    return new_object(f, node, cls, t, {x: held[x] for x in datatypes.field_names(cls)})
-
-
-def _initialise(
-    f: Frame, node: ast.AST, cls: type, init: types.FunctionType, me: str, values: dict[str, Value], held: dict[str, Value]
-) -> bool:
-    """Compile an `__init__` here, putting its attributes into `held`. False, with a problem noted, if that is not possible."""
-    definition, file = source_of(init)
-    written = _in_order(definition.body, me)
-    rewritten = _Attributes(me, {*written, *held})
-    env = {**values, **{f"{HIDDEN}{me}.{x}": v for x, v in held.items()}}
-    with f.in_function(init, file, env):
-        for s in plainly(definition).body:
-            match s:
-                case ast.Expr(ast.Constant()):
-                    continue
-                case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), "__init__"), args, keywords)):
-                    if not _base(f, node, cls, init, args, keywords, held, me):
-                        return False
-                    f.env |= {f"{HIDDEN}{me}.{x}": v for x, v in held.items()}
-                    rewritten = _Attributes(me, rewritten.names | set(held))
-                    continue
-            f.straight([rewritten.visit(deepcopy(s))])
-        for name in dict.fromkeys([*held, *written]):
-            key = f"{HIDDEN}{me}.{name}"
-            if key not in f.env:
-                f.problem(node, f"`{cls.__name__}.__init__` gives `{name}` no value on some paths", "give it one on every path")
-                return False
-            held[name] = f.env[key]
-    return True
-
-
-def _base(
-    f: Frame,
-    node: ast.AST,
-    cls: type,
-    init: types.FunctionType,
-    args: Sequence[ast.expr],
-    keywords: Sequence[ast.keyword],
-    held: dict[str, Value],
-    me: str,
-) -> bool:
-    """Compile `super().__init__(...)` inside of an `__init__`. False as in `_initialise`."""
-    owner = next((c for c in cls.__mro__ if vars(c).get("__init__") is init), cls)
-    later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
-    base = next((vars(c)["__init__"] for c in later if "__init__" in vars(c)), None)
-    if base is object.__init__ or base is None:
-        return True
-    if not isinstance(base, types.FunctionType):
-        f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
-        return False
-    definition, _ = source_of(base)
-    own, *names = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
-    given = [f.expression(a) for a in args]
-    named = {k.arg: f.expression(k.value) for k in keywords if k.arg}
-    values = CallArguments(owner.__name__, given, named).bind(*names, **defaults_of(definition, base))
-    return _initialise(f, node, cls, base, own, dict(zip(names, values, strict=True)), held)
-
-
-class _Attributes(ast.NodeTransformer):
-    """Replaces the attributes `names` of the object that an `__init__` makes by variables with hidden names."""
-
-    def __init__(self, me: str, names: set[str]) -> None:
-        self.me, self.names = me, names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == self.me and node.attr in self.names:
-            return ast.copy_location(ast.Name(f"{HIDDEN}{self.me}.{node.attr}", node.ctx), node)
-        return node
-
-
-def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
-    """The attributes that an `__init__` assigns to, in the order in which they are written."""
-    found = [
-        (x.lineno, x.col_offset, x.attr)
-        for s in body
-        for x in ast.walk(s)
-        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
-    ]
-    return list(dict.fromkeys(name for _, _, name in sorted(found)))
-
-
 @handles(ATTRIBUTES_PUT, "object")
 def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
     """Compile `x.name = value`: the place `where`, which alone refers to the object, gets one with the new value."""
@@ -175,11 +62,21 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
         if isinstance(inspect.getattr_static(cls, name, None), property):
             f.problem(s, f"the property `{name}` is not assigned to in the language")
             return
-        f.problem(s, f"a `{cls.__name__}` gets its attribute `{name}` here first", "give it one in `__init__`")
+        if cls in datatypes.made:
+            datatypes.add_late(cls, name)
+        else:
+            f.problem(s, f"a `{cls.__name__}` gets its attribute `{name}` here first", "give it one in `__init__`")
         return
-    held = {x: value if x == name else field(f, s, whole, x) for x in datatypes.field_names(cls)}
+    if name in datatypes.late.get(cls, ()) and _may_be_none(f, value) and (cls, name) not in datatypes.late_nones:
+        datatypes.late_nones.add((cls, name))
+        datatypes.changed = True
+    held = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in datatypes.field_names(cls)}
     changed = new_object(f, s, cls, whole.type, held)
     where.put(changed)  # type: ignore[attr-defined]
+
+
+def _may_be_none(f: Frame, value: Value) -> bool:
+    return isinstance(value, Static) and value.value is None or optional(f, value) is not None
 
 
 def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
@@ -204,6 +101,8 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
                 open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
             if cls not in datatypes.seen and open and wanted != have:
                 both = [wanted, have] if wanted != UNKNOWN else [have]
+                if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
+                    both = [t for t in both if t != NONE]
                 wanted = datatypes.widen(cls, x, NONE if both == [NONE] else f.common(both, numbers=True))
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:

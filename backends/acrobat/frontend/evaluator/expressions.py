@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
-from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.ownership import changeable, has_plain_items, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
@@ -105,6 +105,8 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
     value = subscript(f, node, f.borrowed(node.value), node.slice)
+    if isinstance(node.slice, ast.Slice) and has_plain_items(f, value):
+        return value  # a copy
     if changeable(f, type_or_none(value)):
         seen_inside(f, node, type_or_none(value))
     elif alone:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import among, fail, optional
+from backends.acrobat.frontend.evaluator.choice import among, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.classes import (
     METHODS_OF_RECORDS,
     class_attribute,
@@ -51,7 +51,11 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return of_each_class(f, node, value, name)
     if not have:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
-    return field_at_first(f, value, have, name)
+    found = field_at_first(f, value, have, name)
+    if isinstance(found, Dyn) and datatypes.may_be_missing(have, name) and optional(f, found) is not None:
+        message = f"AttributeError: {value.type.name!r} object has no attribute {name!r}"
+        return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
+    return found
 
 
 def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:

@@ -12,8 +12,8 @@ from backends.acrobat.frontend.evaluator.choice import choose, fail, open_option
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.loop_variables import LoopStatement, carried_names, enter_round, opened_by_test
-from backends.acrobat.frontend.evaluator.scope import assign
-from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, stored
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -88,6 +88,28 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         owned = claims(name) & f.owned
         f.rebind(name, f.bind(n.Field(result.atom, i, t, span=f.span), name))
         f.owned |= owned
+
+
+def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
+    """The loop, its test in the body if it is a `while` loop whose test changes a list or an object: what a test changes is not
+    carried to the next round, what the body changes is."""
+    if (
+        not isinstance(s, ast.While)
+        or not any(isinstance(x, ast.Call) for x in ast.walk(s.test))
+        or not changed_in(f, [s.test])
+    ):
+        return s
+    earlier, f.mutated = f.mutated, set()
+    with f.trial():
+        truth(f, s.test)
+        changed = f.mutated & set(f.env)
+    f.mutated = earlier
+    if not changed:
+        return s
+    leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+    made = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], s.orelse), s))
+    assert isinstance(made, ast.While)
+    return made
 
 
 def loop_with_return(

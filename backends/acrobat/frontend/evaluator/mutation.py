@@ -14,6 +14,7 @@ from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
@@ -58,7 +59,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 return None
             if not isinstance(index, ast.Constant):
                 index = _named_index(f, node, index)
-            inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
+            inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
@@ -69,7 +70,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if around is None:
                 return None
             outer, whole = around
-            inner = f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node))
+            inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):

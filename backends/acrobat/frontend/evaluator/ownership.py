@@ -61,6 +61,13 @@ def holds_parts(f: Frame, value: Any) -> bool:
     return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(f, t.item))
 
 
+def has_plain_items(f: Frame, value: Any) -> bool:
+    """Whether a value is a list, set or dictionary whose elements cannot be changed in place, or are not known yet: a copy of
+    it has nothing in it that it has."""
+    t = None if value is None else type_or_none(value)
+    return isinstance(t, ListT) and t.rows is None and (contains_unknown(t.item) or not changeable(f, t.item))
+
+
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
@@ -109,7 +116,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True
         case ast.Call(func, args, keywords) if _class_named(f, func):
-            return all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
+            return source in f.made_alone or all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
     if type is not None:
         return (
             isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)

@@ -18,11 +18,12 @@ from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
-from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, root_of, tests_none
+from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch
@@ -61,7 +62,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
             list_changes.method(f, s, owner, name, args)
             return
-        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_container(f, owner):
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_set_or_dict(f, owner):
             container_methods.change(f, s, owner, name, args)
             return
     changed, bound = len(f.builder.instead), len(f.builder.bindings)
@@ -90,15 +91,16 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     return True
 
 
-def _is_container(f: Frame, owner: ast.expr) -> bool:
-    """Whether `owner` is a set or a dictionary that has a place: a name, or an item or attribute of what has one."""
+def _is_set_or_dict(f: Frame, owner: ast.expr) -> bool:
+    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one."""
     if isinstance(owner, ast.Name):
+        settle(f, owner)
         return owner.id in f.env and bool(kind_of(f.env[owner.id]))
-    if not isinstance(owner, (ast.Attribute, ast.Subscript)) or root_of(owner) not in f.env:
+    if not isinstance(owner, (ast.Subscript, ast.Attribute)):
         return False
     with f.trial():
-        value = f.borrowed(owner)
-    return bool(kind_of(value))
+        value = opened(f, owner, f.borrowed(owner))
+    return bool(kind_of(value)) or is_unknown(value)
 
 
 # ---- statements with bodies
@@ -127,7 +129,7 @@ def _match(f: Frame, s: ast.Match) -> None:
 
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
-    xs = _iterated(f, s)
+    xs, s = _iterated(f, s), loops.tested_in_body(f, s)
     if not isinstance(xs, TupleV):
         sizes = sizes_after(f, s, changed_in)
         loops.loop(f, s, xs)
@@ -257,7 +259,7 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
-    xs = _iterated(f, s)
+    xs, s = _iterated(f, s), loops.tested_in_body(f, s)
     if isinstance(xs, TupleV):
         return _unrolled(f, s, xs, Exits(lambda: f.value_of(rest, exits), exits.returns))
     return loops.loop_with_return(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))

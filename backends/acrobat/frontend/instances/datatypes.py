@@ -45,6 +45,8 @@ class Datatypes(SampleTypes):
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
+        self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
+        self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
 
@@ -78,11 +80,27 @@ class Datatypes(SampleTypes):
             self.of_class[cls] = name
             self.made[cls] = tuple(names)
             self.fields |= {(cls, x): UNKNOWN for x in names}
+        elif cls in self.made and self.made[cls] != tuple(names):
+            self.fields |= {(cls, x): UNKNOWN for x in names if x not in self.made[cls]}
+            self.made[cls] = tuple(names)
+            self.changed = True
         elif cls in self.seen:
             for x in names:
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def add_late(self, cls: type, name: str) -> None:
+        """From the next round of compiling on, objects of an ordinary class that the model makes have one attribute more, which
+        is None until it is assigned to."""
+        self.late.setdefault(cls, [])
+        if name not in self.late[cls]:
+            self.late[cls].append(name)
+            self.changed = True
+
+    def may_be_missing(self, classes: Sequence[type], name: str) -> bool:
+        """Whether None in that attribute says that the object does not have it yet."""
+        return any(name in self.late.get(c, ()) and (c, name) not in self.late_nones for c in classes)
 
     def record_fields(self, cls: type) -> list[str]:
         """All keys of a record class. If the sample has such dictionaries, all their entries are read from here on."""

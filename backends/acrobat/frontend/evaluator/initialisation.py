@@ -1,0 +1,180 @@
+"""Objects of named tuples and ordinary classes that the model makes. An `__init__` is compiled where the object is made.
+
+Its attributes are variables of the caller until the object is complete, in `__init__`s of base classes and in the methods that
+it calls too. An attribute that some path through `__init__` gives no value, or that only a method which is called later assigns
+to, is None until then.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
+from backends.acrobat.frontend.evaluator.construction import new_object
+from backends.acrobat.frontend.evaluator.desugar import plainly
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim
+from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.values import Static, Value, type_or_none, unknown
+
+
+def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Compile the construction of a named tuple, or of an ordinary class, whose `__init__` gives the attributes values."""
+    datatypes = f.program.datatypes
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        names = list(cls._fields)
+        given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
+        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
+        return new_object(f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, values, strict=True)))
+    init = cls.__init__  # type: ignore[misc]
+    if not isinstance(init, types.FunctionType):
+        return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
+    making = _Initialisation(f, node, cls)
+    if not making.run(init, cls.__name__, args, kwargs):
+        return unknown()
+    if missing := [x for x in making.written if x not in making.held]:
+        for x in missing:
+            datatypes.add_late(cls, x)
+        return unknown()
+    t = DataT(datatypes.union_of_made(cls, list(making.held)))
+    if missing := [x for x in datatypes.field_names(cls) if x not in making.held]:
+        return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
+    if making.owns_all():
+        f.made_alone.add(node)
+    else:
+        f.made_alone.discard(node)
+    return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.field_names(cls)})
+
+
+CLAIMS = len(each_claim(""))
+
+
+class _Initialisation:
+    """An object that is being made: the attributes `held` so far; which of the claims of `syntax.each_claim`, by
+    number, `Frame.owned` has of each (`owned`); and all attributes that are `written` anywhere."""
+
+    def __init__(self, f: Frame, node: ast.AST, cls: type) -> None:
+        self.f, self.node, self.cls = f, node, cls
+        self.held: dict[str, Value] = {x: Static(None) for x in f.program.datatypes.late.get(cls, ())}
+        self.owned: dict[str, set[int]] = {}
+        self.written: dict[str, None] = {}
+
+    def run(self, function: types.FunctionType, name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+        """Compile an `__init__`, or a method that it calls, here. False, with a problem noted, if that is not possible."""
+        definition, file = source_of(function)
+        if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
+            shown = f"{self.cls.__name__}.{function.__name__}"
+            self.f.problem(self.node, f"`{shown}` has parameters or decorators that are not in the language here")
+            return False
+        me, *names = [a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)]
+        values = CallArguments(name, args, kwargs).bind(*names, **defaults_of(definition, function))
+        body = plainly(definition).body
+        if function.__name__ != "__init__" and body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value):
+            body = body[:-1]
+        own = _in_order(definition.body, me)
+        self.written |= dict.fromkeys(own)
+        with self.f.in_function(function, file, dict(zip(names, values, strict=True))):
+            self._enter(me)
+            done = all(self._statement(function, me, own, s) for s in body)
+            self._leave(me, own)
+        return done
+
+    def owns_all(self) -> bool:
+        """Whether nothing else refers to any part of the attributes that could be changed in place."""
+        return all(
+            not changeable(self.f, type_or_none(v)) or len(self.owned.get(x, ())) == CLAIMS for x, v in self.held.items()
+        )
+
+    def _enter(self, me: str) -> None:
+        """Have the attributes as variables of the function that is compiled, whose name for the object is `me`."""
+        for name, value in self.held.items():
+            variable = _variable(me, name)
+            self.f.env[variable] = value
+            self.f.owned |= {claim for i, claim in enumerate(each_claim(variable)) if i in self.owned.get(name, ())}
+
+    def _leave(self, me: str, own: Sequence[str]) -> None:
+        """Take the attributes over from the variables of the function."""
+        for name in dict.fromkeys([*self.held, *own]):
+            variable = _variable(me, name)
+            if variable in self.f.env:
+                self.held[name] = self.f.env[variable]
+            self.owned[name] = {i for i, claim in enumerate(each_claim(variable)) if claim in self.f.owned}
+
+    def _statement(self, function: types.FunctionType, me: str, own: Sequence[str], s: ast.stmt) -> bool:
+        """Compile a statement of an `__init__`, or of a method that it calls. False, with a problem noted, if it cannot be."""
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+            return True
+        rewritten = _Attributes(me, {*own, *self.held}).visit(deepcopy(s))
+        match rewritten:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
+                called = self._of_bases(function, name)
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
+                called = inspect.getattr_static(self.cls, name, None)
+            case _:
+                if any(isinstance(x, ast.Name) and x.id == me for x in ast.walk(rewritten)):
+                    what = f"`{function.__name__}` uses `{me}` itself before a `{self.cls.__name__}` is complete"
+                    self.f.problem(
+                        s, what, f"call its methods in statements of their own, or when it is made: {ast.unparse(s)}"
+                    )
+                    return False
+                self.f.straight([rewritten])
+                return True
+        if called is object.__init__ or called is None and name == "__init__":
+            return True
+        if not isinstance(called, types.FunctionType):
+            self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
+            return False
+        given = [self.f.expression(a) for a in args]
+        named = {k.arg: self.f.expression(k.value) for k in keywords if k.arg}
+        self._leave(me, own)
+        done = self.run(called, called.__name__, given, named)
+        self._enter(me)
+        return done
+
+    def _of_bases(self, function: types.FunctionType, name: str) -> Any:
+        """What `super().name` is inside of a method of the class or of a base."""
+        mro = self.cls.__mro__
+        owner = next((c for c in mro if vars(c).get(function.__name__) is function), self.cls)
+        return next((vars(c)[name] for c in mro[mro.index(owner) + 1 :] if name in vars(c)), None)
+
+
+class _Attributes(ast.NodeTransformer):
+    """Replaces the attributes `names` of the object that an `__init__` makes by variables with hidden names."""
+
+    def __init__(self, me: str, names: set[str]) -> None:
+        self.me, self.names = me, names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == self.me and node.attr in self.names:
+            return ast.copy_location(ast.Name(_variable(self.me, node.attr), node.ctx), node)
+        return node
+
+
+def _variable(me: str, name: str) -> str:
+    """The variable for an attribute of the object that a function calls `me`."""
+    return f"{HIDDEN}{me}.{name}"
+
+
+def _has_no_effect(value: ast.expr | None) -> bool:
+    """Whether an expression surely changes nothing, so that leaving it out changes nothing either."""
+    calls = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
+    return value is None or not any(isinstance(x, calls) for x in ast.walk(value))
+
+
+def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
+    """The attributes that an `__init__` assigns to, in the order in which they are written."""
+    found = [
+        (x.lineno, x.col_offset, x.attr)
+        for s in body
+        for x in ast.walk(s)
+        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
+    ]
+    return list(dict.fromkeys(name for _, _, name in sorted(found)))

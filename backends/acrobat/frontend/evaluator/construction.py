@@ -13,10 +13,11 @@ from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -36,7 +37,12 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
             if x.default_factory is not dataclasses.MISSING and x.name not in given:
                 defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
-    return new_object(f, node, cls, t, dict(zip(names, values, strict=True)))
+    held = dict(zip(names, values, strict=True))
+    if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
+        written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
+        shared = [x for x in written if changeable(f, type_or_none(held[x])) and not fresh_inside(f, written[x])]
+        f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
+    return new_object(f, node, cls, t, held)
 
 
 def _made_by(f: Frame, factory: Any) -> ast.expr:

@@ -19,7 +19,13 @@ from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
-from backends.acrobat.frontend.evaluator.ownership import changeable, has_plain_items, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.ownership import (
+    changeable,
+    has_plain_items,
+    is_unchanged,
+    seen_inside,
+    seen_through_view,
+)
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
@@ -77,19 +83,20 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     opened = f.env.get(path_of(node) or "")
     if opened is not None and not f.program.carried.is_field(node.attr):
         return opened
-    value = _attribute_of(f, node)
-    if changeable(f, type_or_none(value)):
+    whole = f.borrowed(node.value)
+    value = _attribute_of(f, node, whole)
+    if changeable(f, type_or_none(value)) and not is_unchanged(f, type_or_none(whole), node.attr):
         seen_inside(f, node, type_or_none(value))
     if is_array(value):
         seen_through_view(f, node)
     return value
 
 
-def _attribute_of(f: Frame, node: ast.Attribute) -> Value:
+def _attribute_of(f: Frame, node: ast.Attribute, whole: Value) -> Value:
     known_class = f.env.get(class_key(path_of(node.value) or ""))
     if isinstance(known_class, Static):
-        return of_known_class(f, node, f.borrowed(node.value), known_class.value, node.attr)
-    return attribute(f, node, f.borrowed(node.value), node.attr)
+        return of_known_class(f, node, whole, known_class.value, node.attr)
+    return attribute(f, node, whole, node.attr)
 
 
 @handles(EXPRESSIONS, ast.UnaryOp)

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, default
 from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.values import Static, Value, type_or_none, unknown
@@ -46,10 +46,9 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     t = DataT(datatypes.union_of_made(cls, list(making.held)))
     if missing := [x for x in datatypes.field_names(cls) if x not in making.held]:
         return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
-    if making.owns_all():
-        f.made_alone.add(node)
-    else:
-        f.made_alone.discard(node)
+    shared = making.shared()
+    f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
+    f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.field_names(cls)})
 
 
@@ -86,11 +85,10 @@ class _Initialisation:
             self._leave(me, own)
         return done
 
-    def owns_all(self) -> bool:
-        """Whether nothing else refers to any part of the attributes that could be changed in place."""
-        return all(
-            not changeable(self.f, type_or_none(v)) or len(self.owned.get(x, ())) == CLAIMS for x, v in self.held.items()
-        )
+    def shared(self) -> list[str]:
+        """The attributes to which, or to parts of which that could be changed in place, something else may refer."""
+        changed = [x for x, v in self.held.items() if changeable(self.f, type_or_none(v))]
+        return [x for x in changed if len(self.owned.get(x, ())) < CLAIMS]
 
     def _enter(self, me: str) -> None:
         """Have the attributes as variables of the function that is compiled, whose name for the object is `me`."""

@@ -70,12 +70,12 @@ def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, V
                 continue
             if root == name and (whole or roots.count(name) == 1):
                 continue  # this is the argument that was changed
-            if not room.keys() & _closure(f, [t]).keys():
+            if not room.keys() & changeable_types(f, [t]).keys():
                 continue
             if root is not None:
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
-            if name not in f.lists_kept and _own_lists(f, type_or_none(f.env[name])) & _closure(f, [t]).keys():
+            if name not in f.lists_kept and _own_lists(f, type_or_none(f.env[name])) & changeable_types(f, [t]).keys():
                 f.owned.discard(spine(name))
 
 
@@ -88,7 +88,7 @@ def _is_new(f: Frame, written: ast.expr, value: Value) -> bool:
 
 def _parts_of(f: Frame, t: Any) -> Mapping[Any, None]:
     """The types of changeable values that may be inside of a value of type `t`."""
-    return _closure(f, _inside(f, t))
+    return changeable_types(f, _inside(f, t))
 
 
 def _own_lists(f: Frame, t: Any) -> set[Any]:
@@ -103,7 +103,7 @@ def _own_lists(f: Frame, t: Any) -> set[Any]:
     return {inner for inner in found if isinstance(inner, ListT)}
 
 
-def _closure(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
+def changeable_types(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
     """The types of changeable values among values of these types and what is inside of them, to any depth."""
     found: dict[Any, None] = {}
     pending = list(types)

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.ownership import note_changed
 from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
@@ -70,6 +71,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if around is None:
                 return None
             outer, whole = around
+            note_changed(f, type_or_none(whole), attr)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 return None

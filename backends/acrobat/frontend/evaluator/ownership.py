@@ -18,11 +18,16 @@ value or to a part of it comes up:
     self.put(table, xs)  `table` and `xs` lose what the call may have put into one another (`lending.taken_in`)
 
 A change that no claim allows is an error at its line.
+
+Attributes through which the program changes nothing, as `words` in `self.words = words` of a parser's state, do not count: that
+something else refers to what they hold does no harm. `changed_fields` of the program has the others (`note_changed`), each once
+a change through it was met; the next round of compiling counts them.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -59,6 +64,29 @@ def holds_parts(f: Frame, value: Any) -> bool:
     """Whether a list or an object has, or may have, parts that could be changed in place; False for other values."""
     t = None if value is None else type_or_none(value)
     return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(f, t.item))
+
+
+def note_changed(f: Frame, t: Any, name: str) -> None:
+    """Note that something is changed in place in what an attribute of objects of type `t` holds."""
+    changed = {(cls, name) for cls in _classes(f, t)}
+    if not changed <= f.program.changed_fields:
+        f.program.changed_fields |= changed
+        f.program.changed = True
+
+
+def is_unchanged(f: Frame, t: Any, name: str) -> bool:
+    """Whether the program changes nothing in what an attribute of objects of type `t`, made by the model, holds. That something
+    else may refer to it is noted of their classes."""
+    classes = _classes(f, t)
+    if not classes or any((c, name) in f.program.changed_fields or c in f.program.datatypes.seen for c in classes):
+        return False
+    f.program.lending.update(classes)
+    return True
+
+
+def _classes(f: Frame, t: Any) -> Sequence[type]:
+    held = f.program.datatypes.optionals.get(getattr(t, "name", ""), t)
+    return f.program.datatypes.cases.get(held.name, ()) if isinstance(held, DataT) else ()
 
 
 def has_plain_items(f: Frame, value: Any) -> bool:
@@ -116,7 +144,11 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True
         case ast.Call(func, args, keywords) if _class_named(f, func):
-            return source in f.made_alone or all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
+            return (
+                source in f.made_alone
+                or source in f.made_apart
+                or all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
+            )
     if type is not None:
         return (
             isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)

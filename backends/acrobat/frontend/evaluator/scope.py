@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
     fresh,
     fresh_inside,
     holds_parts,
+    is_unchanged,
     lists_alone,
 )
 from backends.acrobat.frontend.evaluator.syntax import (
@@ -184,7 +185,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             own(f, ast.Name(variable, ast.Store()), source)
         case ast.Attribute() | ast.Subscript(), _:
             root = root_of(target) or ""
-            if root in f.owned and not fresh_inside(f, source):
+            if root in f.owned and not fresh_inside(f, source) and not _put_unchanged(f, target):
                 f.owned.discard(deep(root))
                 if spine(root) in f.owned and not _lets_lists_alone(f, source):
                     f.owned.discard(spine(root))
@@ -196,6 +197,15 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case _, ast.Call() if _gives_new(f, source):
             names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             f.owned |= {x.id for x in names if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
+
+
+def _put_unchanged(f: Frame, target: ast.expr) -> bool:
+    """Whether a target is an attribute of an object through which the program changes nothing."""
+    if not isinstance(target, ast.Attribute):
+        return False
+    with f.trial():
+        whole = f.borrowed(target.value)
+    return is_unchanged(f, type_or_none(whole), target.attr)
 
 
 def hand_over(f: Frame, s: ast.Assign, owned: set[str]) -> None:

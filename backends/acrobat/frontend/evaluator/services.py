@@ -45,6 +45,8 @@ class ProgramServices(Protocol):
     stored: dict[tuple[type, str], Span]
     given_values: set[tuple[type, str]]
     step_by_step: set[tuple[str, int, int]]
+    changed_fields: set[tuple[type, str]]
+    lending: set[type]
     factories: dict[str, Value]
     empties: set[Span]
     filled: set[Span]

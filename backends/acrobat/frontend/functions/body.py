@@ -7,11 +7,12 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from backends.acrobat.core.types import INT, TupleT
+from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexed import by_place
+from backends.acrobat.frontend.evaluator.lending import changeable_types
 from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
@@ -194,7 +195,13 @@ class FunctionBody:
                 deeply = deep(name) in f.owned
             case _:
                 program.gives_new[self.key] = deeply = False
+        deeply = deeply and not self._lends(type_or_none(value))
         program.gives_deep[self.key] = program.gives_deep.get(self.key, True) and deeply
+
+    def _lends(self, t: Any) -> bool:
+        """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""
+        inside = (x.name for x in changeable_types(self.f, [t]) if isinstance(x, DataT))
+        return any(c in self.program.lending for name in inside for c in self.program.datatypes.cases.get(name, ()))
 
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""

@@ -57,6 +57,8 @@ class Functions:
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
+        self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
+        self.lending: set[type] = set()  # classes whose objects may have something in them that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`

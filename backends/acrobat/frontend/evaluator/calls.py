@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import list_changes, nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.callees import called
@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -68,7 +68,8 @@ class ArgumentsAsWritten:
 
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
-    dropped = node is f.unused_expression
+    dropped, as_written = node is f.unused_expression, node
+    f.keeping_nothing.discard(as_written)
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     callee = f.callees[node] = f.borrowed(node.func)
@@ -96,7 +97,8 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned |= displayed
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
-    if _copies(node, callee) and has_plain_items(f, result):
+    if _keeps_nothing(f, node, callee, result):
+        f.keeping_nothing.add(as_written)
         f.owned |= lent
     elif not dropped and deep(variable_of(result)) not in f.new_lists and node not in f.made_alone:
         _seen_in_result(f, node, callee, result)
@@ -246,14 +248,19 @@ def _may_hold(whole: Any, part: Any) -> bool:
     return isinstance(whole, DataT)
 
 
-def _copies(node: ast.Call, callee: Value) -> bool:
-    """Whether a call gives a list, set or dictionary of its own with the elements of what is named by its one operand."""
-    operands = _operands(node)
-    if len(operands) != 1 or any(isinstance(x, ast.Call) for x in ast.walk(operands[0])):
+def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bool:
+    """Whether the result of a call of one of Python's functions or methods has nothing in it that the operands have: it is a
+    number or a string, or a list of its own with elements that cannot be changed."""
+    inner = {x for operand in _operands(node) for x in ast.walk(operand) if isinstance(x, ast.Call)}
+    if not inner <= f.keeping_nothing:
         return False
-    if isinstance(callee, Method):
-        return callee.name == "copy" and callee.function is None and not node.args
-    return isinstance(callee, Static) and callee.value in (list, set, dict, sorted)
+    method = callee.name if isinstance(callee, Method) and callee.function is None else ""
+    if not changeable(f, type_or_none(result)):
+        plain = isinstance(type_or_none(result), ScalarT) or type_or_none(result) is SYMBOL
+        return plain and (_makes_lists(callee) or bool(method))
+    if isinstance(callee, Static):
+        return any(callee.value is x for x in (list, set, dict, sorted)) and has_plain_items(f, result)
+    return method == "copy" and not node.args and has_plain_items(f, result)
 
 
 def _makes_lists(callee: Value) -> bool:

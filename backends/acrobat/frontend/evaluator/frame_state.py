@@ -49,6 +49,7 @@ class FrameState:
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
+        self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now

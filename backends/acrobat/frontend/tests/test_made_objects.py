@@ -211,6 +211,24 @@ def left_by_return(self, xs):
     return counter.i, k
 
 
+class Memory:
+    def __init__(self, size):
+        self.slots = [0] * size
+        self.usage = [0] * size
+
+    def write(self, v):
+        i = self.usage.index(min(self.usage))
+        self.slots[i] = v
+        self.usage[i] += 1
+
+
+def writes(self, xs):
+    memory = Memory(2)
+    for x in xs:
+        memory.write(x)
+    return memory.slots, memory.usage
+
+
 FUNCTIONS = [
     reset_in_init,
     overridden_in_derived,
@@ -222,6 +240,7 @@ FUNCTIONS = [
     sets_of_the_model,
     conditions_that_change,
     left_by_return,
+    writes,
 ]
 
 

@@ -10,7 +10,8 @@ import ast
 import builtins
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
@@ -73,14 +74,34 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
     return tuple(p for p in parameters if p in found - rebound)
 
 
-def changed_roots(function: types.FunctionType, owner: type | None, nodes: Sequence[ast.AST], known: Changing) -> set[str]:
+def changes_object(function: types.FunctionType, owner: type | None, name: str, classes: Sequence[type], known: Changing) -> bool:
+    """Whether `function` changes its parameter `name`, of which `changed_parameters` says so, where that is an object of one of
+    `classes`: `hyp.extend(x)` changes a list, but of an object it is a method of its class, which may change nothing."""
+    if not any(_have_method(classes, method) for method in CHANGING):
+        return True
+    others = LIFTED[function].others if function in LIFTED else ()
+    nodes = [plainly(d) for d in (source_of(function)[0], *others)]
+    return name in nonlocals(nodes[0]) or name in changed_roots(function, owner, nodes, known, {name: classes})
+
+
+def changed_roots(
+    function: types.FunctionType,
+    owner: type | None,
+    nodes: Sequence[ast.AST],
+    known: Changing,
+    objects: Mapping[str, Sequence[type]] = MappingProxyType({}),
+) -> set[str]:
     """The names of `function` whose lists or objects, or parts of them, some of its nodes change; other parameters are those of
-    `changed_parameters`."""
+    `changed_parameters`. Of names that are objects, `objects` has the classes."""
     found: set[str] = set()
     for node in (x for d in nodes for x in ast.walk(d)):
         match node:
             case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
                 found.add(str(root_of(node)))
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in CHANGING and _have_method(objects.get(name), method):
+                own = [(getattr(c, method), c) for c in objects[name]]
+                found |= {name for method_of, c in own if _changes_itself(method_of, c, known)}
+                found |= _changed_by_call(function, owner, node, node.func, known)
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 found.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
@@ -89,6 +110,16 @@ def changed_roots(function: types.FunctionType, owner: type | None, nodes: Seque
                 for meant in meanings(function, owner, callee):
                     found |= _changed_by_call(function, owner, node, meant, known)
     return found
+
+
+def _have_method(classes: Sequence[type] | None, name: str) -> bool:
+    """Whether all of `classes` have a method of that name which the source defines."""
+    return bool(classes) and all(isinstance(inspect.getattr_static(c, name, None), types.FunctionType) for c in classes or ())
+
+
+def _changes_itself(method: types.FunctionType, cls: type, known: Changing) -> bool:
+    """Whether a method of `cls` changes the object that it is called on."""
+    return source_of(method)[0].args.args[0].arg in changed_parameters(method, cls, known)
 
 
 def _changed_by_call(

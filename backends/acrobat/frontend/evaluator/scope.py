@@ -44,6 +44,7 @@ from backends.acrobat.frontend.values import (
     is_array,
     is_container,
     is_list,
+    is_never,
     is_number,
     is_object,
     kind,
@@ -69,8 +70,10 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             if any(isinstance(e, ast.Starred) for e in elts):
                 _starred(f, target, elts, value)
                 return
-            if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
-                parts: list[Value] | None = [unknown()] * len(elts)
+            if is_never(value):  # what has no components has no others either: this is never reached
+                parts: list[Value] | None = [value] * len(elts)
+            elif nothing_known(value) and not isinstance(type_or_none(value), TupleT):
+                parts = [unknown()] * len(elts)
             else:
                 parted = kind(value) in ("tensor", "ragged") or getattr(value, "unrolled", False)
                 whole = iterable(f, value) if parted else f.static_list(value)

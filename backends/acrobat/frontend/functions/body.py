@@ -139,8 +139,9 @@ class FunctionBody:
         """Find which parameters' values are given back, and which lists and objects the function alone refers to."""
         f, program = self.f, self.program
         always = given_back(self.function)
-        changed = changed_parameters(self.function, class_of(self.owner), program.changing)
-        changeable = {p for p in changed if program.can_change(f.env[p])}
+        cls = class_of(self.owner)
+        changed = changed_parameters(self.function, cls, program.changing)
+        changeable = {p for p in changed if program.may_change(self.function, cls, p, f.env[p])}
         self.gives_back = [p for p in changed if p in changeable or p in always]
         f.owned |= changeable.union(*self.key[2:])
         f.owned |= {c for x in self.carried if not program.carried.may_be_seen(f, x) for c in claims(x)}

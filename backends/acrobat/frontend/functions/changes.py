@@ -72,7 +72,9 @@ class ChangingCall(BoundCall):
         return self.as_given[i] if i < self.own else self.f.env[self.names[i]]
 
     def _is_given_back(self, i: int) -> bool:
-        return self.names[i] in self.always or self.program.can_change(self.values[i])
+        if self.names[i] in self.always:
+            return True
+        return self.program.may_change(self.function, class_of(owner_of(self.values)), self.names[i], self.values[i])
 
     def _keep_beside(self, i: int) -> None:
         """Note of an argument that the function changes if it is an object of the instance, which other objects may refer to:

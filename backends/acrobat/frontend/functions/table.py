@@ -16,7 +16,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.outputs import Changing
+from backends.acrobat.frontend.evaluator.outputs import Changing, changes_object
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -166,10 +166,14 @@ class Functions:
         versions.add(key)
         return constants
 
-    def can_change(self, value: Value) -> bool:
-        """Whether a value may be changed in place: a list, set or dictionary, or an object of one class."""
+    def may_change(self, function: types.FunctionType, owner: type | None, name: str, value: Value) -> bool:
+        """Whether `function`, a method of `owner` or else a function, changes in place what its parameter `name`, one of
+        `changed_parameters`, has as its `value`: a list, set or dictionary, or an object of one class."""
         union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
-        return is_container(value) or union in self.datatypes.cases and union not in self.carried.unions
+        classes = self.datatypes.cases.get(union, ())
+        if not classes or union in self.carried.unions:
+            return is_container(value)
+        return changes_object(function, owner, name, classes, self.changing)
 
     def key(self, function: Any, values: Sequence[Value]) -> Any:
         """The key of a function for these arguments. Raises Mismatch."""

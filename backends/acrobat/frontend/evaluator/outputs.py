@@ -74,7 +74,9 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
     return tuple(p for p in parameters if p in found - rebound)
 
 
-def changes_object(function: types.FunctionType, owner: type | None, name: str, classes: Sequence[type], known: Changing) -> bool:
+def changes_object(
+    function: types.FunctionType, owner: type | None, name: str, classes: Sequence[type], known: Changing
+) -> bool:
     """Whether `function` changes its parameter `name`, of which `changed_parameters` says so, where that is an object of one of
     `classes`: `hyp.extend(x)` changes a list, but of an object it is a method of its class, which may change nothing."""
     if not any(_have_method(classes, method) for method in CHANGING):
@@ -98,10 +100,9 @@ def changed_roots(
         match node:
             case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
                 found.add(str(root_of(node)))
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in CHANGING and _have_method(objects.get(name), method):
-                own = [(getattr(c, method), c) for c in objects[name]]
-                found |= {name for method_of, c in own if _changes_itself(method_of, c, known)}
-                found |= _changed_by_call(function, owner, node, node.func, known)
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if _have_method(objects.get(name), method):
+                for cls in objects[name]:
+                    found |= _changed_by_one(node, node.func, (inspect.getattr_static(cls, method), True, cls), known)
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 found.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
@@ -114,29 +115,40 @@ def changed_roots(
 
 def _have_method(classes: Sequence[type] | None, name: str) -> bool:
     """Whether all of `classes` have a method of that name which the source defines."""
-    return bool(classes) and all(isinstance(inspect.getattr_static(c, name, None), types.FunctionType) for c in classes or ())
+    return bool(classes) and all(_of_source(inspect.getattr_static(c, name, None)) for c in classes or ())
 
 
-def _changes_itself(method: types.FunctionType, cls: type, known: Changing) -> bool:
-    """Whether a method of `cls` changes the object that it is called on."""
-    return source_of(method)[0].args.args[0].arg in changed_parameters(method, cls, known)
+def _of_source(function: Any) -> bool:
+    """Whether a function is one of the model's source."""
+    return (
+        isinstance(function, types.FunctionType)
+        and not function.__module__.startswith(LIBRARIES)
+        and function.__code__.co_filename.endswith(".py")
+    )
 
 
 def _changed_by_call(
     function: types.FunctionType, owner: type | None, call: ast.Call, callee: ast.expr, known: Changing
 ) -> set[str]:
     """The names of `function` whose lists or objects a call changes that is one of what `callee` names."""
+    resolved = _resolved(function, owner, callee, known)
+    return {name for target in resolved for name in _changed_by_one(call, callee, target, known)}
+
+
+def _changed_by_one(
+    call: ast.Call, callee: ast.expr, called: tuple[types.FunctionType, bool, type | None], known: Changing
+) -> set[str]:
+    """The names whose lists or objects a call changes that is one of `called`, which `_resolved` describes."""
+    target, bound, cls = called
+    inner = changed_parameters(target, cls, known)
+    names = [a.arg for a in source_of(target)[0].args.args]
     found: set[str] = set()
-    for target, bound, cls in _resolved(function, owner, callee, known):
-        inner = changed_parameters(target, cls, known)
-        names = [a.arg for a in source_of(target)[0].args.args]
-        if bound:
-            if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
-                found.add(str(root_of(callee.value)))
-            names = names[1:]
-        found |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
-        found |= {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
-    return found
+    if bound:
+        if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
+            found.add(str(root_of(callee.value)))
+        names = names[1:]
+    found |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
+    return found | {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
 
 
 def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFunctionType | None:
@@ -196,13 +208,7 @@ def _resolved(
     if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in found):
         found = [(c.forward, True, c) for c in known.called(function, owner, callee)]
     found = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in found]
-    return [
-        (t, bound, c)
-        for t, bound, c in found
-        if isinstance(t, types.FunctionType)
-        and not t.__module__.startswith(LIBRARIES)
-        and t.__code__.co_filename.endswith(".py")
-    ]
+    return [(t, bound, c) for t, bound, c in found if _of_source(t)]
 
 
 class Changing(dict[Any, tuple[str, ...]]):

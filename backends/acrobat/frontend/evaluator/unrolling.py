@@ -105,7 +105,8 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
         changed = [x for x in changed_in(f, s.body) if x in f.env]
         before = {x: type_or_none(f.env[x]) for x in changed}
         ways: list[dict[str, Value]] = []
-        (cause, f.cause), earlier, problems = (f.cause, None), f.mutated, len(f.program.problems)
+        (cause, f.cause), earlier = (f.cause, None), f.mutated
+        problems, compiled = len(f.program.problems), len(f.program.functions)
         f.mutated = set()
         with f.trial():
             assign(f, s.target, Dyn(f.var(s.target.id, INT)))
@@ -114,7 +115,7 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
                     f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
             trial_round(f, s, ways)
         failed = f.cause is not None or len(f.program.problems) > problems
-        del f.program.problems[problems:]
+        f.program.drop_problems(problems, compiled)
         f.cause, f.mutated = cause, earlier
         for x, t in before.items():
             try:

@@ -124,14 +124,14 @@ class FunctionCall(ChangingCall):
     def _compile(self, key: Any, depends: tuple[Any, ...]) -> Any:
         """Compile the function for the arguments' types, or for their values where it needs these; gives the key."""
         program, function = self.program, self.function
-        noted, incomplete = len(program.problems), program.incomplete
+        noted, compiled, incomplete = len(program.problems), len(program.functions), program.incomplete
         program.compile(key, function, self.values)
         if len(program.problems) == noted or function in program.versions or function in program.entered:
             return key
         program.versions[function] = set()
         if (all_fixed := program.version(function, self.values, depends)) is None:
             return key
-        del program.problems[noted:]
+        program.drop_problems(noted, compiled)
         program.incomplete, self.values = incomplete, all_fixed
         key = (*program.key(function, self.values), *depends)
         program.compile(key, function, self.values)

@@ -104,6 +104,14 @@ class Functions:
         if problem not in self.problems:
             self.problems.append(problem)
 
+    def drop_problems(self, noted: int, compiled: int) -> None:
+        """Forget the problems noted since there were `noted`, and with them the functions compiled since there were `compiled`:
+        one of them may have told a problem, which has to be told again where the function is called again."""
+        if len(self.problems) > noted:
+            del self.problems[noted:]
+            for key in list(self.functions)[compiled:]:
+                del self.functions[key]
+
     def on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
         """Run `work`, which compiles the library function with this key for a call in the user's source. A problem found there
         is kept in `refused`, for this call and each other call with the same key; its text names the function as `name`."""

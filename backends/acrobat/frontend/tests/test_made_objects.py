@@ -319,3 +319,51 @@ REFUSED = [
 def test_refused(function: Any, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         build(of(function), sample=LISTS)
+
+
+class Hypothesis:
+    """Its method has the name of one of a list's, and makes another object."""
+
+    def __init__(self, tokens, score):
+        self.tokens = tokens
+        self.score = score
+
+    def extend(self, token, score):
+        return Hypothesis([*self.tokens, token], self.score + score)
+
+
+def expanded(hypothesis, words):
+    for w in words:
+        yield hypothesis.extend(w, w / 2)
+
+
+def extended_by_a_generator(self, xs):
+    live = [Hypothesis([0], 0.5)]
+    for _ in range(len(xs) % 3):
+        live = [c for h in live for c in expanded(h, xs[:2])]
+    best = max(live, key=lambda h: h.score)
+    return best.tokens, best.score
+
+
+class Grown(Hypothesis):
+    """Its method of that name changes it."""
+
+    def extend(self, token, score):
+        self.tokens.append(token)
+        self.score += score
+
+
+def grow(hypothesis, xs):
+    for x in xs:
+        hypothesis.extend(x, 0.5)
+
+
+def extended_in_place(self, xs):
+    made = Grown([0], 0.0)
+    grow(made, xs)
+    return made.tokens, made.score
+
+
+@pytest.mark.parametrize("forward", [extended_by_a_generator, extended_in_place])
+def test_a_method_named_as_a_lists_changes_its_object_only_if_its_source_does(forward) -> None:
+    agrees(with_forward(nn.Module(), forward), LISTS)

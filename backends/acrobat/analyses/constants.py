@@ -26,6 +26,6 @@ class _WeightLattice(SourceLattice):
 
 @once
 def weight_sources(program: Program, graph: CallGraph) -> Solution[Sources]:
-    """The weights that may reach each leaf (see `engine`) of every variable and every function's result, in each context.
+    """The weights that may reach each leaf (see `lattice.py`) of every variable and every function's result, in each context.
     Results of work, the instance and literals come from no weight."""
     return analyse(program, _WeightLattice(), graph)

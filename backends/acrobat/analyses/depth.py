@@ -24,7 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Place, Solution, Value, analyse
+from backends.acrobat.analyses.engine import Solution, analyse
+from backends.acrobat.analyses.lattice import Place, Value
 from backends.acrobat.analyses.once import once
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
@@ -87,7 +88,7 @@ def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
 class StaticDepths:
     """`depths`: (function, variable that the Op or Launch is bound to) -> the depth of that work; work that is missing there is
     dynamic. `max_static`: the largest of these depths, or -1 without any. `values`: function -> variable -> for each leaf of
-    its value (see `engine`) the depth from which it can be used."""
+    its value (see `lattice.py`) the depth from which it can be used."""
 
     depths: Mapping[tuple[str, str], int]
     max_static: int

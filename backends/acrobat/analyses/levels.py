@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.analyses.callgraph import call_graph
-from backends.acrobat.analyses.engine import Place, Value, analyse
+from backends.acrobat.analyses.engine import analyse
+from backends.acrobat.analyses.lattice import Place, Value
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 from backends.acrobat.ir.work import is_work

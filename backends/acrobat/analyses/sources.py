@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backends.acrobat.analyses.engine import Place, Value
+from backends.acrobat.analyses.lattice import Place, Value
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Weight
 
 

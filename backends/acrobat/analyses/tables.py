@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Place, Value, analyse
+from backends.acrobat.analyses.engine import analyse
+from backends.acrobat.analyses.lattice import Place, Value
 from backends.acrobat.analyses.once import once
 from backends.acrobat.analyses.sources import OTHER, SourceLattice, Sources, named
 from backends.acrobat.ir.nodes import Launch, Op, Program, Weight

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.frontend.values import Dyn
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import Names, free_vars, from_lets, substitute
+from backends.acrobat.ir.renaming import Names, substitute
+from backends.acrobat.ir.visitor import free_vars, from_lets
 
 NEW = (Fusion.ELEMENTWISE, Fusion.PRODUCT, Fusion.REDUCTION, Fusion.CONSTANT)
 """The fusion kinds of operations whose result, in eager PyTorch, shares no memory with an operand."""

@@ -6,10 +6,8 @@ runs what passes make: launches of kernels and static blocks, and derived weight
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,10 +15,11 @@ from backends.acrobat.core.host import HOST
 from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.texts import TEXT, evaluate_text
-from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Mode, StepArg, StepResult
 from backends.acrobat.deep import FRAMES, deeply
 from backends.acrobat.errors import InstanceError, ResourceError
+from backends.acrobat.ir.instances import Data, InstanceReader
 from backends.acrobat.ir.nodes import (
     Call,
     Construct,
@@ -48,17 +47,7 @@ CALLS = 1 << 20
 """The limit on calls in tail position that follow each other."""
 
 Env = dict[str, Any]
-Path = tuple[Any, ...]
-"""Where a value is in an instance: (path of the structure around it, ".field" or "[i]"); () is the instance itself."""
 X = TypeVar("X")
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """A value of a union. If its case has no Python class, instances and results contain it as it is."""
-
-    case: str
-    args: tuple[Any, ...]
 
 
 def interpret(program: Program, instance: Any, values: Mapping[str, Any] | None = None) -> Any:
@@ -107,7 +96,7 @@ class Interpreter:
     def _run(self, instance: Any) -> Any:
         function = self.program.functions[self.program.entry]
         (param,) = function.params
-        reader, boundary = _InstanceReader(self.program), self.program.boundary
+        reader, boundary = InstanceReader(self.program), self.program.boundary
         if boundary is not None:
             instance = boundary.inward(instance)
         value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
@@ -255,92 +244,6 @@ def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
             per_item |= {StepResult(k, j): groups[step.over] for j in range(len(results))}
         env |= {StepResult(k, j): r for j, r in enumerate(results)}
     return tuple(env[r] for r in block.results)
-
-
-# ---- instances
-
-
-class _InstanceReader:
-    """Turns a Python instance into the program's values. Raises InstanceError with the path to a value that does not fit."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.open: set[int] = set()  # ids of the structures that are being read, to find one that contains itself
-        self.known: dict[tuple[int, str], tuple[Any, Data]] = {}  # `shared` objects, which stay alive here, by id and type
-
-    def read(self, o: Any, t: Type, path: Path) -> Any:
-        match t:
-            case TensorT(shape, dtype):
-                return self.tensor(o, shape, dtype, path)
-            case ScalarT(kind):
-                return self.scalar(o, kind, path)
-            case TupleT(items):
-                if not isinstance(o, tuple) or len(o) != len(items):
-                    _mismatch(o, f"a tuple of {len(items)} elements", path)
-                return tuple([self.read(v, i, (path, f"[{k}]")) for k, (v, i) in enumerate(zip(o, items, strict=True))])
-        if isinstance(t, DataT) and (id(o), t.name) in self.known:
-            return self.known[id(o), t.name][1]
-        if id(o) in self.open:
-            raise InstanceError(f"{_path(path)}: a structure may not contain itself")
-        self.open.add(id(o))
-        match t:
-            case ListT(item):
-                if not isinstance(o, (list, tuple)):
-                    _mismatch(o, "a list", path)
-                value: Any = [self.read(v, item, (path, f"[{k}]")) for k, v in enumerate(o)]
-            case DataT(name):
-                value = self.data(o, name, path)
-                if self.program.datatypes[name].shared:
-                    self.known[id(o), name] = (o, value)
-        self.open.discard(id(o))
-        return value
-
-    def data(self, o: Any, name: str, path: Path) -> Data:
-        data = self.program.datatypes[name]
-        if data.optional:
-            if o is None:
-                return Data("None", ())
-            self.open.discard(id(o))  # the value inside is this same Python object
-            return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
-        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not data.mixed else ():
-            for case in data.cases:
-                if case.cls and same(case.cls):
-                    return Data(case.name, tuple([self.read(getattr(o, f), t, (path, f".{f}")) for f, t in case.fields]))
-        if isinstance(o, Data) and o.case in {c.name for c in data.cases}:
-            fields = data.case(o.case).fields
-            return Data(o.case, tuple([self.read(v, t, (path, f".{f}")) for v, (f, t) in zip(o.args, fields, strict=True)]))
-        return _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
-
-    def tensor(self, o: Any, shape: tuple[int, ...], dtype: str, path: Path) -> np.ndarray:
-        array = np.asarray(o.detach().cpu() if hasattr(o, "detach") else o)
-        if array.dtype.kind not in ("f" if dtype == "float32" else "iu"):
-            _mismatch(o, f"a tensor of {dtype}", path)
-        if array.shape != shape:
-            raise InstanceError(f"{_path(path)}: expected a tensor of shape {shape}, got one of shape {array.shape}")
-        return array.astype(np.float64 if dtype == "float32" else np.int64)
-
-    def scalar(self, o: Any, kind: str, path: Path) -> Any:
-        match kind:
-            case "bool":
-                return o if isinstance(o, bool) else _mismatch(o, "a bool", path)
-            case "float":
-                return float(o) if isinstance(o, (int, float)) else _mismatch(o, "a float", path)
-        if not hasattr(o, "__index__"):
-            _mismatch(o, "an int", path)
-        value = operator.index(o)
-        return value if -(2**63) <= value < 2**63 else _mismatch(o, "an int of 64 bits", path)
-
-
-def _mismatch(o: Any, wanted: str, path: Path) -> NoReturn:
-    raise InstanceError(f"{_path(path)}: expected {wanted}, got {type(o).__name__}")
-
-
-def _path(path: Path) -> str:
-    parts = []
-    while path:
-        path, part = path
-        parts.append(part)
-    return "instance" + "".join(reversed(parts))
 
 
 # ---- errors and stack

@@ -17,7 +17,8 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT, Type
 from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Launch, Op, Program, Var
-from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, walk
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import Binding, binders, free_vars, walk
 from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.units import UnitPool

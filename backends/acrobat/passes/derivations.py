@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.ops import infer
 from backends.acrobat.ir.nodes import Derived, Program, Weight
-from backends.acrobat.ir.visitor import Names
+from backends.acrobat.ir.renaming import Names
 
 
 class Derivations:

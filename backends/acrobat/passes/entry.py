@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backends.acrobat.ir.nodes import Call, Function, Program, Var
-from backends.acrobat.ir.visitor import Names, walk
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import walk
 
 NAME = "entry"
 

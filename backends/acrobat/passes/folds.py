@@ -41,19 +41,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.visitor import (
-    Binding,
-    Names,
-    free_vars,
-    from_lets,
-    lets,
-    map_bodies,
-    names_of,
-    operands,
-    rename,
-    walk,
-    works,
-)
+from backends.acrobat.ir.renaming import Names, names_of, rename
+from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies, operands, walk, works
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.simplify import MAX_LENGTH

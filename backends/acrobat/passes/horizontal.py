@@ -34,7 +34,8 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies
 from backends.acrobat.kernels.fusible import LANES
 from backends.acrobat.kernels.plan import MAX_GATES
 from backends.acrobat.passes.dead import remove_dead

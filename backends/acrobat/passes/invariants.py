@@ -22,7 +22,8 @@ from typing import TypeAlias
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
-from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, binders, free_vars, from_lets, lets, map_bodies, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise

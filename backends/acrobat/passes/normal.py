@@ -36,7 +36,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, names_of, operands, with_operands
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, from_lets, lets, operands, with_operands
 
 X = TypeVar("X")
 

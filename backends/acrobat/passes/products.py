@@ -12,7 +12,8 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Op, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import Binding
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.variables import Variables
 

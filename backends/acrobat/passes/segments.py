@@ -28,7 +28,8 @@ from backends.acrobat.core.reductions import without_trailing_ones
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Host, Lit, Map, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies
 from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.simplify import MAX_LENGTH

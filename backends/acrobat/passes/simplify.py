@@ -42,19 +42,16 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
+from backends.acrobat.ir.renaming import Names, names_of, rename, substitute
 from backends.acrobat.ir.visitor import (
     Binding,
-    Names,
     bodies,
     flat,
     free_vars,
     from_lets,
     lets,
     map_bodies,
-    names_of,
     operands,
-    rename,
-    substitute,
     with_operands,
     works,
 )

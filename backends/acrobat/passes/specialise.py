@@ -26,7 +26,8 @@ from backends.acrobat.analyses.engine import Solution
 from backends.acrobat.analyses.sources import Sources
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Call, Function, Program, Weight
-from backends.acrobat.ir.visitor import Names, binders, flat, walk
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import binders, flat, walk
 from backends.acrobat.ir.work import is_work
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise

@@ -24,7 +24,8 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Function, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise

@@ -13,7 +13,8 @@ from typing import TypeVar, cast
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
-from backends.acrobat.ir.visitor import Binding, Names
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import Binding
 
 Unit = TypeVar("Unit", Kernel, Block)
 

@@ -23,18 +23,19 @@ Source: the paper's standard kernel fusion; the conditions are our own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.core.types import ListT, TensorT
-from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
-from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Lit, Loop, Op, Program, Var, Weight
+from backends.acrobat.core.ops import Fusion
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.units import displacements
+from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Loop, Op, Program, Var
 from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies, walk
 from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.kernel_builder import GroupKernel, KernelBuilder, fusion_of
 from backends.acrobat.passes.legal import fits
-from backends.acrobat.passes.units import UnitOperands, UnitPool, unit_name
+from backends.acrobat.passes.units import UnitPool
 
 FEW = 16
 """Every kernel may have so many operands."""
@@ -46,10 +47,6 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     program = remove_dead(program)
     functions = {s.function.name: _VerticalFusion(s, fuse).function() for s in scopes(program, UnitPool(), hoist)}
     return replace(program, functions=functions)
-
-
-def _kind(expr: Expr) -> Fusion | None:
-    return OPS[expr.op].fusion if isinstance(expr, Op) else None
 
 
 class _VerticalFusion:
@@ -76,20 +73,11 @@ class _VerticalFusion:
         return _OperationChain(self, bindings, tail).fuse()
 
 
-@dataclass(frozen=True)
-class _GroupKernel:
-    """A group as a kernel. `atoms`: the operand for each of its params; `exposed`: the binding for each of its results."""
-
-    kernel: Kernel
-    atoms: tuple[Atom, ...]
-    exposed: tuple[int, ...]
-
-
 class _OperationChain(Chain):
     def __init__(self, owner: _VerticalFusion, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner
-        self.kernels: dict[tuple[int, ...], _GroupKernel | None] = {}  # by the bindings in the group, see `as_kernel`
+        self.kernels: dict[tuple[int, ...], GroupKernel | None] = {}  # by the bindings in the group, see `as_kernel`
 
     # ---- growing groups
 
@@ -98,22 +86,22 @@ class _OperationChain(Chain):
         if self.owner.fuse:
             order = range(len(self.bindings))
             for i in order:
-                if _kind(self.values[i]) is Fusion.PRODUCT:
+                if fusion_of(self.values[i]) is Fusion.PRODUCT:
                     self.take_operands(i, lambda value: isinstance(value, Op) and value.op == "cat")
             for i in order:
-                if _kind(self.values[i]) is Fusion.PRODUCT:
+                if fusion_of(self.values[i]) is Fusion.PRODUCT:
                     self.take_parts(i)
             for i in order:
-                if self.is_operation[i] and _kind(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
+                if self.is_operation[i] and fusion_of(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
                     self.join_producers(i)
             for i in order:
-                if _kind(self.values[i]) is Fusion.PRODUCT:
-                    self.take_operands(i, lambda value: _kind(value) is Fusion.MOVE and not is_view(value))
+                if fusion_of(self.values[i]) is Fusion.PRODUCT:
+                    self.take_operands(i, lambda value: fusion_of(value) is Fusion.MOVE and not is_view(value))
         return self.emit()
 
     def is_taken(self, i: int) -> bool:
         """Whether the binding is a move that a product's group has taken in."""
-        return _kind(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
+        return fusion_of(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
 
     def take_operands(self, product: int, wanted: Callable[[Expr], bool]) -> None:
         """Merges into a product's group the moves (`cat`, `slice`, ...) that make its operands, down to the last that is
@@ -138,18 +126,18 @@ class _OperationChain(Chain):
             steps.pop()
 
     def has_product(self, group: int) -> bool:
-        return any(_kind(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
+        return any(fusion_of(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
 
     def is_move(self, i: int) -> bool:
         """Whether the binding only moves or selects elements of one other value."""
         value = self.values[i]
-        return isinstance(value, Op) and len(value.args) == 1 and _kind(value) is Fusion.MOVE
+        return isinstance(value, Op) and len(value.args) == 1 and fusion_of(value) is Fusion.MOVE
 
     def moves(self, atom: Atom, wanted: Callable[[Expr], bool]) -> list[int]:
         """The moves by which `atom` is made, back to the last that is `wanted`; [] if there is none. Each has this one use. A
         move that is part of a product's kernel is none of them."""
         i = self.index(atom)
-        if i is None or _kind(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
+        if i is None or fusion_of(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
             return []
         if self.has_product(self.groups.of[i]):
             return []
@@ -204,14 +192,14 @@ class _OperationChain(Chain):
         names = {name for value in values for name in free_vars(value)} - {self.bindings[m][0].name for m in members}
         if len(names) > FEW:
             return False
-        return all(_kind(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
+        return all(fusion_of(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
 
     def operation_names(self, groups: Iterable[int]) -> list[str]:
         return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if self.is_operation[m]]
 
     # ---- from a group to a kernel
 
-    def as_kernel(self, members: list[int]) -> _GroupKernel | None:
+    def as_kernel(self, members: list[int]) -> GroupKernel | None:
         """The kernel that computes those values of the members that are used elsewhere; None if there is no fast one. The
         answer is kept, because the same merge may be tried again after others."""
         key = tuple(members)
@@ -219,10 +207,10 @@ class _OperationChain(Chain):
             self.kernels[key] = self.kernel_that_fits(members)
         return self.kernels[key]
 
-    def kernel_that_fits(self, members: list[int]) -> _GroupKernel | None:
+    def kernel_that_fits(self, members: list[int]) -> GroupKernel | None:
         """`as_kernel` without keeping: the kernel with views among its results if that fits, or else without."""
         for exposed in dict.fromkeys((self.results_of(members, views=self.owner.fuse), self.results_of(members, views=False))):
-            group_kernel = _KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
+            group_kernel = KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
             if fits(group_kernel.kernel):
                 return group_kernel
         return None
@@ -280,7 +268,7 @@ class _OperationChain(Chain):
             group_kernel = self.as_kernel(members)
             if group_kernel is None:
                 (alone,) = (i for i in members if self.is_operation[i])
-                group_kernel = _KernelBuilder(self, (alone,)).build({alone})
+                group_kernel = KernelBuilder(self, (alone,)).build({alone})
             exposed |= set(group_kernel.exposed)
             self.launch(group_kernel, out)
             out += [self.bindings[i] for i in members if self.is_view[i] and i not in group_kernel.exposed]
@@ -296,52 +284,11 @@ class _OperationChain(Chain):
                 kept.append((var, value))
         return kept[::-1]
 
-    def launch(self, group_kernel: _GroupKernel, out: list[Binding]) -> None:
+    def launch(self, group_kernel: GroupKernel, out: list[Binding]) -> None:
         kernel = self.scope.units.share(group_kernel.kernel)
         variables = [self.bindings[i][0] for i in group_kernel.exposed]
         span = variables[-1].span if variables[-1].span.line else self.values[group_kernel.exposed[-1]].span
         out += self.launches(kernel, group_kernel.atoms, variables, span)
-
-
-class _KernelBuilder:
-    """Writes a kernel's instructions in the order in which its results need them, so that kernels which compute the same way
-    become equal wherever their operations stood."""
-
-    def __init__(self, chain: _OperationChain, exposed: tuple[int, ...]) -> None:
-        self.chain = chain
-        self.exposed = exposed
-        self.operands = UnitOperands()
-        self.body: dict[int, Instr] = {}
-
-    def build(self, computed: set[int]) -> _GroupKernel:
-        for i in self.exposed:
-            self.instr(i, computed)
-        name = unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, self.exposed)
-        results = tuple(self.body[i].name for i in self.exposed)
-        kernel = Kernel(name, self.operands.params, tuple(self.body.values()), results)
-        return _GroupKernel(kernel, tuple(self.operands.atoms), self.exposed)
-
-    def instr(self, i: int, computed: set[int]) -> str:
-        if i not in self.body:
-            value = self.chain.values[i]
-            assert isinstance(value, Op) and isinstance(value.type, TensorT)
-            args = tuple(self.arg(value, k, computed) for k in range(len(value.args)))
-            name = self.operands.names.fresh(self.chain.bindings[i][0].name)
-            self.body[i] = Instr(name, value.op, args, value.attrs, value.type)
-        return self.body[i].name
-
-    def arg(self, value: Op, k: int, computed: set[int]) -> str | float:
-        atom = value.args[k]
-        if isinstance(atom, Lit):
-            return float(atom.value)
-        i = self.chain.index(atom)
-        if i is not None and self.chain.base(i) in computed:
-            return self.instr(i, computed)
-        if isinstance(atom.type, ListT):
-            return self.operands.param(atom, Mode.LIST)
-        # A weight that a product or a move reads as a row operand is gathered as rows are, although all rows are then the same.
-        row = _kind(value) is Fusion.MOVE or (value.op == "linear" and k == 0)
-        return self.operands.param(atom, Mode.SHARED if isinstance(atom, Weight) and not row else Mode.GATHERED)
 
 
 def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _VerticalFusion) -> list[Binding]:
@@ -350,7 +297,7 @@ def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _VerticalF
     cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
     out: list[Binding] = []
     for var, value in bindings:
-        if isinstance(value, Op) and _kind(value) is Fusion.PRODUCT:
+        if isinstance(value, Op) and fusion_of(value) is Fusion.PRODUCT:
             args = list(value.args)
             for k, arg in enumerate(args):
                 if isinstance(arg, Var) and arg.name in cats:

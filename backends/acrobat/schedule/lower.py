@@ -14,7 +14,8 @@ from typing import cast
 
 from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import Binding, Names, containing, free_vars, lets, names_of, operands, with_operands
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, containing, free_vars, lets, operands, with_operands
 from backends.acrobat.schedule import nodes as s
 from backends.acrobat.schedule.order import ordered
 

@@ -14,19 +14,10 @@ from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Construct, Expr, If, ListOf, Lit, Loop, Match, Op, Program, Tuple, Var, Weight
+from backends.acrobat.ir.renaming import substitute
 from backends.acrobat.ir.tests.programs import Sample
 from backends.acrobat.ir.verifier import VerifyError, verify
-from backends.acrobat.ir.visitor import (
-    Binding,
-    binders,
-    bodies,
-    free_vars,
-    from_lets,
-    lets,
-    map_bodies,
-    substitute,
-    with_bodies,
-)
+from backends.acrobat.ir.visitor import Binding, binders, bodies, free_vars, from_lets, lets, map_bodies, with_bodies
 from backends.acrobat.passes.dead import remove_dead
 
 Fails = Callable[[Sample], bool]

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite
-from backends.acrobat.analyses.engine import Solution, Value, _Fixpoint, analyse
+from backends.acrobat.analyses.engine import Solution, _Fixpoint, analyse
+from backends.acrobat.analyses.lattice import Value
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.nodes import (

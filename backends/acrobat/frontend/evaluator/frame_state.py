@@ -18,7 +18,7 @@ from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import Names
+from backends.acrobat.ir.renaming import Names
 
 Env = dict[str, Value]
 

@@ -20,7 +20,7 @@ from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.interpreter import Data
+from backends.acrobat.ir.instances import Data
 from backends.acrobat.ir.visitor import map_children
 
 

@@ -47,7 +47,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets
+from backends.acrobat.ir.renaming import Names
+from backends.acrobat.ir.visitor import Binding, free_vars, from_lets
 
 LARGE = 8.0
 """A tensor whose elements may be larger than this goes through `tanh` first."""

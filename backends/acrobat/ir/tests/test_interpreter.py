@@ -14,7 +14,8 @@ import torch
 from backends.acrobat.core.types import Case, DataType
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir import interpreter
-from backends.acrobat.ir.interpreter import Data, interpret
+from backends.acrobat.ir.instances import Data
+from backends.acrobat.ir.interpreter import interpret
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify

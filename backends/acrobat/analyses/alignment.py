@@ -139,17 +139,17 @@ class ArmLevels:
     def _chain(self, function: str, expr: Expr, own: Mapping[str, Height]) -> tuple[Height, Height]:
         """(level at which the result can be used, level after all work of the chain). `own` gives the heights of variables that
         are bound before the first let: a loop's, an arm's, a `Map`'s."""
-        known, done = dict(own), []
+        heights, ends = dict(own), []
         bindings, result = lets(expr)
         for var, value in bindings:
-            known[var.name], most = self._value(function, var.name, value, known)
-            done.append(most)
-        level, most = self._value(function, None, result, known)
-        return level, _largest([*done, most])
+            heights[var.name], most = self._value(function, var.name, value, heights)
+            ends.append(most)
+        level, most = self._value(function, None, result, heights)
+        return level, _largest([*ends, most])
 
-    def _value(self, function: str, name: str | None, value: Expr, known: Mapping[str, Height]) -> tuple[Height, Height]:
+    def _value(self, function: str, name: str | None, value: Expr, heights: Mapping[str, Height]) -> tuple[Height, Height]:
         """As `_chain`, for one node, which is bound to the variable `name` if it is in a let."""
-        start = _largest([_of(v, known) for v in free_vars(value)])
+        start = _largest([_of(v, heights) for v in free_vars(value)])
         match value:
             case Lit() | Weight():
                 return ZERO, ZERO
@@ -163,11 +163,11 @@ class ArmLevels:
                 arms = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
                 for arm, (_, most) in zip(bodies(value), arms, strict=True):
                     self._arms[function, id(arm)] = most.from_variables
-                levels, done = zip(*arms, strict=True)
-                return _substituted(levels, known), _substituted(done, known)
+                levels, ends = zip(*arms, strict=True)
+                return _substituted(levels, heights), _substituted(ends, heights)
             case Map(var, _, body):
                 level, most = self._chain(function, body, {var.name: start})
-                return _substituted([level], known), _substituted([most], known)
+                return _substituted([level], heights), _substituted([most], heights)
             case Fold() | Loop():
                 for body in bodies(value):  # only to find the levels of the branches inside
                     self._chain(function, body, self._zero(value))
@@ -181,9 +181,9 @@ class ArmLevels:
         return {var.name: ZERO for var in binders(value)}
 
 
-def _of(var: str, known: Mapping[str, Height]) -> Height:
+def _of(var: str, heights: Mapping[str, Height]) -> Height:
     """The height of a variable; one that is bound further out is its own height, plus 0."""
-    return known[var] if var in known else Height(0.0, {var: 0.0})
+    return heights[var] if var in heights else Height(0.0, {var: 0.0})
 
 
 def _largest(heights: Sequence[Height]) -> Height:
@@ -200,7 +200,7 @@ def _higher_by(height: Height, levels: float) -> Height:
     return UNKNOWN if later.from_variables > LONGEST else later
 
 
-def _substituted(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
-    """The largest of `heights`, with the heights of variables in `known` put in the place of these variables."""
-    parts = [_higher_by(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
+def _substituted(heights: Sequence[Height], outer: Mapping[str, Height]) -> Height:
+    """The largest of `heights`, with the heights of variables in `outer` put in the place of these variables."""
+    parts = [_higher_by(_of(name, outer), levels) for height in heights for name, levels in height.above.items()]
     return _largest([*parts, *(Height(height.least) for height in heights)])

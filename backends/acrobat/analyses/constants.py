@@ -15,13 +15,13 @@ from __future__ import annotations
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Solution, analyse
 from backends.acrobat.analyses.once import once
-from backends.acrobat.analyses.sources import SourceLattice, Sources, named
+from backends.acrobat.analyses.sources import SourceLattice, Sources, only_from
 from backends.acrobat.ir.nodes import Program, Weight
 
 
 class _WeightLattice(SourceLattice):
     def weight(self, weight: Weight) -> Sources:
-        return named(weight.name)
+        return only_from(weight.name)
 
 
 @once

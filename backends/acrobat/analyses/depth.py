@@ -108,7 +108,7 @@ class StaticDepths:
 def static_depths(program: Program, graph: CallGraph) -> StaticDepths:
     """The static depth of all work bound to a variable, before fusion (a level for each Op) or after it (for each Launch)."""
     facts: Solution[int] = analyse(program, _DepthLattice(), graph, contexts=False)
-    values = {name: facts.merged(name) for name in program.functions}
+    values = {name: facts.values_in(name) for name in program.functions}
     depths = {}
     for name, function in program.functions.items():
         for node in walk(function.body):

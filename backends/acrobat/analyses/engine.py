@@ -68,16 +68,16 @@ class Solution(Generic[V]):
     def at(self, context: Context, function: str, name: str) -> Value[V]:
         return self.variables[context, function, name]
 
-    def merged(self, function: str) -> Mapping[str, Value[V]]:
+    def values_in(self, function: str) -> Mapping[str, Value[V]]:
         """The variables of a function, joined over all contexts."""
-        return self._merged.get(function, {})
+        return self._values_by_function.get(function, {})
 
     @cached_property
-    def _merged(self) -> dict[str, dict[str, Value[V]]]:
+    def _values_by_function(self) -> dict[str, dict[str, Value[V]]]:
         out: defaultdict[str, dict[str, Value[V]]] = defaultdict(dict)
         for (_, function, name), value in self.variables.items():
-            known = out[function].get(name)
-            out[function][name] = value if known is None else _join(self.lattice, known, value)
+            other = out[function].get(name)
+            out[function][name] = value if other is None else _join(self.lattice, other, value)
         return dict(out)
 
 

@@ -76,7 +76,7 @@ class ProgramFlow:
         if key not in self._chains:
             self._chains[key] = None  # the answer for the function's calls of itself, while it is looked at
             f = self.of(name)
-            targets = {t for v in f.component(f.result, j) for t in f.made_of(v)}
+            targets = {t for v in f.component(f.result, j) for t in f.parts_of(v)}
             for start in f.component(f.result, i):
                 if (chain := f.chain(start, targets, itself=True)) is not None:
                     self._chains[key] = chain
@@ -84,13 +84,13 @@ class ProgramFlow:
 
 
 class FunctionFlow:
-    """The flow of values between one function's variables. `same` maps a variable that only renames another one to that one."""
+    """The flow of values between one function's variables. `original`: the variable that a variable is only another name of."""
 
     def __init__(self, whole: ProgramFlow, function: Function) -> None:
         self._whole = whole
         self.function = function
         self.result = function.body
-        self.same: dict[str, str] = {}
+        self.original: dict[str, str] = {}
         self.values: dict[Name, Expr] = {}
         self._sources: dict[str, tuple[str, ...]] = {}  # what the elements of a list, or the fields of a union, come from
         self.carried: dict[Name, tuple[Fold | Loop, int]] = {}
@@ -99,12 +99,12 @@ class FunctionFlow:
         self._spans: dict[str, Span] = {}
         numbers: dict[object, str] = {}
         for p in function.params:
-            self._bound(p, ())
+            self._note_binding(p, ())
         self._scan(function.body, (), numbers)
 
     # ---- reading the function
 
-    def _bound(self, var: Var, loops: tuple[int, ...]) -> None:
+    def _note_binding(self, var: Var, loops: tuple[int, ...]) -> None:
         self._loops[var.name] = loops
         self._spans.setdefault(var.name, var.span)
 
@@ -112,21 +112,21 @@ class FunctionFlow:
         bindings, tail = lets(expr)
         for var, value in bindings:
             self._spans[var.name] = value.span
-            self._bound(var, loops)
+            self._note_binding(var, loops)
             self.values[var.name] = value
-            self._inside(value, loops, numbers)
+            self._scan_node(value, loops, numbers)
             if isinstance(value, Var):
-                self.same[var.name] = self.name(value)
+                self.original[var.name] = self.name(value)
             elif isinstance(value, Field | Host):
-                known = self._known(value)
+                equal = self._equal_variable(value)
                 key = (type(value), getattr(value, "op", None) or value.index, tuple(map(self._key, operands(value))))  # type: ignore[union-attr]
-                self.same[var.name] = known or numbers.setdefault(key, var.name)
-        self._inside(tail, loops, numbers)
+                self.original[var.name] = equal or numbers.setdefault(key, var.name)
+        self._scan_node(tail, loops, numbers)
 
     def _key(self, atom: Expr) -> object:
         return self.name(atom) if isinstance(atom, Var) else atom
 
-    def _known(self, value: Field | Host) -> str | None:
+    def _equal_variable(self, value: Field | Host) -> str | None:
         """The variable whose value a field or a marker always has, if there is one."""
         if isinstance(value, Field) and isinstance(value.value, Var):
             whole = self.values.get(self.name(value.value))
@@ -142,27 +142,27 @@ class FunctionFlow:
             return self.name(value.args[0])
         return None
 
-    def _inside(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
+    def _scan_node(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
         match expr:
             case Host("parallel"):
                 self.markers.append((expr, loops))
             case Map(var, iterable) | Fold(var, iterable):
                 self._sources[var.name] = self.names([iterable])
-                self._bound(var, loops if isinstance(expr, Map) else (*loops, id(expr)))
+                self._note_binding(var, loops if isinstance(expr, Map) else (*loops, id(expr)))
             case Match(value, arms):
                 for var in (v for arm in arms for v in arm.vars):
                     self._sources[var.name] = self.names([value])
-                    self._bound(var, loops)
+                    self._note_binding(var, loops)
         if isinstance(expr, Fold | Loop):
             loops = (*loops, id(expr))
             for i, var in enumerate(expr.vars):
                 self.carried[var.name] = expr, i
-                self._bound(var, loops)
+                self._note_binding(var, loops)
         for body in bodies(expr):
             self._scan(body, loops, numbers)
 
     def name(self, var: Var) -> str:
-        return self.same.get(var.name, var.name)
+        return self.original.get(var.name, var.name)
 
     def names(self, exprs: Sequence[Expr]) -> tuple[str, ...]:
         return tuple(self.name(e) for e in exprs if isinstance(e, Var))
@@ -194,7 +194,7 @@ class FunctionFlow:
         """The name of component `i` of a tuple variable: the variable that holds it, or else a new `Component`."""
         for name, value in self.values.items():
             if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(whole):
-                return self.same.get(name, name) if isinstance(name, str) else name
+                return self.original.get(name, name) if isinstance(name, str) else name
         component = Component(self.name(whole), i)
         assert isinstance(whole.type, TupleT)
         self.values[component] = Field(Var(self.name(whole), whole.type), i, whole.type.items[i], span=whole.span)
@@ -215,41 +215,41 @@ class FunctionFlow:
         value = self.values.get(name)
         if value is None:
             return []
-        found: list[Name] = []
+        names: list[Name] = []
         if isinstance(value, Field) and isinstance(value.value, Var):
             whole = self.values.get(self.name(value.value))
             if isinstance(whole, If | Match):
-                found = [*self.names(operands(whole))]
-            found += self.component(value.value, value.index)
-            found = [n for n in found if n != name] or [self.name(value.value)]
+                names = [*self.names(operands(whole))]
+            names += self.component(value.value, value.index)
+            names = [n for n in names if n != name] or [self.name(value.value)]
         elif isinstance(value, Fold | Loop):
-            found = [v.name for v in value.vars]
+            names = [v.name for v in value.vars]
         else:
-            found = [*self.names(operands(value))]
+            names = [*self.names(operands(value))]
             for body in bodies(value):
-                found += (
+                names += (
                     self.component(body, None) if not isinstance(lets(body)[1], Tuple) else self.names(operands(lets(body)[1]))
                 )
-        return [(n, None) for n in found]
+        return [(n, None) for n in names]
 
     def chain(self, start: Name, targets: set[Name], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
         """The steps, as text of the source, the target's own first, by which `start` comes to use one of `targets`; None if it
         does not. `loops`: the `id`s of the loops around the marker, from outside in; what they bound in an earlier round is
         another value and does not count. `itself`: whether it counts that `start` is a target."""
         # The search is over (name, how many of `loops`, from outside in, are still in the marker's own round).
-        came: dict[tuple[Name, int], tuple[Name, int] | None] = {(start, len(loops)): None}
+        previous: dict[tuple[Name, int], tuple[Name, int] | None] = {(start, len(loops)): None}
         pending = [(start, len(loops))]
         while pending:
             at = pending.pop(0)
             name, rounds = at
             if name in targets and (itself or name != start) and self._common(name, loops) <= rounds:
-                return self.steps_in_source(at, came)
+                return self.steps_in_source(at, previous)
             if (inner := self._in_call(name, targets)) is not None:
-                return [*inner, *self.steps_in_source(at, came)]
+                return [*inner, *self.steps_in_source(at, previous)]
             for used, back in self.uses(name):
                 outer_rounds = min(rounds, loops.index(back)) if back in loops else rounds
-                if (used, outer_rounds) not in came:
-                    came[used, outer_rounds] = at
+                if (used, outer_rounds) not in previous:
+                    previous[used, outer_rounds] = at
                     pending.append((used, outer_rounds))
         return None
 
@@ -266,13 +266,13 @@ class FunctionFlow:
         for other in (self.values.get(t) for t in targets):
             if isinstance(call, Call) and isinstance(other, Field) and self._key(other.value) == self.name(value.value):
                 if other.index != value.index:
-                    found = self._whole.component_uses(call.function, value.index, other.index)
-                    if found is not None:
-                        return found
+                    steps = self._whole.component_uses(call.function, value.index, other.index)
+                    if steps is not None:
+                        return steps
         return None
 
-    def steps_in_source(self, at: tuple[Name, int], came: dict[tuple[Name, int], tuple[Name, int] | None]) -> list[str]:
-        """The steps of a search from `at` back to its start, as text and line of the source. `came`: the step before each."""
+    def steps_in_source(self, at: tuple[Name, int], previous: dict[tuple[Name, int], tuple[Name, int] | None]) -> list[str]:
+        """The steps of a search from `at` back to its start, as the source has them; `previous` has the step before each."""
         spans: list[Span] = []
         step: tuple[Name, int] | None = at
         while step is not None:
@@ -284,30 +284,30 @@ class FunctionFlow:
                     spans.pop()
                 if value.span not in spans:
                     spans.append(value.span)
-            step = came[step]
+            step = previous[step]
         return [f"{source(s)} (line {s.line})" for s in spans]
 
-    def made_of(self, name: Name, other: Name | None = None) -> set[Name]:
+    def parts_of(self, name: Name, other: Name | None = None) -> set[Name]:
         """The variables whose use is a use of the result `name`: itself, and parts of it that are not parts of `other` too."""
-        found: set[Name] = set()
+        parts: set[Name] = set()
         pending = [name]
-        shared = set[Name]() if other is None else self.made_of(other)
+        shared = set[Name]() if other is None else self.parts_of(other)
         while pending:
             name = pending.pop()
-            if name in found:
+            if name in parts:
                 continue
-            found.add(name)
+            parts.add(name)
             value = self.values.get(name)
             whole = self.definition(value.value) if isinstance(value, Field) else value
-            inside: list[Name] = []
+            components: list[Name] = []
             if isinstance(whole, If | Match | Fold | Loop):
                 own = {v.name for node in walk(whole) for v in binders(node)}
                 index = value.index if isinstance(value, Field) else None
-                inside = [n for n in self.component(whole, index) if n in own]
+                components = [n for n in self.component(whole, index) if n in own]
             elif isinstance(value, Tuple | ListOf) or isinstance(value, Host) and value.op in ("list.append", "list.concat"):
-                inside = [*self.names(operands(value))]
-            pending += [n for n in inside if self.computed(n) and n not in shared]
-        return found
+                components = [*self.names(operands(value))]
+            pending += [n for n in components if self.computed(n) and n not in shared]
+        return parts
 
     def definition(self, atom: Expr) -> Expr | None:
         return self.values.get(self.name(atom)) if isinstance(atom, Var) else None

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.flow import FunctionFlow, Name, ProgramFlow
-from backends.acrobat.analyses.quoting import joined, plain_name, source
+from backends.acrobat.analyses.quoting import chain_text, plain_name, source
 from backends.acrobat.core.reach import reached
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import ListT
@@ -30,7 +30,7 @@ from backends.acrobat.ir.visitor import bodies, lets
 
 Say = Callable[[Problem], None]
 Path = tuple[tuple[int, int], ...]
-Seen = frozenset[tuple[str, Name | None]]
+Resolving = frozenset[tuple[str, Name | None]]
 """What is being resolved already, so that recursion ends: (function, list), and (function, None) for a call of it."""
 
 ADVICE = "leave `parallel` out, or compute each from what was there before: what is independent runs side by side without it"
@@ -70,15 +70,15 @@ class _ListChecker:
         own = value.span if value is not None and value.span.line else span
         return _ListPart(name, own, path, outside=not self.flow.computed(name))
 
-    def parts(self, name: Name, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_ListPart]:
-        """The parts of a list. `seen`: lists that are being resolved already. `say` is called with problems inside the list."""
-        if (self.flow.function.name, name) in seen:
+    def parts(self, name: Name, span: Span, resolving: Resolving, say: Say, path: Path = ()) -> Iterator[_ListPart]:
+        """The parts of a list. `resolving`: lists that are being resolved already. `say` gets problems inside the list."""
+        if (self.flow.function.name, name) in resolving:
             return
-        seen |= {(self.flow.function.name, name)}
+        resolving |= {(self.flow.function.name, name)}
 
         def further(atoms: Sequence[Expr]) -> Iterator[_ListPart]:
             for n in self.flow.names([a for a in atoms if isinstance(a.type, ListT)]):
-                yield from self.parts(n, span, seen, say, path)
+                yield from self.parts(n, span, resolving, say, path)
 
         def elements(atoms: Sequence[Expr]) -> Iterator[_ListPart]:
             for a in atoms:
@@ -86,7 +86,7 @@ class _ListChecker:
                     yield self.part(self.flow.name(a), a.span, path)
 
         if name in self.flow.carried:
-            yield from self._of_loop(name, span, seen, say, path)
+            yield from self._of_loop(name, span, resolving, say, path)
             return
         value = self.flow.values.get(name)
         whole, index = (self.flow.definition(value.value), value.index) if isinstance(value, Field) else (value, None)
@@ -94,11 +94,11 @@ class _ListChecker:
             case If() | Match():
                 for i, body in enumerate(bodies(whole)):
                     for n in self._ends(body, index):
-                        yield from self.parts(n, span, seen, say, (*path, (id(whole), i)))
+                        yield from self.parts(n, span, resolving, say, (*path, (id(whole), i)))
             case Call():
-                yield from self._of_call(name, whole, index, span, seen, say, path)
+                yield from self._of_call(name, whole, index, span, resolving, say, path)
             case Fold() | Loop() if index is not None:
-                yield from self.parts(whole.vars[index].name, span, seen, say, path)
+                yield from self.parts(whole.vars[index].name, span, resolving, say, path)
             case ListOf(items):
                 yield from elements(items)
             case Host("list.append", (xs, x)):
@@ -122,21 +122,21 @@ class _ListChecker:
             return [self.flow.field(tail, i)]
         return self.flow.component(tail, i)
 
-    def _of_loop(self, name: Name, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_ListPart]:
+    def _of_loop(self, name: Name, span: Span, resolving: Resolving, say: Say, path: Path) -> Iterator[_ListPart]:
         """The parts of a list that a loop carries. If each round adds to the list, the new elements come from different rounds:
         they are dependent if the loop also carries work from round to round."""
         loop, i = self.flow.carried[name]
         ends = self._ends(loop.body, i)
         grows = any(self._grows(n, name) for n in ends)
         for n in self.flow.names([loop.init[i]]):
-            yield from self.parts(n, span, seen, say, path if grows else (*path, (id(loop), 0)))
+            yield from self.parts(n, span, resolving, say, path if grows else (*path, (id(loop), 0)))
         for end in ends:
-            new = [*self.parts(end, span, seen, say, path if grows else (*path, (id(loop), 1)))]
+            new = [*self.parts(end, span, resolving, say, path if grows else (*path, (id(loop), 1)))]
             for part in new if grows else ():
                 if (carrying := self._carries(part.name, loop)) is not None:
                     carried, chain = carrying
                     what = f"the elements of {source(span)} are not independent: the loop in line {loop.span.line} carries"
-                    say(Problem(span, f"{what} `{carried}` from one to the next, by {joined(chain)}", ADVICE))
+                    say(Problem(span, f"{what} `{carried}` from one to the next, by {chain_text(chain)}", ADVICE))
                     return
             yield from new
 
@@ -159,35 +159,35 @@ class _ListChecker:
         for var in loop.vars:
             if var.name not in entering:
                 continue
-            came: dict[tuple[Name, int], tuple[Name, int] | None] = {(var.name, 0): None}
+            previous: dict[tuple[Name, int], tuple[Name, int] | None] = {(var.name, 0): None}
             steps: list[tuple[Name, int]] = [(var.name, 0)]
             while steps:
                 at = steps.pop(0)
                 for used, _ in self.flow.uses(at[0]):
                     worked = int(at[1] or self.flows.works(self.flow.values.get(used, var)))
                     if used == var.name and worked:
-                        return plain_name(var.name, loop.span), self.flow.steps_in_source(at, came)
-                    if (used, worked) not in came:
-                        came[used, worked] = at
+                        return plain_name(var.name, loop.span), self.flow.steps_in_source(at, previous)
+                    if (used, worked) not in previous:
+                        previous[used, worked] = at
                         steps.append((used, worked))
         return None
 
     def _of_call(
-        self, name: Name, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
+        self, name: Name, call: Call, index: int | None, span: Span, resolving: Resolving, say: Say, path: Path
     ) -> Iterator[_ListPart]:
         """The parts of a list that a call returns: parts from inside the function are checked here, its arguments are
         resolved."""
         callee = _ListChecker(self.flows, self.flows.of(call.function))
-        if (call.function, None) in seen:  # a recursion
+        if (call.function, None) in resolving:  # a recursion
             yield self.part(name, span, path)
             return
-        inner = seen | {(call.function, None)}
+        inner = resolving | {(call.function, None)}
         parts = [p for n in callee.flow.component(callee.flow.result, index) for p in callee.parts(n, span, inner, say)]
         callee.check_pairs(parts, (), source(span), span, say)
         part_names = {p.name for p in parts}
         for param, arg in zip(callee.flow.function.params, call.args, strict=True):
             if isinstance(arg, Var) and param.name in part_names:
-                yield from self.parts(self.flow.name(arg), span, seen, say, path)
+                yield from self.parts(self.flow.name(arg), span, resolving, say, path)
         if not part_names or any(not p.outside for p in parts):
             yield self.part(name, span, path)
 
@@ -216,8 +216,8 @@ class _ListChecker:
             for used in parts:
                 if user.name == used.name or used.outside or user.excludes(used):
                     continue
-                if (chain := self.flow.chain(user.name, self.flow.made_of(used.name, user.name), loops)) is not None:
+                if (chain := self.flow.chain(user.name, self.flow.parts_of(used.name, user.name), loops)) is not None:
                     head = f"the elements of {whole} are not independent: " if whole else ""
                     verb = "uses" if whole else "is not independent of"
-                    say(Problem(span, f"{head}{source(user.span)} {verb} {source(used.span)}: {joined(chain)}", ADVICE))
+                    say(Problem(span, f"{head}{source(user.span)} {verb} {source(used.span)}: {chain_text(chain)}", ADVICE))
                     break

@@ -1,4 +1,4 @@
-"""Each analysis of a program runs once: what it finds is kept with the program, which never changes.
+"""Each analysis of a program runs once: its result is stored with the program, which never changes.
 
 Source: our own.
 """
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 def once(analysis: Callable[Concatenate[Program, P], T]) -> Callable[Concatenate[Program, P], T]:
-    """Wraps an analysis so that it runs only when it is first asked about a program object. Its further arguments have to be
-    facts that follow from the program: later calls give the first result, whatever theirs are."""
+    """The analysis with a cache: the first call for a program object runs it, and later calls return the same result, whatever
+    their further arguments are. These therefore have to follow from the program, as facts of other analyses do."""
 
     @wraps(analysis)
-    def known(program: Program, *args: P.args, **kwargs: P.kwargs) -> T:
-        if analysis not in program.known:
-            program.known[analysis] = analysis(program, *args, **kwargs)
-        found: T = program.known[analysis]
-        return found
+    def cached(program: Program, *args: P.args, **kwargs: P.kwargs) -> T:
+        if analysis not in program.facts:
+            program.facts[analysis] = analysis(program, *args, **kwargs)
+        result: T = program.facts[analysis]
+        return result
 
-    return cast("Callable[Concatenate[Program, P], T]", known)
+    return cast("Callable[Concatenate[Program, P], T]", cached)

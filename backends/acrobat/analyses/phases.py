@@ -61,8 +61,8 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
         placed[var.name] = phase
         ready[var.name] = max(phase, dynamic_from) if static.dynamic(entry.name, var.name) else phase
 
-    def latest(known: Mapping[str, int], expr: Expr) -> int:
-        return max((known.get(name, 0) for name in free_vars(expr)), default=0)
+    def latest(phase_of: Mapping[str, int], expr: Expr) -> int:
+        return max((phase_of.get(name, 0) for name in free_vars(expr)), default=0)
 
     def chain(expr: Expr) -> None:
         """Give the bindings of a chain their phases, and those of the branches at its end."""

@@ -47,7 +47,7 @@ class _MarkerPlaces:
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
         self._graph = graph
-        self._seen: set[tuple[str, bool, _Wrong | None]] = set()
+        self._visited: set[tuple[str, bool, _Wrong | None]] = set()
         self._marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
         self.problems: dict[Span, Problem] = {}
 
@@ -56,8 +56,8 @@ class _MarkerPlaces:
         if wrong is None and name in self._graph.recursive:
             wrong = _Wrong(f"in `{name}`, which calls itself", "put it where the recursion's result is used")
         key = name, tail, wrong
-        if key not in self._seen and self._graph.reachable(name) & self._marked:
-            self._seen.add(key)
+        if key not in self._visited and self._graph.reachable(name) & self._marked:
+            self._visited.add(key)
             self.chain(self._program.functions[name].body, tail, wrong)
 
     def chain(self, expr: Expr, tail: bool, wrong: _Wrong | None) -> None:
@@ -90,6 +90,6 @@ class _MarkerPlaces:
             self.chain(body, tail, wrong)
 
     def report(self, span: Span, wrong: _Wrong) -> None:
-        called = "is executed" if wrong.calls else "stands"
+        verb = "is executed" if wrong.calls else "stands"
         where = f" (by the call in line {wrong.calls.line})" if wrong.calls else ""
-        self.problems.setdefault(span, Problem(span, f"`phase` {called} {wrong.what}{where}", wrong.advice))
+        self.problems.setdefault(span, Problem(span, f"`phase` {verb} {wrong.what}{where}", wrong.advice))

@@ -27,7 +27,7 @@ def covers(outer: Span, inner: Span) -> bool:
     return outer.file == inner.file and starts and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
 
 
-def joined(chain: list[str]) -> str:
+def chain_text(chain: list[str]) -> str:
     """The steps of a chain as one text."""
     if len(chain) > LONG:
         chain = [*chain[: LONG // 2], "...", *chain[-(LONG // 2) :]]

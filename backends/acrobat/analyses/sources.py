@@ -28,7 +28,7 @@ class Sources:
 OTHER = Sources(frozenset(), True)
 
 
-def named(name: str) -> Sources:
+def only_from(name: str) -> Sources:
     """The sources of the value of this name alone."""
     return Sources(frozenset({name}), False)
 

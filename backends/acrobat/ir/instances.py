@@ -29,8 +29,8 @@ class InstanceReader:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.open: set[int] = set()  # ids of the structures that are being read, to find one that contains itself
-        self.known: dict[tuple[int, str], tuple[Any, Data]] = {}  # `shared` objects, which stay alive here, by id and type
+        self.being_read: set[int] = set()  # ids of the structures that are being read, to find one that contains itself
+        self.shared_objects: dict[tuple[int, str], tuple[Any, Data]] = {}  # by id and type; they stay alive here
 
     def read(self, o: Any, t: Type, path: Path) -> Any:
         match t:
@@ -42,11 +42,11 @@ class InstanceReader:
                 if not isinstance(o, tuple) or len(o) != len(items):
                     _mismatch(o, f"a tuple of {len(items)} elements", path)
                 return tuple([self.read(v, i, (path, f"[{k}]")) for k, (v, i) in enumerate(zip(o, items, strict=True))])
-        if isinstance(t, DataT) and (id(o), t.name) in self.known:
-            return self.known[id(o), t.name][1]
-        if id(o) in self.open:
+        if isinstance(t, DataT) and (id(o), t.name) in self.shared_objects:
+            return self.shared_objects[id(o), t.name][1]
+        if id(o) in self.being_read:
             raise InstanceError(f"{_path(path)}: a structure may not contain itself")
-        self.open.add(id(o))
+        self.being_read.add(id(o))
         match t:
             case ListT(item):
                 if not isinstance(o, (list, tuple)):
@@ -55,8 +55,8 @@ class InstanceReader:
             case DataT(name):
                 value = self.data(o, name, path)
                 if self.program.datatypes[name].shared:
-                    self.known[id(o), name] = (o, value)
-        self.open.discard(id(o))
+                    self.shared_objects[id(o), name] = (o, value)
+        self.being_read.discard(id(o))
         return value
 
     def data(self, o: Any, name: str, path: Path) -> Data:
@@ -64,7 +64,7 @@ class InstanceReader:
         if data.optional:
             if o is None:
                 return Data("None", ())
-            self.open.discard(id(o))  # the value inside is this same Python object
+            self.being_read.discard(id(o))  # the value inside is this same Python object
             return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
         for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not data.mixed else ():
             for case in data.cases:
@@ -95,8 +95,8 @@ class InstanceReader:
         return value if -(2**63) <= value < 2**63 else _mismatch(o, "an int of 64 bits", path)
 
 
-def _mismatch(o: Any, wanted: str, path: Path) -> NoReturn:
-    raise InstanceError(f"{_path(path)}: expected {wanted}, got {type(o).__name__}")
+def _mismatch(o: Any, expected: str, path: Path) -> NoReturn:
+    raise InstanceError(f"{_path(path)}: expected {expected}, got {type(o).__name__}")
 
 
 def _path(path: Path) -> str:

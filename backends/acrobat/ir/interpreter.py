@@ -100,7 +100,7 @@ class Interpreter:
         if boundary is not None:
             instance = boundary.inward(instance)
         value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
-        result = self._built(value, function.result)
+        result = self._to_python(value, function.result)
         return result if boundary is None else boundary.outward(result)
 
     # ---- nodes
@@ -190,25 +190,25 @@ class Interpreter:
 
     # ---- results
 
-    def _built(self, value: Any, t: Type) -> Any:
+    def _to_python(self, value: Any, t: Type) -> Any:
         """The Python result: dataclasses in place of `Data`."""
         match t:
             case TupleT(items):
-                return tuple([self._built(v, i) for v, i in zip(value, items, strict=True)])
+                return tuple([self._to_python(v, i) for v, i in zip(value, items, strict=True)])
             case ListT(item):
-                return [self._built(v, item) for v in value]
+                return [self._to_python(v, item) for v in value]
             case DataT(name):
                 data = self.program.datatypes[name]
                 case = data.case(value.case)
-                args = [self._built(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
+                args = [self._to_python(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
                 if data.optional:
                     return args[0] if args else None
                 if data.mixed:  # the boundary still has to know which type it is
                     return Data(case.name, tuple(args))
-                named = dict(zip((name for name, _ in case.fields), args, strict=True))  # in the order in which they are read
+                fields = dict(zip((name for name, _ in case.fields), args, strict=True))  # in the order in which they are read
                 if hasattr(case.cls, "record_of_fields"):  # represents a dictionary
-                    return case.cls.record_of_fields(named)
-                return case.cls(**named) if case.cls else Data(case.name, tuple(args))
+                    return case.cls.record_of_fields(fields)
+                return case.cls(**fields) if case.cls else Data(case.name, tuple(args))
         return value
 
 

@@ -159,7 +159,7 @@ class TextLine:
         value = self.number()
         return self.fail(f"expected a value, found {self.next.text!r}") if value is None else value
 
-    def applied(self, arg: Callable[[], X]) -> tuple[list[X], dict[str, Any]]:
+    def arguments(self, arg: Callable[[], X]) -> tuple[list[X], dict[str, Any]]:
         """`(arg, ..., key=value, ...)`"""
         args, attrs = list[X](), dict[str, Any]()
 

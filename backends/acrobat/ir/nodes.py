@@ -1,7 +1,11 @@
 """The core IR: a typed, pure, first-order functional language, every node immutable and carrying its source span.
 
-Invariants (checked by `ir.verifier`): every variable is bound once in its function; operands are atoms (`Var`, `Lit`, `Weight`)
-and only bodies, and what a `Let` binds, are expressions; so evaluation order and data dependence can be read off the lets.
+Rules that hold everywhere (`ir.verifier` checks them, and those that a node's docstring states):
+- A variable is bound once in its function, and used only where it is bound: after its `Let`, or in the body of its node.
+- Operands are atoms (`Var`, `Lit`, `Weight`). Only bodies, and what a `Let` binds, are other expressions; so the order of
+  evaluation and what depends on what can be read off the lets.
+- `type` of a node is the type of its value, and that of a variable is the type of all values that it is bound to. Types are
+  those of `core.types`; there are no conversions between them.
 """
 # ruff: noqa: RUF009 - `_span()` and `_memo()` are `dataclasses.field`, one for each class
 
@@ -30,6 +34,8 @@ def _memo() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Var:
+    """A variable, where it is bound and where it is used."""
+
     name: str
     type: Type
     span: Span = _span()
@@ -37,6 +43,8 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Lit:
+    """A number or bool that is written in the program. `value` is of exactly the Python type that `type` names."""
+
     value: int | bool | float
     type: ScalarT
     span: Span = _span()
@@ -44,7 +52,8 @@ class Lit:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A tensor that is the same for all instances: a parameter of the module (its state-dict name), or derived from them."""
+    """A tensor that is the same for all instances: a parameter of the module, named as in the state dict, or a weight that
+    is derived from others. `Program.weights` has its type."""
 
     name: str
     type: TensorT
@@ -56,7 +65,9 @@ Atom: TypeAlias = Var | Lit | Weight
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A tensor operation of `core.ops` on one instance. `attrs` are sorted (name, value) pairs of static values."""
+    """The operation `op` of `core.ops.OPS` on tensors (or lists of tensors) of one instance; its entry there says what it takes
+    and which shape its result has. `attrs` are the settings that are known when compiling, such as a dimension: (name, value)
+    pairs sorted by name. A scalar operand is a literal, except for operations that make addresses or tensors of scalars."""
 
     op: str
     args: tuple[Atom, ...]
@@ -67,7 +78,8 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A computation on host scalars and lists, named in `core.ops.HOST`; costs no launch and has no depth."""
+    """The computation `op` of `core.host.HOST` on scalars and lists. The host does it at once: it is no launch, and adds
+    nothing to the depth of the tensors that lists contain."""
 
     op: str
     args: tuple[Atom, ...]
@@ -77,8 +89,8 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The number in a tensor of one element, a float, or an int if it is int64; where the type is a list, all numbers of a
-    vector, read at once. The instance waits until the tensor is computed."""
+    """Reads numbers out of `tensor`: the number in a tensor of one element or, where `type` is a list, all numbers of a vector.
+    They are ints if the tensor is int64, else floats. The instance waits until the tensor has been computed."""
 
     tensor: Atom
     type: ScalarT | ListT
@@ -87,6 +99,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
+    """The tuple of `items`."""
+
     items: tuple[Atom, ...]
     type: Type
     span: Span = _span()
@@ -94,7 +108,7 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Component `index` of a tuple."""
+    """Component number `index`, from 0, of the tuple `value`."""
 
     value: Atom
     index: int
@@ -104,23 +118,25 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
+    """The list of `items`, which all have the type of the list's items. There may be none."""
+
     items: tuple[Atom, ...]
     type: Type
     span: Span = _span()
 
 
 TABLE = 8
-"""The fewest elements of a list of constants that generated code has as a table, and does not make anew each time."""
+"""A list of at least this many constants is a table in generated code, which need not be made anew each time."""
 
 
 def is_table(node: Any) -> bool:
-    """Whether a node is a list of constants, and long enough to be a table in generated code."""
+    """Whether the node is a list that generated code has as a table (`TABLE`)."""
     return isinstance(node, ListOf) and len(node.items) >= TABLE and all(isinstance(a, Lit) for a in node.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """A value of case `case` of the union `type`."""
+    """A value of the case `case` of the union `type`. `args` are the values of the case's fields, in their order."""
 
     case: str
     args: tuple[Atom, ...]
@@ -130,6 +146,8 @@ class Construct:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """Calls the function `function` of the program with one argument for each of its parameters."""
+
     function: str
     args: tuple[Atom, ...]
     type: Type
@@ -138,8 +156,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A fused kernel or static block (after `passes.vertical` and `passes.coarsen`). `args` follow `unit.params`; the type is
-    the result's, or a tuple of the results' types if the unit has several."""
+    """Runs a kernel or static block, which `passes.vertical` and `passes.coarsen` put in the place of operations. There is one
+    operand for each of `unit.params`: a weight where the parameter is shared, a list of tensors where its mode is LIST, else
+    a tensor. The value is the unit's result, or the tuple of its results if there are several."""
 
     unit: Kernel | Block
     args: tuple[Atom, ...]
@@ -149,6 +168,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """The value of `then` if `cond`, a bool, is true, else that of `orelse`. Both have the type of the node."""
+
     cond: Atom
     then: Expr
     orelse: Expr
@@ -160,6 +181,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
+    """What a `Match` does with a value of the case `case`: `vars` are bound to its fields, in their order, in `body`."""
+
     case: str
     vars: tuple[Var, ...]
     body: Expr
@@ -167,7 +190,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Exhaustive: one arm for each case of the union."""
+    """The value of the arm for the case that `value`, which is of a union, has. There is one arm for each case of the union."""
 
     value: Atom
     arms: tuple[Arm, ...]
@@ -179,7 +202,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """`[body for var in iterable]`: the elements are independent of each other."""
+    """The list `[body for var in iterable]`. The elements do not use each other, so all of them have one depth."""
 
     var: Var
     iterable: Atom
@@ -222,6 +245,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """Binds `var` to `value` in `body`, whose value is that of the whole. A body that is a let again makes a let chain."""
+
     var: Var
     value: Expr
     body: Expr
@@ -241,18 +266,21 @@ Expr: TypeAlias = Atom | Work | If | Match | Map | Fold | Loop | Let
 
 @dataclass(frozen=True, slots=True)
 class Function:
+    """A function of the program. `body` has the type `result` and uses no variables but `params` and those bound in it."""
+
     name: str
     params: tuple[Var, ...]
     result: Type
     body: Expr
     span: Span = _span()
     origin: str = ""
-    """The function this one is a specialised clone of, or ""."""
+    """The name of the function that this one is a specialised clone of; empty for any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A derived weight, computed once, at load: an operation of `core.ops` and the names of the weights it is applied to."""
+    """How a derived weight is computed, once, when the model is loaded: by the operation `op` of `core.ops.OPS` on the weights
+    named `args`, which stand before it in `Program.derived`; `attrs` as in `Op`."""
 
     op: str
     args: tuple[str, ...]
@@ -261,8 +289,9 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The function `entry` has one parameter, the instance. `weights` gives the type of each weight, `derived` how each weight
-    that is no parameter of the module is computed (operands come first), `values` the parameters themselves (not compared)."""
+    """A whole model. The function `entry` has one parameter, the instance, and its value is the result for that instance.
+    `weights` has the type of every weight by name, `derived` how the derived ones are computed, and `values` the others'
+    values as arrays of these shapes."""
 
     functions: Mapping[str, Function]
     datatypes: Mapping[str, DataType]
@@ -275,5 +304,5 @@ class Program:
     that was not made by the front end."""
     messages: Messages = field(default_factory=Messages, compare=False, repr=False)
     """The texts of the errors that the model raises itself."""
-    known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Results of analyses that `analyses.once` caches. A changed copy begins without them."""
+    facts: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """The results of analyses of this program, by analysis (`analyses.once`). A changed copy begins without them."""

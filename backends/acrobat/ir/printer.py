@@ -73,7 +73,8 @@ def print_program(program: Program) -> str:
     head += [_datatype(d) for d in program.datatypes.values()]
     head += [f"weight {name_text(name)}: {type_text(t)}" for name, t in program.weights.items()]
     head += [
-        f"derive {name_text(name)} = {_applied(d.op, map(name_text, d.args), d.attrs)}" for name, d in program.derived.items()
+        f"derive {name_text(name)} = {_application(d.op, map(name_text, d.args), d.attrs)}"
+        for name, d in program.derived.items()
     ]
     parts = ["\n".join(head)]
     parts += [_kernel(u) if isinstance(u, Kernel) else _block(u) for u in units(program.functions.values())]
@@ -142,7 +143,7 @@ def _kernel(kernel: Kernel) -> str:
     lines = [f"kernel {name_text(kernel.name)}({_params(kernel.params)})"]
     for i in kernel.body:
         args = [name_text(a) if isinstance(a, str) else repr(a) for a in i.args]
-        lines.append(f"{INDENT}{name_text(i.name)}: {type_text(i.type)} = {_applied(i.op, args, i.attrs)}")
+        lines.append(f"{INDENT}{name_text(i.name)}: {type_text(i.type)} = {_application(i.op, args, i.attrs)}")
     return "\n".join([*lines, f"{INDENT}return {', '.join(map(name_text, kernel.results))}"])
 
 
@@ -153,7 +154,7 @@ def _block(block: Block) -> str:
     for step in block.steps:
         args = [name_text(a) if isinstance(a, str) else str(a) for a in step.args]
         over = f" over {name_text(step.over)}" if step.over else ""
-        lines.append(f"{INDENT}{_applied(step.kernel.name, args)}{over}")
+        lines.append(f"{INDENT}{_application(step.kernel.name, args)}{over}")
     return "\n".join([*lines, f"{INDENT}return {', '.join(map(str, block.results))}"])
 
 
@@ -180,7 +181,7 @@ def _node(expr: Expr) -> list[str]:
         case Var() | Lit() | Weight():
             return [atom_text(expr)]
         case Op(op, args, attrs):
-            return [_applied(op, map(atom_text, args), attrs)]
+            return [_application(op, map(atom_text, args), attrs)]
         case Host(op, args):
             return [f"host {op}({', '.join(map(atom_text, args))})"]
         case Item(tensor, t):
@@ -192,11 +193,11 @@ def _node(expr: Expr) -> list[str]:
         case ListOf(items, t):
             return [f"[{', '.join(map(atom_text, items))}] as {type_text(t)}"]
         case Construct(case, args, t):
-            return [f"new {type_text(t)} {_applied(case, map(atom_text, args))}"]
+            return [f"new {type_text(t)} {_application(case, map(atom_text, args))}"]
         case Call(function, args):
-            return [f"call {_applied(function, map(atom_text, args))}"]
+            return [f"call {_application(function, map(atom_text, args))}"]
         case Launch(unit, args):
-            return [f"launch {_applied(unit.name, map(atom_text, args))}"]
+            return [f"launch {_application(unit.name, map(atom_text, args))}"]
         case If(cond, then, orelse):
             return [f"if {atom_text(cond)}", *_indented(then), "else", *_indented(orelse)]
         case Match(value, arms):
@@ -228,7 +229,7 @@ def _binders(variables: Iterable[Var]) -> str:
     return ", ".join(map(binder_text, variables))
 
 
-def _applied(name: str, args: Iterable[str], attrs: Iterable[tuple[str, Any]] = ()) -> str:
+def _application(name: str, args: Iterable[str], attrs: Iterable[tuple[str, Any]] = ()) -> str:
     return f"{name_text(name)}({', '.join([*args, *(f'{k}={_attr(v)}' for k, v in attrs)])})"
 
 

@@ -82,7 +82,7 @@ class _TextReader(UnitReader):
                     name = line.name()
                     line.expect("=")
                     op = line.name()
-                    args, attrs = line.applied(line.name)
+                    args, attrs = line.arguments(line.name)
                     self.derived[name] = Derived(op, tuple(args), tuple(attrs.items()))
                 case "kernel":
                     self.kernel(line)
@@ -155,7 +155,7 @@ class _TextReader(UnitReader):
         return Var(name, self.env[name], span=span)
 
     def atoms(self, line: TextLine) -> tuple[Atom, ...]:
-        return tuple(line.applied(lambda: self.atom(line))[0])
+        return tuple(line.arguments(lambda: self.atom(line))[0])
 
     def node(self, line: TextLine) -> Expr:
         try:
@@ -181,7 +181,7 @@ class _TextReader(UnitReader):
             return ListOf(items, line.type(), span=span)
         if line.next.kind in ("name", "quoted") and line.after.text == "(":
             op = line.name()
-            operands, attrs = line.applied(lambda: self.atom(line))
+            operands, attrs = line.arguments(lambda: self.atom(line))
             return make_op(op, operands, attrs, span)
         atom = self.atom(line)
         if line.has("["):
@@ -280,14 +280,14 @@ class _TextReader(UnitReader):
     }
     """The first word of a node -> what reads the rest of it."""
 
-    def binders(self, line: TextLine, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
-        return tuple(self.bind(name, t, line) for name, t in named)
+    def binders(self, line: TextLine, named_types: list[tuple[str, Type]]) -> tuple[Var, ...]:
+        return tuple(self.bind(name, t, line) for name, t in named_types)
 
     def carried(self, line: TextLine) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
         """`with x: int = a, ...`"""
-        named, init = list[tuple[str, Type]](), list[Atom]()
-        while line.has("," if named else "with"):
-            named.append(line.named_type())
+        named_types, init = list[tuple[str, Type]](), list[Atom]()
+        while line.has("," if named_types else "with"):
+            named_types.append(line.named_type())
             line.expect("=")
             init.append(self.atom(line))
-        return self.binders(line, named), tuple(init)
+        return self.binders(line, named_types), tuple(init)

@@ -67,7 +67,7 @@ class UnitReader:
             t = line.tensor_type()
             line.expect("=")
             op = line.name()
-            args, attrs = line.applied(lambda line=line: n if (n := line.number()) is not None else line.name())  # type: ignore[misc]
+            args, attrs = line.arguments(lambda line=line: n if (n := line.number()) is not None else line.name())  # type: ignore[misc]
             body.append(Instr(result, op, tuple(args), tuple(attrs.items()), t))
         self.units[name] = Kernel(name, params, tuple(body), tuple(line.many(line.name, "the end of the line")))
 
@@ -97,7 +97,7 @@ class UnitReader:
             kernel = self.units.get(line.name())
             if not isinstance(kernel, Kernel):
                 line.fail("a step is no kernel defined above")
-            args, _ = line.applied(lambda line=line: argument(line))  # type: ignore[misc]
+            args, _ = line.arguments(lambda line=line: argument(line))  # type: ignore[misc]
             steps.append(Step(kernel, tuple(args), line.name() if line.has("over") else None))
         results = line.many(lambda: step_result(line), "the end of the line")
         self.units[name] = Block(name, params, tuple(steps), tuple(results), groups)

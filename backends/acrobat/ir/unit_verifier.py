@@ -13,19 +13,19 @@ from backends.acrobat.ir.printer import type_text
 
 def check_kernel(kernel: Kernel, say: Callable[[str], None]) -> None:
     """Calls `say` with each thing that is wrong with a kernel."""
-    known: dict[str, Type] = {}
+    type_of: dict[str, Type] = {}
     for p in kernel.params:
-        if p.name in known:
+        if p.name in type_of:
             say(f"{p.name} is bound twice")
-        known[p.name] = ListT(p.type) if p.mode is Mode.LIST else p.type
+        type_of[p.name] = ListT(p.type) if p.mode is Mode.LIST else p.type
     for i in kernel.body:
         types: list[Type] = []
         for a in i.args:
             if isinstance(a, str):
-                if a not in known:
+                if a not in type_of:
                     say(f"{i.name}: there is no {a} yet")
                 else:
-                    types.append(known[a])
+                    types.append(type_of[a])
             else:
                 types.append(FLOAT)
         if len(types) == len(i.args):
@@ -37,9 +37,9 @@ def check_kernel(kernel: Kernel, say: Callable[[str], None]) -> None:
                 say(f"{i.name}: {error}")
         if i.op in OPS and OPS[i.op].fusion is Fusion.ADDRESS:
             say(f"{i.name}: {i.op} is no work for a kernel")
-        if i.name in known:
+        if i.name in type_of:
             say(f"{i.name} is bound twice")
-        known[i.name] = i.type
+        type_of[i.name] = i.type
     if missing := [r for r in kernel.results if r not in {i.name for i in kernel.body}]:
         say(f"it does not compute its results {', '.join(missing)}")
     if not kernel.results:
@@ -89,8 +89,8 @@ def _step_operand(
     t: TensorT
     source: str | None
     if isinstance(arg, str) and arg in params:
-        given = params[arg]
-        t, source, shared = given.type, groups[arg] if given.mode is Mode.LIST else None, given.mode is Mode.SHARED
+        param = params[arg]
+        t, source, shared = param.type, groups[arg] if param.mode is Mode.LIST else None, param.mode is Mode.SHARED
     elif isinstance(arg, StepResult) and arg in results:
         (t, source), shared = results[arg], False
     else:

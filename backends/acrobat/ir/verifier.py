@@ -89,21 +89,21 @@ def _head(program: Program, say: Callable[[str], None]) -> None:
             if len({n for n, _ in case.fields}) != len(case.fields):
                 say(f"type {name}: two fields of {case.name} have one name")
             for field, t in case.fields:
-                _declared(program, t, lambda message, at=f"{name}.{case.name}.{field}": say(f"{at}: {message}"))  # type: ignore[misc]
+                _check_declared(program, t, lambda message, at=f"{name}.{case.name}.{field}": say(f"{at}: {message}"))  # type: ignore[misc]
     entry = program.functions.get(program.entry)
     if entry is None or len(entry.params) != 1:
         say(f"the entry {program.entry} must be a function with one parameter, the instance")
-    known = {name: t for name, t in program.weights.items() if name not in program.derived}
+    computable = {name: t for name, t in program.weights.items() if name not in program.derived}
     for name, derived in program.derived.items():
-        if missing := [a for a in derived.args if a not in known]:
+        if missing := [a for a in derived.args if a not in computable]:
             say(f"derived weight {name}: its operands {', '.join(missing)} are not known before it")
             continue
         try:
-            t = infer(derived.op, [known[a] for a in derived.args], dict(derived.attrs))
+            t = infer(derived.op, [computable[a] for a in derived.args], dict(derived.attrs))
         except ShapeError as error:
             say(f"derived weight {name}: {error}")
             continue
-        known[name] = t
+        computable[name] = t
         if program.weights.get(name) != t:
             say(f"derived weight {name}: it is {type_text(t)}, not {_text(program.weights.get(name))}")
     for name, value in program.values.items():
@@ -116,16 +116,16 @@ def _text(t: Type | None) -> str:
     return "not declared" if t is None else type_text(t)
 
 
-def _declared(program: Program, t: Type, say: Callable[[str], None]) -> None:
+def _check_declared(program: Program, t: Type, say: Callable[[str], None]) -> None:
     match t:
         case DataT(name):
             if name not in program.datatypes:
                 say(f"there is no type {name}")
         case TupleT(items):
             for item in items:
-                _declared(program, item, say)
+                _check_declared(program, item, say)
         case ListT(item):
-            _declared(program, item, say)
+            _check_declared(program, item, say)
 
 
 # ---- functions
@@ -151,9 +151,9 @@ class _FunctionCheck:
         body = self.expr(self.function.body, scope)
         self.same("the result", body, self.function.result)
 
-    def same(self, what: str, got: Type, wanted: Type) -> None:
-        if got != wanted:
-            self.say(f"{what} is {type_text(got)}, not {type_text(wanted)}")
+    def same(self, what: str, got: Type, expected: Type) -> None:
+        if got != expected:
+            self.say(f"{what} is {type_text(got)}, not {type_text(expected)}")
 
     def bind(self, scope: Mapping[str, Type], variables: Sequence[Var]) -> dict[str, Type]:
         """The scope with `variables`, each of which must be bound nowhere else."""
@@ -161,7 +161,7 @@ class _FunctionCheck:
             if var.name in self.bound:
                 self.say(f"{var.name} is bound twice")
             self.bound.add(var.name)
-            _declared(self.program, var.type, self.say)
+            _check_declared(self.program, var.type, self.say)
         return {**scope, **{v.name: v.type for v in variables}}
 
     def atom(self, atom: Any, scope: Mapping[str, Type]) -> None:
@@ -237,7 +237,7 @@ class _FunctionCheck:
                     raise ShapeError(f"a list of type {type_text(t)}")
                 for item in items:
                     self.same("an item of the list", item.type, t.item)
-                _declared(self.program, t, self.say)
+                _check_declared(self.program, t, self.say)
                 return t
             case Construct(case, args, t):
                 self.types("an argument", [a.type for a in args], self.fields(t, case))
@@ -270,10 +270,10 @@ class _FunctionCheck:
                 return self.carried(variables, init, body, inner)
         raise AssertionError(f"no rule for {type(expr).__name__}")
 
-    def types(self, what: str, got: Sequence[Type], wanted: Sequence[Type]) -> None:
-        if len(got) != len(wanted):
-            raise ShapeError(f"{len(got)} operands, not {len(wanted)}")
-        for g, w in zip(got, wanted, strict=True):
+    def types(self, what: str, got: Sequence[Type], expected: Sequence[Type]) -> None:
+        if len(got) != len(expected):
+            raise ShapeError(f"{len(got)} operands, not {len(expected)}")
+        for g, w in zip(got, expected, strict=True):
             self.same(what, g, w)
 
     def op(self, expr: Op) -> Type:
@@ -297,9 +297,9 @@ class _FunctionCheck:
         data = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
         if data is None:
             raise ShapeError(f"a match on {type_text(t)}")
-        got, wanted = [arm.case for arm in arms], [case.name for case in data.cases]
-        if sorted(got) != sorted(wanted):
-            raise ShapeError(f"the arms are for {', '.join(got)}, the cases of {data.name} are {', '.join(wanted)}")
+        got, expected = [arm.case for arm in arms], [case.name for case in data.cases]
+        if sorted(got) != sorted(expected):
+            raise ShapeError(f"the arms are for {', '.join(got)}, the cases of {data.name} are {', '.join(expected)}")
         for arm in arms:
             self.types(f"a variable of {arm.case}", [v.type for v in arm.vars], self.fields(t, arm.case))
             self.same(f"the arm for {arm.case}", self.expr(arm.body, self.bind(scope, arm.vars)), result)

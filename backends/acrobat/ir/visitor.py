@@ -149,39 +149,39 @@ def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
     """The node with `f` applied to its operands and nested expressions; for a let chain, to all bound values and the tail."""
     if isinstance(expr, Let):
         bindings, result = lets(expr)
-        changed = [(var, f(value)) for var, value in bindings]
-        end = f(result)
-        if end is result and all(a[1] is b[1] for a, b in zip(changed, bindings, strict=True)):
+        new_bindings = [(var, f(value)) for var, value in bindings]
+        new_result = f(result)
+        if new_result is result and all(a[1] is b[1] for a, b in zip(new_bindings, bindings, strict=True)):
             return expr
-        return from_lets(changed, end)
+        return from_lets(new_bindings, new_result)
     return map_bodies(with_operands(expr, [cast(Atom, f(a)) for a in operands(expr)]) if operands(expr) != (expr,) else expr, f)
 
 
 def walk(expr: Expr) -> list[Expr]:
     """Every node in evaluation order, a node before what is inside it. A list, because passes walk whole functions thousands of
     times, and a generator takes twice the time for each node."""
-    found: list[Expr] = []
+    nodes: list[Expr] = []
     stack: list[Expr] = [expr]
     while stack:
         node = stack.pop()
-        found.append(node)
+        nodes.append(node)
         if isinstance(node, Let):
             stack.append(node.body)
             stack.append(node.value)
         elif (used := INNER_OPERANDS.get(type(node))) is not None:
-            found += used(node)
+            nodes += used(node)
             if (inside := BODIES.get(type(node))) is not None:
                 stack.extend(reversed(inside(node)))
-    return found
+    return nodes
 
 
 def containing(expr: Expr, test: Callable[[Expr], bool]) -> frozenset[int]:
     """The `id` of every node in `expr` that passes the test or contains a node that does, found in a single walk."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for node in reversed(list(walk(expr))):  # reversed, so that the inside of a node comes before the node
-        if test(node) or any(id(body) in found for body in bodies(node)):
-            found.add(id(node))
-    return frozenset(found)
+        if test(node) or any(id(body) in ids for body in bodies(node)):
+            ids.add(id(node))
+    return frozenset(ids)
 
 
 def binders(expr: Expr) -> tuple[Var, ...]:

@@ -92,12 +92,12 @@ class Chain:
 
     def with_views(self, groups: Iterable[int]) -> set[int]:
         """The groups, and the groups of all views by which a member reads another member's value."""
-        wanted = set(groups)
-        members = self.members(wanted)
+        wider = set(groups)
+        members = self.members(wider)
         for m in list(members):
             for j in self.views_read[m]:
-                wanted |= self._views_between(j, members)
-        return wanted
+                wider |= self._views_between(j, members)
+        return wider
 
     def _views_between(self, i: int, members: set[int]) -> set[int]:
         """The groups of the views from binding `i` down to a member; empty if `i` is no view of a member."""

@@ -82,8 +82,8 @@ class _Coarsener(LaunchChain):
 
     def merge(self, groups: set[int], i: int) -> None:
         """Makes one block of the groups and that of binding `i`, if the conditions for a block hold."""
-        wanted = self.with_views(groups | {self.groups.of[i]})
-        members = self.members(wanted)
+        merging = self.with_views(groups | {self.groups.of[i]})
+        members = self.members(merging)
         maps = members & self.per_item.keys()
         if any(not members.issuperset(self.users[m]) or m in self.in_tail for m in maps):
             return
@@ -93,8 +93,8 @@ class _Coarsener(LaunchChain):
             return
         if any(self.needed_by_host(m) & members for m in maps):
             return
-        if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
-            self.groups.merge(wanted)
+        if self.groups.can_merge(merging) and not self.groups.delays(merging):
+            self.groups.merge(merging)
 
     # ---- from groups to the new chain
 

@@ -30,27 +30,28 @@ LARGE = 1 << 18
 
 def run(program: Program) -> Program:
     """`program` with derived weights in place of operations on weights and literals alone."""
-    work = _Work(program)
+    derivations = Derivations(program)
+    work = _Work(derivations)
     functions = {name: work.function(f) for name, f in program.functions.items()}
-    return remove_dead(replace(program, functions=functions, weights=work.made.weights, derived=work.made.derived))
+    return remove_dead(replace(program, functions=functions, weights=derivations.weights, derived=derivations.derived))
 
 
 def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
     """name -> value of each derived weight, computed in float64 from the module's parameters and rounded once. Only large
     products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth of a second and not half of one."""
-    known: dict[str, np.ndarray] = {name: np.asarray(v) for name, v in program.values.items()}
+    values: dict[str, np.ndarray] = {name: np.asarray(v) for name, v in program.values.items()}
     for name, derived in program.derived.items():
         t = program.weights[name]
-        args = [known[a] for a in derived.args]
+        args = [values[a] for a in derived.args]
         if derived.op != "linear" or t.size < LARGE:
             args = [np.asarray(a, np.float64) for a in args]
-        known[name] = evaluate(derived.op, args, dict(derived.attrs), t)
-    return {name: np.array(known[name], program.weights[name].dtype, order="C") for name in program.derived}
+        values[name] = evaluate(derived.op, args, dict(derived.attrs), t)
+    return {name: np.array(values[name], program.weights[name].dtype, order="C") for name in program.derived}
 
 
 class _Work:
-    def __init__(self, program: Program) -> None:
-        self.made = Derivations(program)
+    def __init__(self, derivations: Derivations) -> None:
+        self.derivations = derivations
 
     def function(self, function: Function) -> Function:
         function, atoms = normalise(function), dict[str, Atom]()
@@ -67,7 +68,7 @@ class _Work:
         if OPS[op.op].fusion is Fusion.ADDRESS or not isinstance(op.type, TensorT) or any(isinstance(a, Var) for a in args):
             return None
         weights = [self._literal(a) if isinstance(a, Lit) else a for a in args if isinstance(a, Weight | Lit)]
-        return replace(self.made.derive(var.name, op.op, weights, **dict(op.attrs)), span=op.span)
+        return replace(self.derivations.derive(var.name, op.op, weights, **dict(op.attrs)), span=op.span)
 
     def _literal(self, lit: Lit) -> Weight:
-        return self.made.full("literal", (), lit.value)
+        return self.derivations.full("literal", (), lit.value)

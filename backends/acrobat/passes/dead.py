@@ -30,15 +30,15 @@ def remove_dead(program: Program) -> Program:
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
     while True:
         live = {name: _LiveBody(f, needed, effects) for name, f in program.functions.items()}
-        used = {
+        now_needed = {
             name: needed[name] | {i for i, p in enumerate(f.params) if p.name in live[name].variables}
             for name, f in program.functions.items()
         }
-        if used == needed:
+        if now_needed == needed:
             break
-        needed = used
-    called = reached([program.entry], lambda name: live[name].callees)
-    functions = {name: f for name, f in program.functions.items() if name in called}
+        needed = now_needed
+    reachable = reached([program.entry], lambda name: live[name].callees)
+    functions = {name: f for name, f in program.functions.items() if name in reachable}
     for name, f in functions.items():
         if live[name].body is not f.body or len(needed[name]) < len(f.params):
             params = tuple(p for i, p in enumerate(f.params) if i in needed[name])
@@ -103,17 +103,17 @@ class _LiveBody:
     def _chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
         result = self._node(tail)
-        kept: list[Binding] = []
+        live_bindings: list[Binding] = []
         same = result is tail
         for var, value in reversed(bindings):
             if var.name in self.variables or self._effects.of(value):
-                live = self._chain(value) if isinstance(value, Let) else self._node(value)
-                kept.append((var, live))
-                same = same and live is value
-        if same and len(kept) == len(bindings):
+                live_value = self._chain(value) if isinstance(value, Let) else self._node(value)
+                live_bindings.append((var, live_value))
+                same = same and live_value is value
+        if same and len(live_bindings) == len(bindings):
             return expr
-        kept.reverse()
-        return from_lets(kept, result)
+        live_bindings.reverse()
+        return from_lets(live_bindings, result)
 
     def _node(self, node: Expr) -> Expr:
         """`node`, which is no let, with live bodies and only the arguments that are needed."""

@@ -19,19 +19,19 @@ class Derivations:
     def __init__(self, program: Program) -> None:
         self.weights = dict(program.weights)
         self.derived = dict(program.derived)
-        self._known = {d: name for name, d in program.derived.items()}
+        self._name_of = {d: name for name, d in program.derived.items()}
         self._names = Names(set(program.weights))
 
     def derive(self, name: str, op: str, args: Sequence[Weight], **attrs: Any) -> Weight:
         """The weight `op(args, **attrs)`. A new one is called `name`, with a number if that is taken. Raises ShapeError."""
         derived = Derived(op, tuple(a.name for a in args), tuple(sorted(attrs.items())))
-        if derived not in self._known:
+        if derived not in self._name_of:
             t = infer(op, [a.type for a in args], attrs)
             name = self._names.fresh(name)
-            self._known[derived] = name
+            self._name_of[derived] = name
             self.weights[name] = t
             self.derived[name] = derived
-        return Weight(self._known[derived], self.weights[self._known[derived]])
+        return Weight(self._name_of[derived], self.weights[self._name_of[derived]])
 
     def full(self, name: str, shape: tuple[int, ...], value: float) -> Weight:
         return self.derive(name, "full", (), shape=shape, value=value)

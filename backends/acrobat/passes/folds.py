@@ -91,35 +91,38 @@ class _ListReductions:
             return fold
         body = {var.name: value for var, value in bindings}
         terms = {i: _terms(var, item, fold, body) for i, (var, item) in enumerate(zip(fold.vars, tail.items, strict=True))}
-        added = {i: found for i, found in terms.items() if found is not None}
+        reductions = {i: own_terms for i, own_terms in terms.items() if own_terms is not None}
         carried = {v.name for v in fold.vars}
         blocked: int | None = -1
         while blocked is not None:  # a variable that must stay in the loop may make others stay
             blocked = None
-            for i, own in added.items():
+            for i, own in reductions.items():
                 names = _needed_names(own.atoms, body)
-                others = [a for j, item in enumerate(tail.items) if j != i for a in (added[j].atoms if j in added else [item])]
+                added = {j: terms.atoms for j, terms in reductions.items()}
+                others = [a for j, item in enumerate(tail.items) if j != i for a in added.get(j, [item])]
                 dependent = carried & (_names(own.atoms) | names.union(*(free_vars(body[name]) for name in names)))
                 if dependent or any(works(body[name]) for name in names & _needed_names(others, body)):
                     blocked = i
             if blocked is not None:
-                del added[blocked]
-        return self._split(fold, bindings, tail, added, out) if added else fold
+                del reductions[blocked]
+        return self._split(fold, bindings, tail, reductions, out) if reductions else fold
 
-    def _split(self, fold: Fold, bindings: list[Binding], tail: Tuple, added: Mapping[int, _Terms], out: list[Binding]) -> Expr:
-        """What the variables of a fold end as, a tuple: those in `added` are sums, and the others come from a loop that carries
-        them alone. New bindings go to `out`."""
-        rest = [i for i in range(len(fold.vars)) if i not in added]
+    def _split(
+        self, fold: Fold, bindings: list[Binding], tail: Tuple, reductions: Mapping[int, _Terms], out: list[Binding]
+    ) -> Expr:
+        """What the variables of a fold end as, a tuple: those in `reductions` are sums, and the others come from a loop that
+        carries them alone. New bindings go to `out`."""
+        rest = [i for i in range(len(fold.vars)) if i not in reductions]
         items: dict[int, Atom] = {}
-        for i, terms in added.items():
+        for i, terms in reductions.items():
             items[i] = self._sum(fold, bindings, i, terms, out)
         if rest:
-            kept = TupleT(tuple(fold.vars[i].type for i in rest))
-            nexts = Tuple(tuple(tail.items[i] for i in rest), kept, span=tail.span)
-            wanted = _needed_names([*nexts.items], {v.name: e for v, e in bindings})
-            body = from_lets([b for b in bindings if b[0].name in wanted], nexts)
+            rest_type = TupleT(tuple(fold.vars[i].type for i in rest))
+            nexts = Tuple(tuple(tail.items[i] for i in rest), rest_type, span=tail.span)
+            needed = _needed_names([*nexts.items], {v.name: e for v, e in bindings})
+            body = from_lets([b for b in bindings if b[0].name in needed], nexts)
             carried = tuple(fold.vars[i] for i in rest)
-            loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in rest), body=body, type=kept)
+            loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in rest), body=body, type=rest_type)
             short = self._bind("rest", loop, out)
             for k, i in enumerate(rest):
                 items[i] = self._bind(fold.vars[i].name, Field(short, k, fold.vars[i].type, span=fold.span), out)
@@ -140,8 +143,8 @@ class _ListReductions:
 
     def _list_of_terms(self, fold: Fold, bindings: list[Binding], terms: _Terms, out: list[Binding]) -> Var:
         """The list of the terms, one for each item of the loop's list; its bindings go to `out`."""
-        wanted = _needed_names(terms.atoms, {v.name: e for v, e in bindings})
-        inner = [b for b in bindings if b[0].name in wanted]
+        needed = _needed_names(terms.atoms, {v.name: e for v, e in bindings})
+        inner = [b for b in bindings if b[0].name in needed]
         value = terms.atoms[0]
         for term in terms.atoms[1:]:
             value = self._bind("added", replace(make_op(terms.op, (value, term)), span=fold.span), inner)

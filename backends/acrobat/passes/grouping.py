@@ -96,14 +96,14 @@ class Groups:
 
     def _workers(self, group: int) -> set[int]:
         """The groups with tensor work that uses this group, directly or through bindings that do no work (fields, views)."""
-        found: set[int] = set()
+        workers: set[int] = set()
         seen, pending = {group}, [group]
         while pending:
             new = self._after[pending.pop()] - seen
             seen |= new
-            found |= {g for g in new if g in self._working}
-            pending += new - found
-        return found
+            workers |= {g for g in new if g in self._working}
+            pending += new - workers
+        return workers
 
     def merge(self, groups: Collection[int]) -> int:
         """Makes one group of several and returns its name."""

@@ -96,7 +96,7 @@ class _Packer:
         uses = Counter(name for e in (*values.values(), tail) for name in free_vars(e))
         cats: dict[tuple[Atom, Atom], Var] = {}
         out: list[Binding] = []
-        joined: set[str] = set()
+        summand_names: set[str] = set()
         for var, value in bindings:
             sides = [product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
             left, right = sides if len(sides) == 2 else (None, None)
@@ -109,10 +109,10 @@ class _Packer:
                     both = replace(make_op("cat", (x, y), {"dim": len(_shape(left)) - 1}), span=value.span)
                     cats[x, y] = Var(self._names.fresh("both"), both.type, span=value.span)
                     out.append((cats[x, y], both))
-                joined |= {a.name for a in _summands(value)}
+                summand_names |= {a.name for a in _summands(value)}
                 value = values[var.name] = self._join(cats[x, y], left, right, value.span)
             out.append((var, value))
-        return [binding for binding in out if binding[0].name not in joined]
+        return [binding for binding in out if binding[0].name not in summand_names]
 
     def _join(self, both: Var, left: Op, right: Op, span: Span) -> Op:
         weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]

@@ -69,16 +69,16 @@ class _LoopInvariants:
 
         def visit(body: Expr) -> Expr:
             bindings, tail = lets(body)
-            kept: list[Binding] = []
+            staying: list[Binding] = []
             for var, value in bindings:
                 linear = product(value)
                 if var.name in invariant:
                     out.append((var, value))
                 elif linear:
-                    kept.append((var, self._split(linear, changing - invariant, kept, out)))
+                    staying.append((var, self._split(linear, changing - invariant, staying, out)))
                 else:
-                    kept.append((var, self._known_arm(value, first, visit)))
-            return from_lets(kept, self._known_arm(tail, first, visit))
+                    staying.append((var, self._known_arm(value, first, visit)))
+            return from_lets(staying, self._known_arm(tail, first, visit))
 
         return replace(loop, body=visit(loop.body))
 
@@ -120,15 +120,15 @@ class _LoopInvariants:
         if isinstance(value, If) and isinstance(value.cond, Var) and value.cond.name in first:
             yield from self._certain(value.then if first[value.cond.name] else value.orelse, first)
 
-    def _split(self, linear: Op, changing: set[str], kept: list[Binding], out: list[Binding]) -> Op:
-        """The product as a sum: of the changing part of its input, bound in `kept`, and of the other part and the bias, bound
-        in `out`. The product as it is if its input has only one of these parts."""
-        found = parts(linear, self._variables)
-        fixed = [p for p in found if not (isinstance(p.atom, Var) and p.atom.name in changing)]
-        rest = [p for p in found if p not in fixed]
+    def _split(self, linear: Op, changing: set[str], staying: list[Binding], out: list[Binding]) -> Op:
+        """The product as a sum: of the product of the changing part of its input, bound in `staying`, and of that of the other
+        part with the bias, bound in `out`. The product as it is if its input has only one of these parts."""
+        input_parts = parts(linear, self._variables)
+        fixed = [p for p in input_parts if not (isinstance(p.atom, Var) and p.atom.name in changing)]
+        rest = [p for p in input_parts if p not in fixed]
         if not fixed or not rest:
             return linear
         bias: Atom | None = linear.args[2] if len(linear.args) > 2 else None
         share = self._products.bind("invariant", self._products.of(linear, fixed, bias, out), out)  # type: ignore[arg-type]
-        own = self._products.bind("product", self._products.of(linear, rest, None, kept), kept)
-        return self._products.sum((own, share), linear.span, kept)
+        own = self._products.bind("product", self._products.of(linear, rest, None, staying), staying)
+        return self._products.sum((own, share), linear.span, staying)

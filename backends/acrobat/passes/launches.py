@@ -1,5 +1,5 @@
-"""A let chain of launches of kernels: which kernels each binding launches, and which of them may read each other's results in one
-static block. `coarsen` decides by this which bindings become a block.
+"""A let chain of launches of kernels: which kernels each binding launches, and which views of other results they can read
+themselves. `coarsen` decides by this which bindings become a block.
 
 Source: our own.
 """
@@ -122,8 +122,8 @@ def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> K
 def _each_once(kernel: Kernel, args: Sequence[Atom]) -> tuple[Kernel, list[Atom]]:
     """The kernel and its operands with one param for each operand and mode, where several were given the same operand."""
     first: dict[tuple[Atom, Mode], Param] = {}
-    taken: dict[str | float, str] = {}
+    new_name: dict[str | float, str] = {}
     for atom, p in zip(args, kernel.params, strict=True):
-        taken[p.name] = first.setdefault((atom, p.mode), p).name
-    body = tuple(replace(i, args=tuple(taken.get(a, a) for a in i.args)) for i in kernel.body)
+        new_name[p.name] = first.setdefault((atom, p.mode), p).name
+    body = tuple(replace(i, args=tuple(new_name.get(a, a) for a in i.args)) for i in kernel.body)
     return replace(kernel, params=tuple(first.values()), body=body), [atom for atom, _ in first]

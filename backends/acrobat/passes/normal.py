@@ -58,12 +58,13 @@ def normalise(
 @dataclass
 class _FunctionCopy:
     """One copy of a function's body. `env`: the atoms that its variables have become. `own`: it is the body of the rebuilt
-    function, whose variables keep their names, and not an inlined one. `wanted`: the variable that an inlined body ends in
-    gets the name of the variable that the call was bound to; with it stands whether that is one of the function's own."""
+    function, whose variables keep their names, and not an inlined one. `result_names`: the
+    variable that an inlined body ends in -> the name that it gets, which is that of the variable that the call was bound to,
+    and whether this is one of the function's own."""
 
     env: dict[str, Atom]
     own: bool
-    wanted: dict[str, tuple[str, bool]]
+    result_names: dict[str, tuple[str, bool]]
 
 
 class _Normaliser:
@@ -74,7 +75,7 @@ class _Normaliser:
         self._inline = inline
         self._atoms = atoms
         self._names = Names(names_of(function))
-        self._known: dict[str, Tuple | Construct] = {}
+        self._definitions: dict[str, Tuple | Construct] = {}
         self.root = _FunctionCopy({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
 
     def block(self, expr: Expr, scope: _FunctionCopy, components: bool = False) -> Expr:
@@ -82,8 +83,8 @@ class _Normaliser:
         variables, the chain ends in a tuple that is written out, also if the tuple was bound to a variable."""
         out: list[Binding] = []
         tail = self._flat(expr, scope, out, None)
-        if components and isinstance(tail, Var) and isinstance(known := self._known.get(tail.name), Tuple):
-            tail = known
+        if components and isinstance(tail, Var) and isinstance(definition := self._definitions.get(tail.name), Tuple):
+            tail = definition
         if not isinstance(tail, Var | Lit | Weight | Tuple | If | Match):
             var = Var(self._names.fresh("result"), tail.type, span=tail.span)
             out.append((var, tail))
@@ -100,8 +101,8 @@ class _Normaliser:
                 return self._copy(self._inline[name], [self._atom(a, scope) for a in args], scope, out, target)
             case Field(value, index):
                 atom = self._atom(value, scope)
-                if isinstance(atom, Var) and isinstance(known := self._known.get(atom.name), Tuple):
-                    return known.items[index]
+                if isinstance(atom, Var) and isinstance(definition := self._definitions.get(atom.name), Tuple):
+                    return definition.items[index]
                 return replace(expr, value=atom)
             case If(cond, then, orelse):
                 cond = self._atom(cond, scope)
@@ -110,20 +111,20 @@ class _Normaliser:
                 return replace(expr, cond=cond, then=self.block(then, scope), orelse=self.block(orelse, scope))
             case Match(value, arms):
                 atom = self._atom(value, scope)
-                if isinstance(atom, Var) and isinstance(known := self._known.get(atom.name), Construct):
-                    arm = next(arm for arm in arms if arm.case == known.case)
-                    scope.env.update(zip((v.name for v in arm.vars), known.args, strict=True))
+                if isinstance(atom, Var) and isinstance(definition := self._definitions.get(atom.name), Construct):
+                    arm = next(arm for arm in arms if arm.case == definition.case)
+                    scope.env.update(zip((v.name for v in arm.vars), definition.args, strict=True))
                     return self._flat(arm.body, scope, out, target)
                 return replace(expr, value=atom, arms=tuple(self._arm(arm, scope) for arm in arms))
         return self._rebuilt(expr, scope)
 
     def _copy(self, callee: Function, args: list[Atom], scope: _FunctionCopy, out: list[Binding], target: Var | None) -> Expr:
-        wanted = {}
+        result_names = {}
         _, tail = lets(callee.body)
         if target and isinstance(tail, Var) and tail.name not in {p.name for p in callee.params}:
-            wanted[tail.name] = scope.wanted.get(target.name, (target.name, scope.own))
+            result_names[tail.name] = scope.result_names.get(target.name, (target.name, scope.own))
         env = {p.name: a for p, a in zip(callee.params, args, strict=True)}
-        return self._flat(callee.body, _FunctionCopy(env, False, wanted), out, target)
+        return self._flat(callee.body, _FunctionCopy(env, False, result_names), out, target)
 
     def _bind(self, var: Var, value: Expr, scope: _FunctionCopy, out: list[Binding]) -> None:
         if isinstance(value, Var | Lit | Weight):
@@ -134,7 +135,7 @@ class _Normaliser:
         new = self._renamed(var, scope)
         out.append((new, value))
         if isinstance(value, Tuple | Construct):
-            self._known[new.name] = value
+            self._definitions[new.name] = value
 
     def _without_fixed(self, var: Var, old: Fold | Loop, out: list[Binding]) -> Tuple:
         """Binds, in `out`, the loop without the carried variables in `atoms`; returns the tuple that the old loop gave."""
@@ -149,19 +150,19 @@ class _Normaliser:
             bindings, body = lets(body)
             match body:
                 case If(_, then, orelse):
-                    tail: Expr = replace(body, then=shorten(then), orelse=shorten(orelse), type=kept)
+                    tail: Expr = replace(body, then=shorten(then), orelse=shorten(orelse), type=shorter)
                 case Match(_, arms):
-                    tail = replace(body, arms=tuple(replace(a, body=shorten(a.body)) for a in arms), type=kept)
+                    tail = replace(body, arms=tuple(replace(a, body=shorten(a.body)) for a in arms), type=shorter)
                 case Tuple(items):
-                    tail = Tuple(others(items), kept, span=body.span)
+                    tail = Tuple(others(items), shorter, span=body.span)
                 case _:
                     assert isinstance(body, Var)
-                    tail = Tuple(others(self._components(body, old.vars, bindings)), kept, span=body.span)
+                    tail = Tuple(others(self._components(body, old.vars, bindings)), shorter, span=body.span)
             return from_lets(bindings, tail)
 
-        kept = TupleT(tuple(v.type for v in others(old.vars)))
-        loop = replace(old, vars=others(old.vars), init=others(old.init), body=shorten(old.body), type=kept)
-        short = Var(self._names.fresh(var.name), kept, span=var.span)
+        shorter = TupleT(tuple(v.type for v in others(old.vars)))
+        loop = replace(old, vars=others(old.vars), init=others(old.init), body=shorten(old.body), type=shorter)
+        short = Var(self._names.fresh(var.name), shorter, span=var.span)
         out.append((short, loop))
         carried = iter(self._components(short, loop.vars, out))
         items = tuple(self._atoms[v.name] if gone else next(carried) for v, gone in zip(old.vars, fixed, strict=True))
@@ -178,7 +179,7 @@ class _Normaliser:
 
     def _renamed(self, var: Var, scope: _FunctionCopy) -> Var:
         """The variable that `var` of this copy becomes, which is entered into `env`."""
-        name, own = scope.wanted.get(var.name, (var.name, scope.own))
+        name, own = scope.result_names.get(var.name, (var.name, scope.own))
         new = var if own and name == var.name else replace(var, name=name if own else self._names.fresh(name))
         scope.env[var.name] = self._atoms.get(var.name, new) if scope.own else new
         return new

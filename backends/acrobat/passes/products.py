@@ -52,9 +52,9 @@ def parts(linear: Op, variables: Variables) -> list[InputPart]:
 class Products:
     """Makes products of some parts of an input, with new names and derived weights."""
 
-    def __init__(self, names: Names, made: Derivations) -> None:
+    def __init__(self, names: Names, derivations: Derivations) -> None:
         self.names = names
-        self.made = made
+        self.derivations = derivations
 
     def bind(self, hint: str, value: Op, out: list[Binding]) -> Var:
         var = Var(self.names.fresh(hint), value.type, span=value.span)
@@ -65,10 +65,10 @@ class Products:
         """The columns of the weight that belong to some parts."""
         whole = linear.args[1]
         assert isinstance(whole, Weight)
-        columns = [self.made.columns(whole, p.start, p.stop) for p in _adjacent(of)]
+        columns = [self.derivations.columns(whole, p.start, p.stop) for p in _adjacent(of)]
         if len(columns) == 1:
             return columns[0]
-        return self.made.derive(f"{whole.name}[...]", "cat", columns, dim=1)
+        return self.derivations.derive(f"{whole.name}[...]", "cat", columns, dim=1)
 
     def of(self, linear: Op, of: Sequence[InputPart], bias: Weight | None, out: list[Binding]) -> Op:
         """The product of some parts and a bias; the input's `cat`, if one is needed, goes to `out`."""

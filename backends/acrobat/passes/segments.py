@@ -79,12 +79,12 @@ class _Segments:
         out: list[Binding] = []
         for var, value in bindings:
             value = map_bodies(value, self._chain)
-            found = self._segment(var, value)
-            if found is not None and found.type != value.type:
-                bound = Var(self._names.fresh(var.name), found.type, span=value.span)
-                out.append((bound, found))
-                found = replace(make_op("reshape", (bound,), {"shape": _shape(value.type)}), span=value.span)
-            out.append((var, found or value))
+            segment = self._segment(var, value)
+            if segment is not None and segment.type != value.type:
+                bound = Var(self._names.fresh(var.name), segment.type, span=value.span)
+                out.append((bound, segment))
+                segment = replace(make_op("reshape", (bound,), {"shape": _shape(value.type)}), span=value.span)
+            out.append((var, segment or value))
         new_tail = map_bodies(tail, self._chain)
         same = len(out) == len(bindings) and all(new is old for (_, new), (_, old) in zip(out, bindings, strict=True))
         return expr if same and new_tail is tail else from_lets(out, new_tail)
@@ -113,8 +113,8 @@ class _Segments:
                     terms[var.name] = Computed(value, tuple(a for a in args if not isinstance(a, tuple)))
                 case _:
                     return None
-        found = term(tail) if isinstance(tail, Var) else None
-        return None if isinstance(found, tuple) else found
+        item = term(tail) if isinstance(tail, Var) else None
+        return None if isinstance(item, tuple) else item
 
     def _items_of(self, iterable: Atom) -> Term | tuple[Term, ...]:
         """An item of the list that a map goes over; of a `zip` the tuple of an item of each list."""
@@ -148,9 +148,9 @@ class _Segments:
             if scores is None or not self._equally_long(share.xs, weighted.xs):
                 continue
             attention = self._attention(scores, weighted.xs, result)
-            found = attention or _op_or_none("list_softmax", (scores, weighted.xs), {})
-            if found is not None and _size(found) == _size(value):
-                return replace(found, span=value.span)
+            segment = attention or _op_or_none("list_softmax", (scores, weighted.xs), {})
+            if segment is not None and _size(segment) == _size(value):
+                return replace(segment, span=value.span)
         return None
 
     def _scores(self, shares: Var, result: Var) -> Var | None:
@@ -175,8 +175,8 @@ class _Segments:
 
     def _is(self, value: Var, op: str, xs: Var) -> bool:
         """Whether a variable is bound to `op(xs)`."""
-        made = self._variables.value(value)
-        return isinstance(made, Op) and made.op == op and made.args == (xs,)
+        definition = self._variables.value(value)
+        return isinstance(definition, Op) and definition.op == op and definition.args == (xs,)
 
     def _attention(self, scores: Var, values: Var, result: Var) -> Op | None:
         """The `list_attention` with these scores, if they are scaled products of one query with a list of keys."""
@@ -202,10 +202,10 @@ class _Segments:
             if not isinstance(key, ListItem) or not self._equally_long(key.xs, values):
                 continue
             while isinstance(query, Var | Weight):
-                found = _op_or_none("list_attention", (query, key.xs, values), {"scale": float(scale)})
+                attention = _op_or_none("list_attention", (query, key.xs, values), {"scale": float(scale)})
                 lead = _shape(query.type)[:-1]
-                if found is not None and without_trailing_ones(_shape(_item_type(scores))) == without_trailing_ones(lead):
-                    return found
+                if attention is not None and without_trailing_ones(_shape(_item_type(scores))) == without_trailing_ones(lead):
+                    return attention
                 view = self._variables.value(query)
                 query = view.args[0] if isinstance(view, Op) and is_view(view) and _size(view.args[0]) == _size(view) else None
         return None
@@ -228,28 +228,28 @@ class _Segments:
         if not isinstance(xs, Var):
             return "", []
         if xs.name not in self._roots:
-            self._roots[xs.name] = self._found_root(xs)
+            self._roots[xs.name] = self._search_root(xs)
         return self._roots[xs.name]
 
-    def _found_root(self, xs: Atom) -> tuple[str, list[set[str]]]:
+    def _search_root(self, xs: Atom) -> tuple[str, list[set[str]]]:
         """`_root` of a list that is asked about for the first time."""
         checked: list[set[str]] = []
         while isinstance(xs, Var):
-            made = self._variables.value(xs)
-            if isinstance(made, Map):
-                xs = made.iterable
+            definition = self._variables.value(xs)
+            if isinstance(definition, Map):
+                xs = definition.iterable
                 continue
-            if isinstance(made, Host) and made.op == "list.slice" and isinstance(made.args[2], Lit):
-                lengths = self._compared_lists(made.args[1])
-                if lengths is not None and made.args[2].value >= MAX_LENGTH:
+            if isinstance(definition, Host) and definition.op == "list.slice" and isinstance(definition.args[2], Lit):
+                lengths = self._compared_lists(definition.args[1])
+                if lengths is not None and definition.args[2].value >= MAX_LENGTH:
                     checked.append({self._root(each)[0] for each in lengths})
-                    xs = made.args[0]
+                    xs = definition.args[0]
                     continue
-            if isinstance(made, Host) and made.op == "zip":
-                roots = [self._root(each) for each in made.args]
+            if isinstance(definition, Host) and definition.op == "zip":
+                roots = [self._root(each) for each in definition.args]
                 if len({root for root, _ in roots}) == 1 or {root for root, _ in roots} in [p for _, c in roots for p in c]:
-                    checked += [pair for _, found in roots for pair in found]
-                    xs = made.args[0]
+                    checked += [pair for _, pairs in roots for pair in pairs]
+                    xs = definition.args[0]
                     continue
             return xs.name, checked
         return "", checked
@@ -262,9 +262,9 @@ class _Segments:
                     case Host("range", (Lit(0), Lit(1), Lit(1))), Host("mul", (a, b)) if a == b:
                         match self._variables.value(a):
                             case Host("sub", (first, second)):
-                                found = [self._variables.value(each) for each in (first, second)]
-                                if all(isinstance(f, Host) and f.op == "list.len" for f in found):
-                                    return found[0].args[0], found[1].args[0]  # type: ignore[union-attr]
+                                lengths = [self._variables.value(each) for each in (first, second)]
+                                if all(isinstance(f, Host) and f.op == "list.len" for f in lengths):
+                                    return lengths[0].args[0], lengths[1].args[0]  # type: ignore[union-attr]
         return None
 
 

@@ -122,7 +122,7 @@ class _Simplifier:
         """The chain with simpler values. Of equal values one is computed, and a copy gives way to what it is a copy of."""
         bindings, tail = lets(expr)
         out: list[Binding] = []
-        seen: list[object] = []
+        new_keys: list[object] = []
         for var, value in bindings:
             value = self._simplified(var, self._copied(value))
             if not isinstance(value, Var | Lit | Weight):
@@ -134,7 +134,7 @@ class _Simplifier:
                         value = earlier[0]
                     else:
                         self._available[key].append(var)
-                        seen.append(key)
+                        new_keys.append(key)
             if isinstance(value, Var | Lit | Weight):
                 self._copies[var.name] = value
                 self._variables.use(value, self._variables.uses(var))
@@ -142,7 +142,7 @@ class _Simplifier:
             out.append((var, value))
             self._variables.bind(var, value)
         tail = map_bodies(self._copied(tail), self._chain)
-        for key in seen:  # the variables of this chain are in scope no longer
+        for key in new_keys:  # the variables of this chain are in scope no longer
             self._available[key].pop()
         return from_lets(out, tail)
 
@@ -175,15 +175,15 @@ class _Simplifier:
         """A simpler node or an atom that has the same value, or else the node itself."""
         match value:
             case Host("list.get", (xs, Lit(int(index)))):
-                known = self._variables.value(xs)
-                if isinstance(known, ListOf) and -len(known.items) <= index < len(known.items):
-                    return known.items[index]
-                if isinstance(known, Host) and known.op == "range" and known.args == (Lit(0, INT), Lit(1, INT), Lit(1, INT)):
+                source = self._variables.value(xs)
+                if isinstance(source, ListOf) and -len(source.items) <= index < len(source.items):
+                    return source.items[index]
+                if isinstance(source, Host) and source.op == "range" and source.args == (Lit(0, INT), Lit(1, INT), Lit(1, INT)):
                     return Lit(0, INT) if index == 0 else value
             case Host("list.len", (xs,)):
-                known = self._variables.value(xs)
-                if isinstance(known, Map):
-                    return replace(value, args=(known.iterable,))
+                source = self._variables.value(xs)
+                if isinstance(source, Map):
+                    return replace(value, args=(source.iterable,))
             case Host("sub", (a, b)) if a == b and a.type == INT:
                 return Lit(0, INT)
             case Host("mul", (Lit(0), b) | (b, Lit(0))) if b.type == INT and value.type == INT:
@@ -216,10 +216,10 @@ class _Simplifier:
         return value
 
     def _sum_of_few(self, value: Op, xs: Atom) -> Expr:
-        known = self._variables.value(xs)
-        if not isinstance(known, ListOf) or not 1 <= len(known.items) <= 2:
+        source = self._variables.value(xs)
+        if not isinstance(source, ListOf) or not 1 <= len(source.items) <= 2:
             return value
-        return known.items[0] if len(known.items) == 1 else replace(make_op("add", known.items), span=value.span)
+        return source.items[0] if len(source.items) == 1 else replace(make_op("add", source.items), span=value.span)
 
     def _apart(self, var: Var, operand: Atom) -> bool:
         """Whether markers put a variable and its operand in different phases."""

@@ -93,11 +93,11 @@ def _groups(program: Program, graph: CallGraph, facts: Solution[Sources], compon
     working = any(is_work(node) for name in graph.reachable(component[0]) for node in walk(program.functions[name].body))
     if program.entry in component or not working:
         return [sites]
-    brought = [
+    weights_passed = [
         [leaf.only for name in component for p in program.functions[name].params for leaf in facts.at(site, name, p.name)]
         for site in sites
     ]
-    differing = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
+    differing = [column for column in zip(*weights_passed, strict=True) if len(set(column) - {None}) > 1]
     groups: dict[tuple[str | None, ...], list[CallSite]] = {}
     for site, signature in zip(sites, zip(*differing, strict=True) if differing else [()] * len(sites), strict=True):
         groups.setdefault(signature, []).append(site)
@@ -118,7 +118,7 @@ def _place_weights(program: Program) -> Program:
     facts = weight_sources(program, call_graph(program))
     functions = {}
     for name, function in program.functions.items():
-        leaves = facts.merged(name)
+        leaves = facts.values_in(name)
         atoms: dict[str, Atom] = {}
         for var in (*function.params, *(v for node in walk(function.body) for v in binders(node))):
             if isinstance(var.type, TensorT) and (weight := leaves[var.name][0].only):
@@ -130,15 +130,15 @@ def _place_weights(program: Program) -> Program:
 def _merge_equal(program: Program) -> Program:
     """The program with clones that have become equal merged into one function, so that one kernel serves the calls of both."""
     graph = call_graph(program)
-    merged: dict[str, str] = {}
+    new_name: dict[str, str] = {}
     representatives: dict[tuple[Any, ...], tuple[str, ...]] = {}
     for component in graph.components:  # callees come first, so theirs are merged already
         own = {name: program.functions[name].origin or name for name in component}
-        names = merged | own
+        names = new_name | own
         members = [program.functions[name] for name in component]
         shape = tuple((names[f.name], f.params, f.result, flat(f.body, names)) for f in members)
-        merged |= dict(zip(component, representatives.setdefault(shape, component), strict=True))
-    if all(name == same for name, same in merged.items()):
+        new_name |= dict(zip(component, representatives.setdefault(shape, component), strict=True))
+    if all(name == same for name, same in new_name.items()):
         return program
-    functions = {name: _retargeted(graph, function, {}, merged) for name, function in program.functions.items()}
+    functions = {name: _retargeted(graph, function, {}, new_name) for name, function in program.functions.items()}
     return remove_dead(replace(program, functions=functions))

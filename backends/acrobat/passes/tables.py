@@ -70,31 +70,31 @@ class _Projector:
 
     def _with_lookups(self, linear: Op, out: list[Binding]) -> Expr:
         """The value in place of the product `linear`; further bindings go to `out`."""
-        known: list[tuple[InputPart, Weight, Lit | None]] = []
-        fixed: list[InputPart] = []
-        rest: list[InputPart] = []
+        row_parts: list[tuple[InputPart, Weight, Lit | None]] = []
+        weight_parts: list[InputPart] = []
+        other_parts: list[InputPart] = []
         for part in parts(linear, self._variables):
             table, number = self._row(part.atom)
             if table is not None and table.type.shape[0] * linear.type.shape[-1] <= MAX_ELEMENTS:  # type: ignore[union-attr]
-                known.append((part, table, number))
+                row_parts.append((part, table, number))
             elif isinstance(part.atom, Weight):
-                fixed.append(part)
+                weight_parts.append(part)
             else:
-                rest.append(part)
-        if not known and not (fixed and rest):
+                other_parts.append(part)
+        if not row_parts and not (weight_parts and other_parts):
             return linear  # no part is known, or all are weights: the latter is left to the pass `constants`
         bias = linear.args[2] if len(linear.args) > 2 else None
         assert bias is None or isinstance(bias, Weight)
-        for part in fixed:
+        for part in weight_parts:
             assert isinstance(part.atom, Weight)
             share = self._derivations.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
             if share.type != TensorT(linear.type.shape[-1:]):  # type: ignore[union-attr]
                 return linear  # the weight is a matrix: each of its rows has a share, which a bias cannot hold
             bias = self._derivations.sum_of(bias, share)
         terms: list[Atom] = []
-        for part, table, number in known:
+        for part, table, number in row_parts:
             weights = [table, self._products.weight(linear, [part])]
-            if bias and not rest:  # if a product is left, it adds the bias at no cost
+            if bias and not other_parts:  # if a product is left, it adds the bias at no cost
                 weights.append(bias)
                 bias = None
             projected = self._derivations.derive(f"{table.name}*", "linear", weights)
@@ -103,8 +103,8 @@ class _Projector:
             else:
                 projected_row = make_op("lookup", (part.atom, table, projected), span=linear.span)
             terms.append(self._products.bind("projected", projected_row, out))
-        if rest:
-            value = self._products.of(linear, rest, bias, out)
+        if other_parts:
+            value = self._products.of(linear, other_parts, bias, out)
             if not terms:
                 return value
             terms.insert(0, self._products.bind("product", value, out))

@@ -22,18 +22,18 @@ MAX_NAME = 40
 
 
 class UnitPool:
-    """The units of one program that have been made so far. It begins with `known`, which keep their names."""
+    """The units of one program that have been made so far. It begins with `units`, which keep their names."""
 
-    def __init__(self, known: Iterable[Kernel | Block] = ()) -> None:
-        self._known = {_shape(unit): unit for unit in known}
-        self._names = Names({unit.name for unit in self._known.values()})
+    def __init__(self, units: Iterable[Kernel | Block] = ()) -> None:
+        self._by_shape = {_shape(unit): unit for unit in units}
+        self._names = Names({unit.name for unit in self._by_shape.values()})
 
     def share(self, unit: Unit) -> Unit:
         """The unit of the pool that equals this one up to names; if there is none, this one, added under a new name."""
         shape = _shape(unit)
-        if shape not in self._known:
-            self._known[shape] = replace(unit, name=self._names.fresh(unit.name))
-        return cast(Unit, self._known[shape])
+        if shape not in self._by_shape:
+            self._by_shape[shape] = replace(unit, name=self._names.fresh(unit.name))
+        return cast(Unit, self._by_shape[shape])
 
 
 def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequence[int]], results: Sequence[int]) -> str:

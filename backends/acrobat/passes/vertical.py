@@ -103,13 +103,13 @@ class _OperationChain(Chain):
         """Whether the binding is a move that a product's group has taken in."""
         return fusion_of(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
 
-    def take_operands(self, product: int, wanted: Callable[[Expr], bool]) -> None:
+    def take_operands(self, product: int, is_wanted: Callable[[Expr], bool]) -> None:
         """Merges into a product's group the moves (`cat`, `slice`, ...) that make its operands, down to the last that is
-        `wanted`, if nothing else uses them and the product's kernel can read their sources in place."""
+        wanted, if nothing else uses them and the product's kernel can read their sources in place."""
         value = self.values[product]
         assert isinstance(value, Op)
         for arg in value.args[:2]:
-            path = self.moves(arg, wanted)
+            path = self.moves(arg, is_wanted)
             if path:
                 self.merge([self.groups.of[i] for i in path], product)
 
@@ -133,8 +133,8 @@ class _OperationChain(Chain):
         value = self.values[i]
         return isinstance(value, Op) and len(value.args) == 1 and fusion_of(value) is Fusion.MOVE
 
-    def moves(self, atom: Atom, wanted: Callable[[Expr], bool]) -> list[int]:
-        """The moves by which `atom` is made, back to the last that is `wanted`; [] if there is none. Each has this one use. A
+    def moves(self, atom: Atom, is_wanted: Callable[[Expr], bool]) -> list[int]:
+        """The moves by which `atom` is made, back to the last that is wanted; [] if there is none. Each has this one use. A
         move that is part of a product's kernel is none of them."""
         i = self.index(atom)
         if i is None or fusion_of(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
@@ -143,8 +143,8 @@ class _OperationChain(Chain):
             return []
         value = self.values[i]
         assert isinstance(value, Op)
-        below = [j for arg in value.args for j in self.moves(arg, wanted)]
-        return [i, *below] if below or wanted(value) else []
+        below = [j for arg in value.args for j in self.moves(arg, is_wanted)]
+        return [i, *below] if below or is_wanted(value) else []
 
     def join_producers(self, i: int) -> None:
         """Merges binding `i`'s group with the groups that compute its operands, the latest first, wherever that gives one
@@ -156,12 +156,12 @@ class _OperationChain(Chain):
 
     def producers(self, i: int) -> list[int]:
         """The groups that compute operands of binding `i`'s group, the one that can probably start last first."""
-        found: dict[int, None] = {}
+        groups: dict[int, None] = {}
         for member in self.groups.members(self.groups.of[i]):
             for j in self.groups.dependence.direct(member):
                 base = self.base(j)
                 if base is not None and self.is_operation[base]:
-                    found[self.groups.of[base]] = None
+                    groups[self.groups.of[base]] = None
 
         carried = sum(1 << self.groups.numbers[name] for name in self.owner.carried if name in self.groups.numbers)
 
@@ -169,20 +169,20 @@ class _OperationChain(Chain):
             ready = self.groups.ready(group)
             return self.has_product(group), bool(ready & carried), ready.bit_count(), self.groups.members(group)[-1]
 
-        return sorted(found, key=lateness, reverse=True)
+        return sorted(groups, key=lateness, reverse=True)
 
     def merge(self, groups: Sequence[int], i: int) -> bool:
         """Makes one group of these, binding `i`'s and the views between them, if the conditions for a kernel hold; returns
         whether."""
-        wanted = self.with_views({*groups, self.groups.of[i]})
-        if self.hoists_some(self.operation_names(wanted)):
+        merging = self.with_views({*groups, self.groups.of[i]})
+        if self.hoists_some(self.operation_names(merging)):
             return False
-        if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
+        if not self.groups.can_merge(merging) or self.groups.delays(merging):
             return False
-        members = sorted(self.members(wanted))
+        members = sorted(self.members(merging))
         if not self.surely_fits(members) and self.as_kernel(members) is None:
             return False
-        self.groups.merge(wanted)
+        self.groups.merge(merging)
         return True
 
     def surely_fits(self, members: list[int]) -> bool:
@@ -238,11 +238,11 @@ class _OperationChain(Chain):
                 else:
                     outside.setdefault(base, {})[i] = any(self.is_operation[j] for j in users)
         results = set(whole)
-        for base, found in outside.items():
-            needed = {i for i, kernels in found.items() if kernels} if views else set()
-            others = found.keys() - needed
+        for base, views_outside in outside.items():
+            needed = {i for i, kernels in views_outside.items() if kernels} if views else set()
+            others = views_outside.keys() - needed
             if base not in whole and others:
-                if views and self.words(found) < self.words([base]):
+                if views and self.words(views_outside) < self.words([base]):
                     needed |= others
                 else:
                     results.add(base)
@@ -277,12 +277,12 @@ class _OperationChain(Chain):
     def without_idle_views(self, bindings: list[Binding]) -> list[Binding]:
         """The bindings without the views that nothing uses any more, because kernels take them themselves."""
         used = set(free_vars(self.tail))
-        kept = []
+        needed = []
         for var, value in reversed(bindings):
             if var.name in used or not is_view(value):
                 used |= free_vars(value)
-                kept.append((var, value))
-        return kept[::-1]
+                needed.append((var, value))
+        return needed[::-1]
 
     def launch(self, group_kernel: GroupKernel, out: list[Binding]) -> None:
         kernel = self.scope.units.share(group_kernel.kernel)

@@ -18,7 +18,7 @@ X = Var("x", H)
 
 
 def facts(p: Program) -> Mapping[str, tuple[Sources, ...]]:
-    return weight_sources(p, CallGraph(p)).merged("forward")
+    return weight_sources(p, CallGraph(p)).values_in("forward")
 
 
 def of(value: Expr) -> tuple[Sources, ...]:
@@ -35,7 +35,7 @@ def test_birnn_weights_are_shared_in_each_context_and_the_initial_state_is_gathe
         assert found.at(site, "scan", "w") == (Sources(frozenset({cell}), False),)
     state = "start" if recursive else "state"
     assert found.at(CallSite("forward", 0), "scan", state) == (Sources(frozenset({"start_f"}), True),)
-    merged = found.merged("scan")
+    merged = found.values_in("scan")
     assert merged["w"] == (Sources(frozenset({"Wf", "Wb"}), False),)
     assert merged["w"][0].only is None and merged[state][0].only is None
 
@@ -99,7 +99,9 @@ def test_fixpoint_needs_more_rounds_than_the_original_has() -> None:
     top = Chain()
     start = top("start", call("rotate", W, *(weight(f"w{i}") for i in range(count))))
     p = program(function("forward", (X,), top.end(start)), function("rotate", params, chain.end(again)))
-    assert weight_sources(p, CallGraph(p)).merged("rotate")["p0"] == (Sources(frozenset(f"w{i}" for i in range(count)), False),)
+    assert weight_sources(p, CallGraph(p)).values_in("rotate")["p0"] == (
+        Sources(frozenset(f"w{i}" for i in range(count)), False),
+    )
 
 
 def test_mutual_recursion_stays_in_the_context_that_entered_it() -> None:

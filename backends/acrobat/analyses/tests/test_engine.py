@@ -112,7 +112,7 @@ def test_fields_of_a_union_keep_apart_and_what_is_inside_joins() -> None:
         Arm("Push", (Var("v", H), Var("below", STACK), Var("w", W)), Var("v", H)),
     )
     top = body("top", Match(two, arms, H))
-    facts = found(program(function("forward", (X,), body.end(top)), datatypes=STACKS)).merged("forward")
+    facts = found(program(function("forward", (X,), body.end(top)), datatypes=STACKS)).values_in("forward")
     assert facts["v"] == names("a instance") and facts["w"] == names("b c")
     assert facts["top"] == names("a instance none")
     assert set(facts["below"]) == set(facts["two"]) and facts["empty"] == names("", "")
@@ -124,7 +124,7 @@ def test_components_of_tuples_keep_apart_and_items_of_lists_join() -> None:
     second = body("second", Field(t, 1, W))
     xs = body("xs", ListOf((second, weight("c")), ListT(W)))
     mapped = body("mapped", Map(Var("e", W), xs, Var("e", W), ListT(W)))
-    facts = found(program(function("forward", (X,), body.end(mapped)))).merged("forward")
+    facts = found(program(function("forward", (X,), body.end(mapped)))).values_in("forward")
     assert facts["t"] == names("a", "b") and facts["second"] == names("b")
     assert facts["xs"] == facts["e"] == facts["mapped"] == names("b c")
 
@@ -132,7 +132,7 @@ def test_components_of_tuples_keep_apart_and_items_of_lists_join() -> None:
 def test_both_branches_join_whatever_the_condition_is() -> None:
     body = If(Lit(True, BOOL), weight("a"), weight("b"), W)
     chain = Chain()
-    facts = found(program(function("forward", (X,), chain.end(chain("v", body))))).merged("forward")
+    facts = found(program(function("forward", (X,), chain.end(chain("v", body))))).values_in("forward")
     assert facts["v"] == names("a b")
 
 
@@ -148,17 +148,17 @@ def twice() -> Program:
 
 def test_call_sites_keep_apart_unless_they_are_joined() -> None:
     facts = found(twice())
-    assert facts.merged("forward") == {"x": names("instance"), "first": names("a"), "second": names("b")}
+    assert facts.values_in("forward") == {"x": names("instance"), "first": names("a"), "second": names("b")}
     assert [facts.at(CallSite("forward", i), "same", "w") for i in (0, 1)] == [names("a"), names("b")]
-    assert facts.merged("same") == {"w": names("a b")}
+    assert facts.values_in("same") == {"w": names("a b")}
     joined = found(twice(), contexts=False)
     assert joined.contexts("same") == [None] and joined.at(None, "same", "w") == names("a b")
-    assert joined.merged("forward")["first"] == names("a b"), "without contexts a result is that of all calls"
+    assert joined.values_in("forward")["first"] == names("a b"), "without contexts a result is that of all calls"
 
 
 def test_what_is_not_reached_has_no_facts() -> None:
     facts = found(twice())
-    assert facts.contexts("unreached") == [] and facts.merged("unreached") == {}
+    assert facts.contexts("unreached") == [] and facts.values_in("unreached") == {}
 
 
 def test_a_recursion_runs_to_its_fixpoint() -> None:
@@ -169,8 +169,8 @@ def test_a_recursion_runs_to_its_fixpoint() -> None:
     body = Chain()
     out = body("out", call("f", W, weight("one"), weight("two"), Lit(False, BOOL)))
     facts = found(program(function("forward", (X,), body.end(out)), f))
-    assert facts.merged("f")["a"] == names("one two c") and facts.merged("f")["b"] == names("two c")
-    assert facts.merged("forward")["out"] == names("one two c")
+    assert facts.values_in("f")["a"] == names("one two c") and facts.values_in("f")["b"] == names("two c")
+    assert facts.values_in("forward")["out"] == names("one two c")
 
 
 def test_carried_variables_of_a_loop_run_to_their_fixpoint() -> None:
@@ -182,7 +182,7 @@ def test_carried_variables_of_a_loop_run_to_their_fixpoint() -> None:
     fold = Fold(Var("i", INT), xs, (p, q, r), init, Tuple((q, r, p), three), three)
     body = Chain()
     out = body("out", fold)
-    facts = found(program(function("forward", (xs,), body.end(out)))).merged("forward")
+    facts = found(program(function("forward", (xs,), body.end(out)))).values_in("forward")
     assert facts["p"] == facts["q"] == facts["r"] == names("a b c")
     assert facts["out"] == names("a b c", "a b c", "a b c")
 
@@ -200,14 +200,14 @@ def test_what_rises_without_end_is_widened() -> None:
     chain("recursion", call("f", INT, lit(1)))
     p = program(function("forward", (X,), chain.end(out)), f)
     facts = analyse(p, Largest(), CallGraph(p))
-    assert facts.merged("forward")["straight"] == (5,)
-    assert facts.merged("forward")["n"] == facts.merged("f")["m"] == (Largest.unbounded,)
+    assert facts.values_in("forward")["straight"] == (5,)
+    assert facts.values_in("forward")["n"] == facts.values_in("f")["m"] == (Largest.unbounded,)
 
 
 def test_work_joins_all_of_its_operands() -> None:
     chain = Chain()
     y = chain("y", op("linear", X, weight("w"), weight("b", TensorT((4,)))))
-    facts = found(program(function("forward", (X,), chain.end(y)))).merged("forward")
+    facts = found(program(function("forward", (X,), chain.end(y)))).values_in("forward")
     assert facts["y"] == names("instance w b")
 
 

@@ -113,13 +113,13 @@ def test_each_list_is_looked_at_once(tmp_path, monkeypatch: pytest.MonkeyPatch) 
     module = load(tmp_path, HEAD.replace("{body}", body)).Model()
     program = build(module, sample=[{"x": torch.randn(n, 8), "y": torch.randn(n, 8), "h": torch.randn(8)} for n in (2, 3)])
     asked: list[object] = []
-    find = _Segments._found_root
+    find = _Segments._search_root
 
     def found(self: _Segments, xs: Var) -> tuple[str, list[set[str]]]:
         asked.append((self._function.name, xs.name))
         return find(self, xs)
 
-    monkeypatch.setattr(_Segments, "_found_root", found)
+    monkeypatch.setattr(_Segments, "_search_root", found)
     optimise(program, Options())
     assert asked
     assert len(asked) == len(set(asked))

@@ -52,8 +52,8 @@ def find() -> Blas:
         except OSError as error:
             tried.append(f"{path}: {error}")
             continue
-        if found := functions(library):
-            return found
+        if blas := functions(library):
+            return blas
         tried.append(f"{path}: exports no cblas_sgemm with functions that set its threads")
     raise BuildError(
         "kernels=vendor needs OpenBLAS, and there is none: "

@@ -79,8 +79,8 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
 def newest(prefix: str, folder: Path | None = None) -> Path | None:
     """The folder of the build that was finished last among those whose keys begin with `prefix`; None if there is none."""
     folder = cache_folder() if folder is None else folder
-    found = [path for path in folder.glob(f"{prefix}*") if intact(path)]
-    return max(found, key=lambda path: (path / COMPLETE).stat().st_mtime_ns, default=None)
+    builds = [path for path in folder.glob(f"{prefix}*") if intact(path)]
+    return max(builds, key=lambda path: (path / COMPLETE).stat().st_mtime_ns, default=None)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -92,8 +92,8 @@ def digests(folder: Path) -> dict[str, str]:
 def intact(folder: Path) -> bool:
     """Whether the folder holds a finished build whose files have the hashes that they had when it was finished."""
     try:
-        wanted: object = json.loads((folder / COMPLETE).read_text())
-        return wanted == digests(folder)
+        hashes: object = json.loads((folder / COMPLETE).read_text())
+        return hashes == digests(folder)
     except (OSError, ValueError):
         return False
 

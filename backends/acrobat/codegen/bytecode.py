@@ -42,24 +42,25 @@ class _BodyPrinter(ValuePrinter):
     @contextmanager
     def scope(self) -> Iterator[None]:
         """At the end of the scope, variables that were bound in it are forgotten and their registers can be used again."""
-        outer = dict(self.registers), dict(self.parts), dict(self.known), self.next, self.about
+        outer = dict(self.registers), dict(self.parts), dict(self.register_of), self.next, self.about
         yield
-        self.registers, self.parts, self.known, self.next, self.about = outer
+        self.registers, self.parts, self.register_of, self.next, self.about = outer
 
     # ---- blocks
 
     def block(self, block: s.Body, target: int | None) -> None:
+        """Prints a block, whose value goes to the register `target` or, where that is None, is returned."""
         end, statements = block.end, block.statements
         name = end.value.name if isinstance(end, s.Give) and isinstance(end.value, n.Var) else ""
         if name and isinstance(last := statements[-1] if statements else None, s.Choose) and last.var.name == name:
             end, statements = last.branch, statements[:-1]
         elif name and target is not None:
-            self.wanted[name] = target
+            self.target_of[name] = target
         for statement in statements:
             self.statement(statement)
         match end:
             case s.Give(value):
-                self.wanted.pop(name, None)
+                self.target_of.pop(name, None)
                 register = self.atom(value)
                 self.about = "result"
                 if target is None:
@@ -151,7 +152,8 @@ class _BodyPrinter(ValuePrinter):
     # ---- loops
 
     def element(self, item: n.Var, source: int) -> tuple[int, int]:
-        """Begins a loop over a list: the index of the `Next`, a jump that lands after the loop, and the counter's register."""
+        """Begins a loop over the list in the register `source`. Returns the index of the instruction `Next`, which jumps
+        past the loop when there are no more elements, and the register of the counter."""
         index = self.fresh()
         self.emit(Opcode.Const, index, self.code.constant(-1))
         return self.emit(Opcode.Next, self.place(item), source, index, tensors=self.holds(item.type)), index

@@ -44,8 +44,8 @@ def bits_of(a: n.Lit) -> int:
 
 class ValuePrinter:
     """Prints instructions into `into`. `registers` maps variables to registers. `parts` maps the variable of a launch with
-    several results to their registers, which become a tuple only where one is needed; `known` has the registers of such tuples,
-    constants and weights."""
+    several results to their registers, which become a tuple only where one is needed. `register_of` has the registers of such
+    tuples, constants and weights that have one already."""
 
     def __init__(self, code: Bytecode, into: BytecodeFunction, params: Sequence[n.Var]) -> None:
         self.code = code
@@ -53,8 +53,8 @@ class ValuePrinter:
         self.into = into
         self.registers: dict[str, int] = {}
         self.parts: dict[str, tuple[int, ...]] = {}
-        self.known: dict[object, int] = {}
-        self.wanted: dict[str, int] = {}  # a variable that is the value of a block -> the register for that value
+        self.register_of: dict[object, int] = {}
+        self.target_of: dict[str, int] = {}  # a variable that is the value of a block -> the register for that value
         self.next = 0
         self.about = ""
         for p in params:
@@ -67,27 +67,30 @@ class ValuePrinter:
 
     @property
     def here(self) -> int:
+        """The index of the next instruction."""
         return len(self.into.instructions)
 
     def fresh(self) -> int:
+        """A register that is not in use."""
         self.next += 1
         self.into.registers = max(self.into.registers, self.next)
         return self.next - 1
 
     def place(self, var: n.Var) -> int:
         """The register of a variable that is being bound: the target of the block whose value it is, or a new register."""
-        target = self.wanted.pop(var.name, None)
+        target = self.target_of.pop(var.name, None)
         self.registers[var.name] = self.fresh() if target is None else target
         return self.registers[var.name]
 
     def atom(self, a: n.Atom) -> int:
+        """The register of an operand; emits the instruction that fills it if no register holds it yet."""
         match a:
             case n.Var(name) if name in self.parts:
                 parts = self.parts[name]
-                if name not in self.known:
-                    self.known[name] = self.fresh()
-                    self.emit(Opcode.Tuple, self.known[name], len(parts), c=self.code.pool(parts))
-                return self.known[name]
+                if name not in self.register_of:
+                    self.register_of[name] = self.fresh()
+                    self.emit(Opcode.Tuple, self.register_of[name], len(parts), c=self.code.pool(parts))
+                return self.register_of[name]
             case n.Var(name):
                 return self.registers[name]
             case n.Weight(name):
@@ -96,15 +99,18 @@ class ValuePrinter:
                 return self.constant(bits_of(a))
 
     def constant(self, bits: int) -> int:
+        """A register with the constant that has these 64 bits."""
         return self.once(Opcode.Const, self.code.constant(bits))
 
     def once(self, op: Opcode, a: int) -> int:
-        if (op, a) not in self.known:
-            self.known[op, a] = self.fresh()
-            self.emit(op, self.known[op, a], a)
-        return self.known[op, a]
+        """The register that the instruction `op` with the operand `a` fills. It is emitted where it is first needed."""
+        if (op, a) not in self.register_of:
+            self.register_of[op, a] = self.fresh()
+            self.emit(op, self.register_of[op, a], a)
+        return self.register_of[op, a]
 
     def as_float(self, a: n.Atom) -> int:
+        """A register with the number `a` as a float."""
         register = self.atom(a)
         if a.type == FLOAT:
             return register
@@ -120,12 +126,13 @@ class ValuePrinter:
         return []
 
     def let(self, var: n.Var, value: s.Pure) -> None:
+        """Binds a variable: a part of a launch with several results, or a view of displacement 0, needs no instruction."""
         match value:
             case n.Field(n.Var() as whole, index) if whole.name in self.parts:
                 self.registers[var.name] = self.parts[whole.name][index]
             case n.Op(op, args, attrs) if (at := view_displacement(op, tuple(a.type for a in args), dict(attrs))) is not None:
                 register = self.atom(args[0])
-                if at == 0 and var.name not in self.wanted:
+                if at == 0 and var.name not in self.target_of:
                     self.registers[var.name] = register
                 else:
                     self.emit(Opcode.View, self.place(var), register, d=at)
@@ -158,10 +165,12 @@ class ValuePrinter:
                 self.host(op, args, value.type, to)
 
     def collect(self, op: Opcode, to: int, parts: Sequence[n.Atom], number: int = 0) -> None:
+        """Emits an instruction that makes one value of any number of parts."""
         registers = [self.atom(a) for a in parts]
         self.emit(op, to, len(registers), number, self.code.pool(registers))
 
     def op(self, op: str, args: Sequence[n.Atom], to: int) -> None:
+        """Emits the instruction for an operation that is an address."""
         tables = [(self.code.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
         if op == "scalar":
             self.emit(Opcode.Scalar, to, self.as_float(args[0]))
@@ -175,6 +184,7 @@ class ValuePrinter:
             raise AssertionError(f"{op} is neither in a kernel nor a view")
 
     def record(self, x: s.Record) -> None:
+        """Emits the launch of a unit, and a view for each result that does not lie at the start of its row."""
         unit, params = self.code.units.of(x.launch), x.launch.unit.params
         values = {p.name: a for p, a in zip(params, x.launch.args, strict=True) if p.mode is not Mode.SHARED}
         registers = [self.atom(values[p.name]) for p in (*unit.gathered, *unit.lists)]
@@ -193,6 +203,7 @@ class ValuePrinter:
             self.parts[x.var.name] = tuple(parts)
 
     def host(self, op: str, args: Sequence[n.Atom], type: Type, to: int) -> None:
+        """Emits the instructions for an operation on host values into register `to`."""
         self.about += f" {op}"
         floats = any(a.type == FLOAT for a in args)
         if op in MIXED and floats and not all(a.type == FLOAT for a in args):

@@ -32,6 +32,7 @@ class Identifiers:
         self.mark = mark
 
     def fresh(self, name: str) -> str:
+        """The identifier for `name`: with a number if others have the same."""
         base = identifier(name)
         text, n = base + self.mark, 2
         while text in self.taken:
@@ -63,6 +64,7 @@ class Types:
                 self.fields[name, case.name] = {f: fields.fresh(f) for f, _ in case.fields}
 
     def cpp(self, type: Type) -> str:
+        """The C++ type of values of a type of the program."""
         match type:
             case TensorT():
                 return "Tensor"
@@ -90,8 +92,8 @@ class Types:
         return self.fields[type.name, case][field]
 
     def suffix(self, type: Any) -> str:
-        """A part of function names that is another one for each type, also for types that only Python's objects have. It does
-        not end in `MARK`, so it is never a name of the program."""
+        """A part of function names by which the functions for different types differ, also for types that only Python's objects
+        have. It does not end in `MARK`, so it is never a name of the program."""
         if type not in self.suffixes:
             self.suffixes[type] = self._taken.fresh(self._described(type))
         return self.suffixes[type]
@@ -125,4 +127,5 @@ class Types:
 
 
 def c_string(text: str) -> str:
+    """`text` as a string literal of C++."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.codegen.outside import Leaving, Outside, Varying, place
+from backends.acrobat.codegen.outside import Outside, ResultTensor, Varying, place
 from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.types import NoneT, SymbolT
 
@@ -36,7 +36,7 @@ class Descriptors:
         self.types = types
         self.outside = outside
         self.classes = classes
-        self.tensors: list[Leaving] = []
+        self.tensors: list[ResultTensor] = []
         self.numbers: dict[Any, int] = {}
         self.varying: list[Varying] = []
         self.rows: list[TypeRow] = []
@@ -45,6 +45,7 @@ class Descriptors:
         self.extents: list[int] = []
 
     def of(self, type: Any) -> int:
+        """The number of a Python-side type in the table, in which it is entered if it is new."""
         if type not in self.numbers:
             number = self.numbers[type] = len(self.rows)  # before it is filled: a recursive type asks for itself
             self.rows.append(row := TypeRow(""))
@@ -64,8 +65,8 @@ class Descriptors:
         seen.add(type)
         match type:
             case TensorT() | ListT(rows=int()):
-                if (leaving := Leaving.of(type)) not in self.tensors:
-                    self.tensors.append(leaving)
+                if (tensor_type := ResultTensor.of(type)) not in self.tensors:
+                    self.tensors.append(tensor_type)
             case TupleT(items):
                 for item in items:
                     self._outgoing(item, seen)
@@ -76,9 +77,9 @@ class Descriptors:
                     for _, field in case.fields:
                         self._outgoing(field, seen)
 
-    def _leaving(self, type: Any) -> int:
-        leaving = Leaving.of(type)
-        return self.tensors.index(leaving) if leaving in self.tensors else -1
+    def _tensor_index(self, type: Any) -> int:
+        tensor_type = ResultTensor.of(type)
+        return self.tensors.index(tensor_type) if tensor_type in self.tensors else -1
 
     def _fill(self, row: TypeRow, type: Any) -> None:
         match type:
@@ -91,7 +92,7 @@ class Descriptors:
             case ListT(rows=int()):
                 v = Varying.of(type)
                 row.kind = {"": "Rows", "i": "Ints", "b": "Bools", "f": "Floats"}[v.number]
-                row.first, row.count, row.index = len(self.varying), v.lists, self._leaving(type)
+                row.first, row.count, row.index = len(self.varying), v.lists, self._tensor_index(type)
                 self.varying.append(v)
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 row.kind, row.count = "Dict", 2
@@ -102,7 +103,7 @@ class Descriptors:
                 row.kind = {"int": "Int", "bool": "Bool", "float": "Float"}[kind]
             case TensorT(shape):
                 row.kind, row.first, row.count = "Tensor", len(self.extents), len(shape)
-                row.index = self._leaving(type)
+                row.index = self._tensor_index(type)
                 self.extents += shape
             case ListT(item):
                 row.kind, row.first = "List", self.of(item)

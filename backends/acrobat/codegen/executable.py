@@ -58,11 +58,11 @@ class Executable:
         self.boundary = boundary
         self.messages = messages or Messages()
         self._settings = settings
-        self.policy: policy.Learned | None = None
+        self.policy: policy.LearnedPolicy | None = None
         """The learned policy with `executor="learned"`; None before one is learned and with other executors."""
         self._arguments = (folder, weights, classes, settings, boundary, messages)
         self._lock = threading.Lock()
-        self._installed: policy.Learned | None = None  # the policy of the session, brought up to `policy` before it runs
+        self._installed: policy.LearnedPolicy | None = None  # the policy of the session, brought up to `policy` before it runs
         self._thread = 0  # the thread that is in a call, 0 if none is
         self._siblings: list[Executable] = []
         self._last = threading.local()  # its `executable` is the one, this or a sibling, that the thread has used last
@@ -162,8 +162,8 @@ class Executable:
 
     def _run_or_learn(self, own: Executable, instances: Sequence[Any]) -> list[Any]:
         if self.policy is None and self.executor == "learned":
-            (results,), found = own._run_and_learn([instances])
-            self.policy = self.policy or found  # unless another thread has learned one meanwhile
+            (results,), learned = own._run_and_learn([instances])
+            self.policy = self.policy or learned  # unless another thread has learned one meanwhile
             return results
         own._install(self.policy)
         return own._run(instances)
@@ -225,22 +225,22 @@ class Executable:
         """Learns a policy from these mini-batches (see `policy.py`), uses it from here on, in all threads, and returns the
         results of each mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
 
-        Raises ValueError with any other executor than `learned`, and what a call raises."""
+        Raises ValueError with any other executor than `learned_policy`, and what a call raises."""
         if self.executor != "learned":
             raise ValueError(f"executor={self.executor} learns no policy: compile with executor=learned")
         with self._reserved() as own:
             results, self.policy = own._run_and_learn(minibatches)
             return results
 
-    def _run_and_learn(self, minibatches: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], policy.Learned | None]:
+    def _run_and_learn(self, minibatches: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], policy.LearnedPolicy | None]:
         """Runs mini-batches by the agenda: their results, and the policy that is learned from them."""
         self._install(None)
         with self._kept_graphs() as session:
             results = [self._run(instances) for instances in minibatches]
-            return results, policy.learned(self._lib, session, self.folder, self._settings)
+            return results, policy.learned_policy(self._lib, session, self.folder, self._settings)
 
-    def _install(self, learned: policy.Learned | None) -> None:
-        """Makes `learned` the policy by which this session runs; without one it runs by the agenda."""
+    def _install(self, learned: policy.LearnedPolicy | None) -> None:
+        """Makes `learned_policy` the policy by which this session runs; without one it runs by the agenda."""
         if learned is not self._installed:
             self._lib.acrobat_set_policy(self._open(), *((learned.encoding, learned.table) if learned else (0, [])))
             self._installed = learned

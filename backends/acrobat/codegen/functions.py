@@ -27,6 +27,7 @@ class FunctionWriter(ValueWriter):
     # ---- the function
 
     def signature(self, f: s.HostFunction, names: list[str] | None = None) -> str:
+        """The head of the C++ function; `names` are the C++ names of its parameters, None for a declaration."""
         params = [f"{self.types.cpp(p.type)}{'' if names is None else ' ' + names[i]}" for i, p in enumerate(f.params)]
         result = self.types.cpp(f.result)
         params += ["int64_t& depth"]
@@ -36,6 +37,7 @@ class FunctionWriter(ValueWriter):
         return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
 
     def write(self, f: s.HostFunction) -> str:
+        """The C++ function, with a comment that says where it stands in the source."""
         self.waiting = f.waits
         self.codes, self.depths, self.lines, self.local = {}, {}, [], Identifiers(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
@@ -50,6 +52,7 @@ class FunctionWriter(ValueWriter):
         return "\n".join([where, self.signature(f, names) + " {", *self.lines, "}", ""])
 
     def returns(self, end: s.Give | s.Next | s.NextOf) -> None:
+        """Prints the end of a function: its result is returned, with its depth in `depth`."""
         assert isinstance(end, s.Give)
         if end.depth is not None:
             self.line(f"depth = {self.depth(end.depth)};")
@@ -93,6 +96,7 @@ class FunctionWriter(ValueWriter):
         self.depths = depths
 
     def branch(self, branch: s.IfBranch | s.MatchBranch, finish: Finish) -> None:
+        """Prints a branch, of which each arm ends as `finish` says."""
         if isinstance(branch, s.IfBranch):
             self.line(f"if ({self.atom(branch.cond)}) {{")
             self.inside(branch.then, finish)
@@ -121,6 +125,7 @@ class FunctionWriter(ValueWriter):
             self.line("__builtin_unreachable();")
 
     def fields(self, value: str, type: DataT, arm: s.BranchArm) -> None:
+        """Declares C++ constants for the fields that an arm uses; `value` is the C++ of the matched value."""
         fields = self.schedule.program.datatypes[type.name].case(arm.case).fields
         for i, var in arm.fields:
             name = self.codes[var.name] = self.local.fresh(var.name)
@@ -172,6 +177,7 @@ class FunctionWriter(ValueWriter):
     # ---- loops
 
     def element(self, item: n.Var, source: str, index: str) -> None:
+        """Declares the variable for the element number `index` of a list; both are C++."""
         name = self.codes[item.name] = self.local.fresh(item.name)
         self.line(f"    [[maybe_unused]] const auto {name} = {source}.data[{index}];")
 

@@ -81,6 +81,7 @@ class Bytecode:
 
     @property
     def entry(self) -> int:
+        """The number of the entry function."""
         return self.numbers[self.schedule.program.entry]
 
     def pool(self, registers: Sequence[int]) -> int:
@@ -96,4 +97,5 @@ class Bytecode:
         return start
 
     def constant(self, bits: int) -> int:
+        """The position of a constant in the table of constants, by its 64 bits."""
         return self.constants.setdefault(bits, len(self.constants))

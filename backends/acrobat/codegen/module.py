@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.codegen.cpp import Identifiers, Types, c_string
 from backends.acrobat.codegen.functions import FunctionWriter
-from backends.acrobat.codegen.outside import Leaving, Outside
+from backends.acrobat.codegen.outside import Outside, ResultTensor
 from backends.acrobat.codegen.readers import Readers
 from backends.acrobat.codegen.unit_writer import UnitWriter
 from backends.acrobat.codegen.units import Units
@@ -60,7 +60,7 @@ class ModelSource:
         heads = [functions.signature(f) + ";" for f in schedule.functions.values()]
         entry = schedule.functions[program.entry]
         struct = program_struct(entry, function_names[program.entry], types, outside, readers, writers)
-        self.outputs: list[Leaving] = writers.tensors
+        self.outputs: list[ResultTensor] = writers.tensors
         self.body = "\n".join(
             [
                 *opening(unit_writer),
@@ -138,7 +138,7 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
 
 
 def model_table(
-    schedule: Schedule, units: Units, outputs: Sequence[Leaving], maker: str, functions: Sequence[str], prefix: str
+    schedule: Schedule, units: Units, outputs: Sequence[ResultTensor], maker: str, functions: Sequence[str], prefix: str
 ) -> list[str]:
     """The end of a body: the model's `Model` (runtime/session.h), of which `functions` are the last entries and `maker` names
     the function that makes the device, and the exported function `<prefix>_model` that returns it."""

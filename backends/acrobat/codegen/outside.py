@@ -95,14 +95,15 @@ class Varying:
 
     @staticmethod
     def of(type: Any) -> Varying:
-        known = extents(type)
-        assert known is not None
-        left, order, part = list(range(len(known))), [], type
+        """The description of a Python-side type of tensors with extents that vary."""
+        all_extents = extents(type)
+        assert all_extents is not None
+        dimensions, order, part = list(range(len(all_extents))), [], type
         while isinstance(part, ListT):
             assert part.rows is not None
-            order.append(left.pop(part.rows))
+            order.append(dimensions.pop(part.rows))
             part = part.item
-        return Varying(part, len(order), known, (*order, *left))
+        return Varying(part, len(order), all_extents, (*order, *dimensions))
 
     @property
     def number(self) -> str:
@@ -121,7 +122,7 @@ class Varying:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class ResultTensor:
     """A type of result tensors: PyTorch's dtype and the shape. Where extents vary, `shape` is that of a part, and `number`,
     `lists` and `order` are as in `Varying`; else `lists` is 0."""
 
@@ -132,14 +133,17 @@ class Leaving:
     order: tuple[int, ...] = ()
 
     @staticmethod
-    def of(type: Any) -> Leaving:
+    def of(type: Any) -> ResultTensor:
+        """The type of result tensors that a Python-side type of tensors is."""
         if isinstance(type, TensorT):
-            return Leaving(type.dtype, type.shape)
+            return ResultTensor(type.dtype, type.shape)
         v = Varying.of(type)
         if isinstance(v.part, TensorT):
-            return Leaving(v.part.dtype, v.part.shape, "", v.lists, v.order)
+            return ResultTensor(v.part.dtype, v.part.shape, "", v.lists, v.order)
         units = (1,) * (len(v.order) - v.lists)
-        return Leaving({"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order)
+        return ResultTensor(
+            {"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order
+        )
 
     @property
     def needs_arranging(self) -> bool:

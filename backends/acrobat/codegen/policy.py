@@ -43,7 +43,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedPolicy:
     """A learned policy, and the number of batches that the sample mini-batches take."""
 
     encoding: int
@@ -59,7 +59,7 @@ class Learned:
     """How many trials were made, for all encodings together."""
 
 
-def learned(lib: SimpleNamespace, session: int, build: Path, settings: Settings) -> Learned | None:
+def learned_policy(lib: SimpleNamespace, session: int, build: Path, settings: Settings) -> LearnedPolicy | None:
     """The policy for the graphs that the session has kept, from the cache or newly learned; None if the graphs have no work.
 
     It is kept in the folder `policies` of the cache under a hash of what it depends on: the build, the graphs, the number of
@@ -71,8 +71,8 @@ def learned(lib: SimpleNamespace, session: int, build: Path, settings: Settings)
 
     def make(folder: Path) -> None:
         encoding, table, *counts = lib.acrobat_learn(session, settings.policy_trials, settings.policy_seed)
-        (folder / FILE).write_text(json.dumps(asdict(Learned(encoding, sorted(table), *counts))))
+        (folder / FILE).write_text(json.dumps(asdict(LearnedPolicy(encoding, sorted(table), *counts))))
 
     folder = (settings.cache_folder or cache_folder()) / "policies"
     stored = json.loads((cached(hashlib.sha256(described.encode()).hexdigest()[:32], make, folder) / FILE).read_text())
-    return Learned(**{**stored, "table": [(tuple(state), unit) for state, unit in stored["table"]]})
+    return LearnedPolicy(**{**stored, "table": [(tuple(state), unit) for state, unit in stored["table"]]})

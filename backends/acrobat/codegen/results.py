@@ -13,7 +13,7 @@ VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 
 
 class Results:
-    """`types` are the manifest's descriptions of the types of result tensors (`outside.Leaving`), `device` is where they
+    """`types` are the manifest's descriptions of the types of result tensors (`outside.ResultTensor`), `device` is where they
     lie."""
 
     def __init__(self, types: Sequence[Mapping[str, Any]], device: str) -> None:

@@ -51,8 +51,8 @@ class UnitWriter(ABC, Generic[C]):
         params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
         lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
         for p in code.lists:
-            if p.name in code.requires:
-                lines += [f"    if ({operand(p.name)}.size == 0) empty_list({c_string(code.requires[p.name])});"]
+            if p.name in code.must_not_be_empty:
+                lines += [f"    if ({operand(p.name)}.size == 0) empty_list({c_string(code.must_not_be_empty[p.name])});"]
         tensors = ", ".join(operand(p.name) for p in code.gathered)
         lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
         lines += [

@@ -31,8 +31,10 @@ class KernelCall:
 
     request: Request
     parts: tuple[CallPart, ...]
-    over: str  # the list group the call runs over, or ""
-    leaves: bool  # whether its results are part of the unit's result row
+    over: str
+    """The list group that the call runs over, with a row for each item of its lists; empty for a row per call of the unit."""
+    leaves: bool
+    """Whether the call's results are results of the unit; those of other calls are only used within it."""
 
     @property
     def args(self) -> tuple[StepArg, ...]:
@@ -46,21 +48,26 @@ class UnitCode:
 
     index: int
     name: str
+    """Unique among the units: a part of the names of its C++ functions."""
     unit: Kernel | Block
-    shared: dict[str, Weight]  # unit param -> weight
+    shared: dict[str, Weight]
+    """The weight of each shared parameter, by the parameter's name."""
     calls: list[KernelCall]
-    result_starts: dict[int, int] = field(
-        default_factory=dict
-    )  # step whose results leave -> their start in the unit's result row
+    result_starts: dict[int, int] = field(default_factory=dict)
+    """For each step with results of the unit, where in the unit's result row those of the step start (in 4-byte elements)."""
     row_size: int = 0
-    requires: dict[str, str] = field(default_factory=dict)  # list param that must not be empty -> what is taken of the list
+    """The size of the unit's result row, in 4-byte elements."""
+    must_not_be_empty: dict[str, str] = field(default_factory=dict)
+    """List parameters that need at least one item, each with the name of the reduction that needs it, for the message."""
 
     @property
     def gathered(self) -> list[Param]:
+        """The parameters that get one tensor for each call."""
         return [p for p in self.unit.params if p.mode is Mode.GATHERED]
 
     @property
     def lists(self) -> list[Param]:
+        """The parameters that get a list of tensors for each call."""
         return [p for p in self.unit.params if p.mode is Mode.LIST]
 
     def group_of(self, param: str) -> str:
@@ -70,6 +77,7 @@ class UnitCode:
 
     @property
     def groups(self) -> list[str]:
+        """The list groups, in the order of their first parameters."""
         return list(dict.fromkeys(self.group_of(p.name) for p in self.lists))
 
     def result_displacements(self) -> tuple[int, ...]:
@@ -109,6 +117,7 @@ class Units:
         return self.by_key[key]
 
     def requests(self) -> list[Request]:
+        """The kernels that all units need, each once."""
         return list(dict.fromkeys(call.request for unit in self for call in unit.calls))
 
 
@@ -118,7 +127,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
     if isinstance(unit, Kernel):
         code.calls = [KernelCall(Request(unit, Mode.GATHERED), (CallPart(0, tuple(p.name for p in unit.params)),), "", True)]
         code.result_starts, code.row_size = {0: 0}, unit.row_size
-        code.requires = dict(required_lists(unit, {p.name: p.name for p in unit.params}))
+        code.must_not_be_empty = dict(required_lists(unit, {p.name: p.name for p in unit.params}))
         return
     leaving = {r.step for r in unit.results}
     for k, step in enumerate(unit.steps):
@@ -143,12 +152,12 @@ def plan(code: UnitCode, merge: bool = True) -> None:
             source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
             assert source is not None, "what a kernel reduces is a list"
             if any(p.name == source for p in unit.params):
-                code.requires[source] = what
+                code.must_not_be_empty[source] = what
     if merge:
-        code.calls = merged(unit, code.calls)
+        code.calls = merge_equal_calls(unit, code.calls)
 
 
-def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
+def merge_equal_calls(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
     """Merges equal calls of a block (paper: static horizontal batching, and scheduling within static blocks). `calls` has one
     for each step; the result is in an order in which each call follows those that it depends on.
 
@@ -157,16 +166,16 @@ def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
     levels: list[int] = []
     for step in block.steps:
         levels.append(max((levels[arg.step] + 1 for arg in step.args if isinstance(arg, StepResult)), default=0))
-    together: dict[object, list[KernelCall]] = {}
+    groups: dict[object, list[KernelCall]] = {}
     for k, (step, call) in enumerate(zip(block.steps, calls, strict=True)):
         weights = tuple(a for p, a in zip(step.kernel.params, step.args, strict=True) if p.mode is Mode.SHARED)
         alone = call.over or any(p.mode is Mode.LIST for p in step.kernel.params)
         key = (levels[k], k) if alone else (levels[k], step.kernel, weights, call.leaves)
-        together.setdefault(key, []).append(call)
-    if len(together) == len(calls):
+        groups.setdefault(key, []).append(call)
+    if len(groups) == len(calls):
         return list(calls)
     out = []
-    for equal in sorted(together.values(), key=lambda equal: levels[equal[0].parts[0].step]):
+    for equal in sorted(groups.values(), key=lambda equal: levels[equal[0].parts[0].step]):
         if len(equal) == 1:
             out.append(equal[0])
             continue

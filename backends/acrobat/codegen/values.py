@@ -41,9 +41,11 @@ class ValueWriter:
         self.waiting = False
 
     def line(self, text: str) -> None:
+        """Appends a line, indented as the place it stands in."""
         self.lines.append("    " * self.indent + text)
 
     def atom(self, a: n.Atom) -> str:
+        """The C++ expression for an operand."""
         match a:
             case n.Var(name):
                 return self.codes[name]
@@ -60,6 +62,7 @@ class ValueWriter:
         return ", ".join(map(self.atom, atoms))
 
     def depth(self, depth: s.Depth) -> str:
+        """The C++ expression for a depth."""
         match depth:
             case s.Of(var):
                 return self.depths[var]
@@ -95,6 +98,7 @@ class ValueWriter:
             self.line(f"const int64_t {own} = {depth};")
 
     def let(self, x: s.Assign) -> None:
+        """Prints a constant for a value, unless it is a name already, and one for its depth if that is a maximum."""
         code = self.value(x.var, x.value)
         name, own = self.local.fresh(x.var.name), ""
         self.codes[x.var.name] = name
@@ -149,6 +153,7 @@ class ValueWriter:
         raise AssertionError(f"no code for {expr}")
 
     def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> str:
+        """The C++ expression for an operation that is an address or a view."""
         values = [self.atom(a) for a in args]
         tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
         if op == "row":
@@ -164,6 +169,7 @@ class ValueWriter:
         return values[0] if at == 0 else f"{values[0]} + {at}"
 
     def host(self, op: str, args: Sequence[n.Atom], type: Type) -> str:
+        """The C++ expression for an operation on host values."""
         c = [self.atom(a) for a in args]
         floats = [a.type == FLOAT for a in args]
         number = "double" if any(floats) else "int64_t"
@@ -201,6 +207,7 @@ class ValueWriter:
         return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"
 
     def record(self, x: s.Record) -> None:
+        """Prints the call that records one call of a unit, and the constants for its results."""
         unit, var = self.units.of(x.launch), x.var
         params = zip(x.launch.unit.params, x.launch.args, strict=True)
         values = {p.name: self.atom(a) for p, a in params if p.mode is not Mode.SHARED}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from backends.acrobat.codegen.cpp import Types
-from backends.acrobat.codegen.outside import Leaving, Outside
+from backends.acrobat.codegen.outside import Outside, ResultTensor
 from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.boundary import plain_type
 from backends.acrobat.frontend.types import NoneT, SymbolT
@@ -20,7 +20,7 @@ class Writers:
         self.types = types
         self.outside = outside
         self.classes = classes
-        self.tensors: list[Leaving] = []
+        self.tensors: list[ResultTensor] = []
         self.functions: dict[Any, list[str]] = {}
 
     @property
@@ -63,10 +63,10 @@ class Writers:
                 return f"build_value_{self.types.suffix(type)}(s, out, {value})"
 
     def _tensor(self, type: Any) -> int:
-        leaving = Leaving.of(type)
-        if leaving not in self.tensors:
-            self.tensors.append(leaving)
-        return self.tensors.index(leaving)
+        tensor_type = ResultTensor.of(type)
+        if tensor_type not in self.tensors:
+            self.tensors.append(tensor_type)
+        return self.tensors.index(tensor_type)
 
     def _write_type(self, type: Any) -> None:
         if type not in self.functions:

@@ -62,6 +62,7 @@ class _Lowering:
         return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counts_calls(f.name), f.span)
 
     def counts_calls(self, function: str) -> bool:
+        """Whether the function is passed the number of calls around it (`HostFunction.counts_calls`)."""
         return function in self.facts.recursive and function not in self.facts.waits
 
     # ---- values and depths
@@ -106,6 +107,7 @@ class _Lowering:
         return next(iter(depths)) if len(depths) == 1 else s.Join(tuple(cast("dict[s.Depth, None]", depths)))
 
     def give(self, a: n.Atom) -> s.Give:
+        """The end of a block whose value is `a`."""
         atom = self.use(a)
         return s.Give(atom, self.depth(atom))
 
@@ -126,6 +128,7 @@ class _Lowering:
             return s.Body(tuple(statements), end)
 
     def body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.IfBranch | s.MatchBranch:
+        """Writes the statements of a body, and returns how it ends. `entry` as in `block`."""
         bindings, result = lets(expr)
         self.bind_all(bindings, entry)
         if isinstance(result, n.If | n.Match):
@@ -144,6 +147,8 @@ class _Lowering:
         return var
 
     def bind_all(self, bindings: list[Binding], entry: bool = False) -> None:
+        """Writes the statements of the bindings in the order in which they run. `entry`: they are bindings of the entry, which
+        have phases."""
         phase = self.phases(bindings) if entry else {}
         if entry:
             bindings = sorted(bindings, key=lambda b: phase[b[0].name])
@@ -176,6 +181,7 @@ class _Lowering:
         return of
 
     def fork(self, var: n.Var, value: n.Expr) -> s.ForkBranch:
+        """A binding that may wait, as one of the branches of a fork."""
         return s.ForkBranch(var, captures=self.captures(value), body=self.block(value))
 
     def captures(self, body: n.Expr, *own: n.Var) -> tuple[n.Var, ...]:
@@ -187,7 +193,7 @@ class _Lowering:
     # ---- bindings
 
     def bind(self, var: n.Var, value: n.Expr) -> None:
-        """Write the statements that compute `value`, and note the depth from which on `var` can be used."""
+        """Writes the statements that compute `value`, and note the depth from which on `var` can be used."""
         match value:
             case n.Var() | n.Lit() | n.Weight():
                 atom = self.use(value)

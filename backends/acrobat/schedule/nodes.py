@@ -197,6 +197,8 @@ class WhileLoop:
 
 @dataclass(frozen=True, slots=True)
 class ForkBranch:
+    """One branch of a `Fork`: `var` is the value of `body`, and `captures` are the variables from outside that `body` uses."""
+
     var: Var
     body: Body
     captures: tuple[Var, ...]
@@ -259,6 +261,8 @@ class BranchArm:
 
 @dataclass(frozen=True, slots=True)
 class MatchBranch:
+    """As `IfBranch`: the arm for the case of the union that `value` has gives the block's value."""
+
     value: Atom
     arms: tuple[BranchArm, ...]
     span: Span
@@ -266,6 +270,8 @@ class MatchBranch:
 
 @dataclass(frozen=True, slots=True)
 class Body:
+    """A block: statements, one after the other, and how it ends."""
+
     statements: tuple[Statement, ...]
     end: Give | Next | NextOf | IfBranch | MatchBranch
 

@@ -67,6 +67,7 @@ class _ScheduleCheck:
         self.block(f.body, f.name == schedule.program.entry)
 
     def wrong(self, text: str) -> None:
+        """Notes a violation in this function."""
         self.violations.append(f"{self.f.name}: {text}")
 
     # ---- variables and depths
@@ -83,9 +84,11 @@ class _ScheduleCheck:
         self.phases[var.name] = self.phase
 
     def own(self, var: Var) -> None:
+        """Notes that `var` is bound here and has a depth of its own."""
         self.bind(var, s.Of(var.name) if self.schedule.holds(var.type) else None)
 
     def depth_of(self, a: Atom) -> s.Depth | None:
+        """The depth of an atom where it is used, None if it holds no tensor. Checks that it is in scope, and the phase rule."""
         if not isinstance(a, Var):
             return s.READY if isinstance(a, Weight) else None
         if a.name not in self.depths:
@@ -119,7 +122,7 @@ class _ScheduleCheck:
         self.depths, self.phase = outer
 
     def block(self, block: s.Body, phased: bool = False) -> None:
-        """`phased`: the block's value is the result of the instance, so the block may enter phases."""
+        """Checks a block. `phased`: its value is the result of the instance, so it may enter phases."""
         for statement in block.statements:
             self.statement(statement, phased)
         match block.end:
@@ -225,5 +228,6 @@ class _ScheduleCheck:
         self.own(x.var)
 
     def waits(self, waits: bool) -> None:
+        """Checks that a function in which something may wait is said to wait."""
         if waits and not self.f.waits:
             self.wrong("waits, but is not said to")

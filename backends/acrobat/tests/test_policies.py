@@ -136,11 +136,13 @@ def test_the_same_sample_trials_and_seed_give_the_same_policy(tagger: Any, tmp_p
     assert made[0].table and made[0].trials > 0
 
 
-def anew(executable: Any, folder: Path) -> policy.Learned:
+def anew(executable: Any, folder: Path) -> policy.LearnedPolicy:
     with executable._kept_graphs() as session:
         for instances in (SAMPLE, OTHERS):
             executable._run(instances)
-        found = policy.learned(executable._lib, session, executable.folder, replace(executable._settings, cache_folder=folder))
+        found = policy.learned_policy(
+            executable._lib, session, executable.folder, replace(executable._settings, cache_folder=folder)
+        )
     assert found is not None
     return found
 

@@ -25,6 +25,8 @@ ALIGN = 64
 
 
 class Cpu(Device):
+    """Processors; the methods are described in `Device`."""
+
     name = "cpu"
     emit = staticmethod(variants)
     writer = CpuUnitWriter

@@ -100,7 +100,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             for i, (a, *others) in enumerate(zip(*each, strict=True)):
                 args.append(a if isinstance(a, Param) else f"together_{call.parts[0].step}_{i}")
                 if not isinstance(a, Param):
-                    lines.append(_joined(str(args[-1]), [a, *map(str, others)]))
+                    lines.append(_join_tables(str(args[-1]), [a, *map(str, others)]))
         args += self._results(code, call, rows, lines)
         variants = self.emitted[call.request]
         weights = self.weights(code, call)
@@ -152,7 +152,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
                 lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.result_starts[k]}, rows);")
         if not others:
             return outs
-        lines.append(_joined(f"outs_{first}", outs))
+        lines.append(_join_tables(f"outs_{first}", outs))
         return [f"outs_{first}"]
 
     def _argument(self, variant: Variant[CpuCode], arg: str | Param, weights: Mapping[str, str]) -> str:
@@ -196,7 +196,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return [name]
 
 
-def _joined(name: str, tables: Sequence[str]) -> str:
+def _join_tables(name: str, tables: Sequence[str]) -> str:
     """The statement that makes one table of several, one after the other. It stands before the step, which may run on several
     threads: they would all take its room from the same worker."""
     return f"const int64_t* {name} = worker.joined({{{', '.join(tables)}}}, rows);"

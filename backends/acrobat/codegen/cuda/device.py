@@ -39,6 +39,8 @@ ORDINAL = 0
 
 
 class Cuda(Device):
+    """CUDA devices; the methods are described in `Device`."""
+
     name = "cuda"
     emit = staticmethod(variants)
     writer = CudaUnitWriter
@@ -79,7 +81,7 @@ class Cuda(Device):
         self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget, options: Options, flags: Sequence[str] = ()
     ) -> Artefacts:
         codes = list(kernels.values())
-        walked = options.launch == "walk"
+        is_walk = options.launch == "walk"
         text = module_text(codes, (options.launch,))
         image = image_of(text, target, flags)
         shared = {e.symbol: e.code.shared_bytes for e in codes}
@@ -91,7 +93,7 @@ class Cuda(Device):
             "target": asdict(target),
             "walk_shared": walk_shared(codes),
             "launch": options.launch,
-            "entries": [] if walked else [{"name": f"launch_{name}", "shared": shared.get(name, 0)} for name in names(codes)],
+            "entries": [] if is_walk else [{"name": f"launch_{name}", "shared": shared.get(name, 0)} for name in names(codes)],
             "kernels": {
                 name: {"flops_per_row": e.flops_per_row, "schedule": asdict(e.schedule), "shared": e.code.shared_bytes}
                 for name, e in kernels.items()

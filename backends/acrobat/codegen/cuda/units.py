@@ -39,12 +39,12 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
         out = ["// ---- arguments of kernels"]
         for requested, variants in self.emitted.items():
             for v in variants:
-                declared = members(requested.kernel, requested.out_mode)
+                arguments = members(requested.kernel, requested.out_mode)
                 name = f"{v.emitted.symbol}_args"
                 if any(name in line for line in out):
                     continue
-                lines = "".join(f" {member};" for member in declared)
-                out += [f"struct {name} {{{lines} }};", f"static_assert(sizeof({name}) == {8 * len(declared)});"]
+                lines = "".join(f" {member};" for member in arguments)
+                out += [f"struct {name} {{{lines} }};", f"static_assert(sizeof({name}) == {8 * len(arguments)});"]
         return out
 
     def run(self, code: UnitCode) -> str:
@@ -62,10 +62,10 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
             lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, {column}.size, {p.type.width});"]
         for g in range(len(code.groups)):
             lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
-        planned = _Unit(self, code)
+        unit = _Unit(self, code)
         for call, chain in zip(code.calls, chains(code), strict=True):
-            planned.call(call, chain)
-        return "\n".join([*lines, *(f"    {line}" for line in planned.lines), "}"])
+            unit.call(call, chain)
+        return "\n".join([*lines, *(f"    {line}" for line in unit.lines), "}"])
 
     def numbers(self) -> dict[str, int]:
         """The number of each kernel in the device's code, by symbol."""
@@ -129,8 +129,8 @@ class _Unit:
     def _operand(self, call: KernelCall, i: int, p: Param, n: str) -> list[str | Param]:
         """The kernel's arguments for operand number `i`; `n` is the C++ expression for the call's number of rows."""
         if len(call.parts) > 1:
-            found = [self._rows(part, i) for part in call.parts]
-            return [self._table(f"plan.joined({{{', '.join(rows.text() for rows in found)}}}, rows)"), "0"]
+            columns = [self._rows(part, i) for part in call.parts]
+            return [self._table(f"plan.joined({{{', '.join(rows.text() for rows in columns)}}}, rows)"), "0"]
         part = call.parts[0]
         arg = part.args[i]
         if p.mode is Mode.LIST:

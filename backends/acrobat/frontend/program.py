@@ -96,6 +96,9 @@ class ProgramBuilder(DiagnosedFunctions):
         if self.incomplete or self.functions[key] is None:
             self._explain(entry.span)
         reachable = self._reachable()
+        for name in reachable:  # some may have been told in trials only
+            for problem in self.found_in.get(self.names[name], ()):
+                self.problem(problem)
         if self.closing and any(map(never_ends, reachable.values())):
             self._explain(entry.span)
         functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable

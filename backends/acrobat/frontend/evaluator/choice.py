@@ -12,7 +12,7 @@ from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
-from backends.acrobat.frontend.types import NEVER, contains_unknown
+from backends.acrobat.frontend.types import NEVER, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Special,
@@ -24,6 +24,7 @@ from backends.acrobat.frontend.values import (
     is_staged,
     is_unknown,
     retyped,
+    type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
@@ -51,9 +52,9 @@ def one_of(
             branches.append((b, arm()))
         owned.append(f.owned_at_end)
     f.owned = set.intersection(*owned)
-    if lost:
-        return unknown()
     values = [v for _, v in branches]
+    if lost:
+        return _of_either(f, values)
     there = [v for v in values if not is_never(v)]
     # Equal values of two arms are made outside of both, but the only value that there is may be made in its arm.
     same = bool(there) and all(v == there[0] for v in there) and not isinstance(there[0], Dyn)
@@ -79,6 +80,20 @@ def one_of(
         return OneOf(f.bind(build(INT, numbers), "which"), tuple(alternatives))
     type, bodies = f.merge(branches, node)
     return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+
+
+def _of_either(f: Frame, values: Sequence[Value]) -> Value:
+    """What is known in this round of one of `values`, if the condition is not: their type, where those that have one agree. A
+    later round may find that the condition is a constant, and a type that only covers the others would then be wrong."""
+    f.program.incomplete = True
+    types = [t for v in values if (t := type_or_none(v)) is not None]
+    complete = [t for t in types if not contains_unknown(t)]
+    if len(types) < len(values) or any(t != complete[0] for t in complete):
+        return unknown()
+    try:
+        return guess(f.common(types))
+    except Mismatch:
+        return unknown()
 
 
 def is_function(value: Value) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator import constants
+from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -32,6 +32,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_empty,
     is_list,
     is_number,
     is_object,
@@ -219,6 +220,10 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
         if some is None:
             return Static(name == "eq")
         t = type_of(some)
+    for one, other in ((a, b), (b, a)):
+        if is_empty(one) or is_never_filled(type_of(one)):  # no elements are compared, which need not have `==`, as tensors
+            f.coerce(one, t)
+            return f.host(name, [lists.length(f, f.coerce(other, t)), Static(0)], BOOL)
     same = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same, [f.coerce(a, t), f.coerce(b, t)], {})
     return same if name == "eq" or is_unknown(same) else negation(f, same)
 

@@ -69,6 +69,7 @@ class FrameState:
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
+        self.in_called: list[Problem] = []  # the problems in functions that the last trial has called
 
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
@@ -86,7 +87,7 @@ class FrameState:
         facts = {name: copy(getattr(self, name)) for name in FACTS}
         self.trials += 1
         if self.trials == 1:
-            self.cause = None
+            self.cause, self.in_called = None, []
         try:
             with self.branch():
                 yield

@@ -99,8 +99,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
         before = dict(types)
         for name in before:
             after = [env[name] for env in ways if name in env]
+            known = (type_of(first[name]), types[name])  # a round that lacks types may have lost the None from before the loop
             try:
-                types[name] = f.common([types[name], *(type_of(v) for v in after)], numbers=True)
+                types[name] = f.common([*known, *(type_of(v) for v in after)], numbers=True)
             except Mismatch:
                 del types[name], f.env[name]
                 f.owned.discard(name)

@@ -201,6 +201,9 @@ def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
     if unclear and not f.trials:
         why = Problem(f.span, f"the type of {f.shown(unclear[0])} cannot be found", "annotate it: `xs: list[int] = []`")
         f.program.lost = f.cause or why
+    if not f.trials:
+        for problem in f.in_called:
+            f.program.problem(problem)
     for name in assigned(_inside(s)):
         if name in f.env:
             t = (types or {}).get(name, type_or_none(f.env[name]))

@@ -61,6 +61,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if start is not None and nothing_known(start):
         return unknown()
     if is_unknown(xs):
+        if start is None and name == "reduce":
+            return unknown()  # of no element `reduce` gives nothing
         return guess(INT if start is None else type_of(start))  # that of no element; tensors cover numbers in a later round
     t = type_of(xs).item
     if isinstance(t, ScalarT):

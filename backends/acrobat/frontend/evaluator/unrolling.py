@@ -106,7 +106,6 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
         before = {x: type_or_none(f.env[x]) for x in changed}
         ways: list[dict[str, Value]] = []
         (cause, f.cause), earlier = (f.cause, None), f.mutated
-        problems, compiled = len(f.program.problems), len(f.program.functions)
         f.mutated = set()
         with f.trial():
             assign(f, s.target, Dyn(f.var(s.target.id, INT)))
@@ -114,8 +113,7 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
                 if isinstance(known(f.env[x])[1], (int, float)):
                     f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
             trial_round(f, s, ways)
-        failed = f.cause is not None or len(f.program.problems) > problems
-        f.program.drop_problems(problems, compiled)
+        failed = f.cause is not None
         f.cause, f.mutated = cause, earlier
         for x, t in before.items():
             try:

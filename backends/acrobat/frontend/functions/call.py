@@ -110,28 +110,51 @@ class FunctionCall(ChangingCall):
             if program.entered.count(function) > DEEPEST:  # nothing else is told: other problems follow from this one
                 what = f"each call of `{self.called}` inside of the one before has arguments of another type, without an end"
                 raise CompileError([Problem(self.f.span, what, "keep what grows with the calls in a list")])
-            if self.of_library:
-                program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))
-            else:
-                asked, program.asked = program.asked, None
-                key = self._compile(key, depends)
-                program.asked = asked
+            key = self._compile_apart(key, depends)
+        self._note(program.found_in.get(key, ()))
         if not self.of_library:
             for x, changes in program.carried.used_by(function).items():
                 program.carried.touches(x, changes)  # as the function does that calls it
         return key
 
+    def _compile_apart(self, key: Any, depends: tuple[Any, ...]) -> Any:
+        """Compile the function, with what is wrong in it kept in `found_in` for its calls; gives the key."""
+        program, function = self.program, self.function
+        asked, problems, program.problems = program.asked, program.problems, []
+        try:
+            if self.of_library:
+                program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))
+            else:
+                program.asked = None
+                key = self._compile(key, depends)
+            program.found_in[key] = program.problems
+        finally:
+            program.asked, program.problems = asked, problems
+        return key
+
+    def _note(self, found: Sequence[Problem]) -> None:
+        """Note the problems of the compiled function. In a trial the types of its arguments may not be final: a call that is
+        compiled for good notes them, or a loop that cannot be compiled."""
+        asked, self.program.asked = self.program.asked, None
+        for problem in found:
+            if self.f.trials:
+                self.f.in_called.append(problem)
+                self.f.cause = self.f.cause or problem
+            else:
+                self.program.problem(problem)
+        self.program.asked = asked
+
     def _compile(self, key: Any, depends: tuple[Any, ...]) -> Any:
         """Compile the function for the arguments' types, or for their values where it needs these; gives the key."""
         program, function = self.program, self.function
-        noted, compiled, incomplete = len(program.problems), len(program.functions), program.incomplete
+        incomplete = program.incomplete
         program.compile(key, function, self.values)
-        if len(program.problems) == noted or function in program.versions or function in program.entered:
+        if not program.problems or function in program.versions or function in program.entered:
             return key
         program.versions[function] = set()
         if (all_fixed := program.version(function, self.values, depends)) is None:
             return key
-        program.drop_problems(noted, compiled)
+        program.found_in[key], program.problems = program.problems, []  # for calls without constants
         program.incomplete, self.values = incomplete, all_fixed
         key = (*program.key(function, self.values), *depends)
         program.compile(key, function, self.values)

@@ -85,6 +85,7 @@ class Functions:
         self.problems = []
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
+        self.found_in: dict[Any, list[Problem]] = {}  # function key -> the problems in it, and in what it calls
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
         self.partial: set[Any] = set()  # keys of functions that lack types in this round
@@ -103,14 +104,6 @@ class Functions:
             return
         if problem not in self.problems:
             self.problems.append(problem)
-
-    def drop_problems(self, noted: int, compiled: int) -> None:
-        """Forget the problems noted since there were `noted`, and with them the functions compiled since there were `compiled`:
-        one of them may have told a problem, which has to be told again where the function is called again."""
-        if len(self.problems) > noted:
-            del self.problems[noted:]
-            for key in list(self.functions)[compiled:]:
-                del self.functions[key]
 
     def on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
         """Run `work`, which compiles the library function with this key for a call in the user's source. A problem found there

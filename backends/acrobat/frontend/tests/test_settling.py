@@ -1,0 +1,151 @@
+"""Types that several rounds of compiling find: a round that lacks some of them causes no problems, and loses nothing."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(6, 3)
+
+    def forward(self, x, h):
+        return torch.tanh(self.lin(torch.cat((x, h))))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.word = nn.Embedding(8, 3)
+        self.lin = nn.Linear(3, 3)
+        self.cells = nn.ModuleDict({"one": Cell(), "many": Cell()})
+
+
+class StackedInADictionary(Model):
+    """How many nodes there are is found late, as is whether the dictionary has a list for one: the choice has a type before."""
+
+    def forward(self, words):
+        kept = []
+        for word in words:
+            if all(word != k for k in kept):
+                kept.append(word)
+        nodes = [self.word.weight[word] for word in kept]
+        incoming = {i: [] for i in range(len(nodes))}
+        for i in range(len(nodes)):
+            incoming[kept[i] % len(nodes)].append(self.lin(nodes[i]))
+        refined = []
+        for i, node in enumerate(nodes):
+            message = torch.stack(incoming[i]).sum(0) if incoming[i] else torch.zeros_like(node)
+            refined.append(torch.relu(self.lin(node + message)))
+        return self.lin(torch.stack(refined)).argmax(dim=1).tolist(), torch.stack(refined).mean(dim=0)
+
+
+class ReducedInAFunction(Model):
+    """What the dictionary holds follows from the result of `reduce`, which has none without an element."""
+
+    def combine(self, states):
+        return functools.reduce(torch.add, states) / len(states)
+
+    def forward(self, words):
+        hidden = {}
+        for i, word in enumerate(words):
+            before = [hidden[k] for k in range(i) if words[k] < word]
+            if len(before) == 0:
+                hidden[i] = self.word.weight[word]
+            else:
+                kind = "many" if len(before) > 1 else "one"
+                hidden[i] = self.cells[kind](self.word.weight[word], self.combine(before))
+        return hidden[len(words) - 1]
+
+
+class NoneUntilTheStackIsEmpty(Model):
+    """The first trial round knows nothing of what is popped: that the result is None before the loop is not forgotten."""
+
+    def forward(self, words):
+        stack, result, i = [], None, 0
+        while result is None:
+            if i < len(words):
+                stack.append(self.word.weight[words[i]])
+                i += 1
+            else:
+                top = stack.pop()
+                if stack:
+                    stack[-1] = torch.tanh(self.lin(top)) + stack[-1]
+                else:
+                    result = top
+        return result
+
+
+class Bracket:
+    def __init__(self, label):
+        self.label = label
+        self.children = []
+
+
+class ComparedWithAnEmptyList(Model):
+    """Lists of tensors are compared with `[]`: no elements are compared, so that no tensor's truth is asked for."""
+
+    def forward(self, words):
+        large = [self.word.weight[w] for w in words if w > 2]
+        bracket = Bracket(words[0])
+        filled = 0
+        for w in words:
+            if bracket.children != []:
+                filled += 1
+            bracket.children.append(self.word.weight[w])
+        return large == [], large != [], words == [], [] == [], filled, bracket.children == []
+
+
+@pytest.mark.parametrize("model", [StackedInADictionary, ReducedInAFunction, NoneUntilTheStackIsEmpty, ComparedWithAnEmptyList])
+def test_as_in_eager_pytorch(model):
+    instances = [[1, 2, 5, 3], [1], [4, 0, 4]]
+    module = model()
+    program = build(module, sample=instances)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for i, instance in enumerate(instances):
+            assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+
+
+SOURCE = """import torch
+from torch import nn
+class M(nn.Module):
+    def helped(self, x):
+        return x.quantile(0.5)
+    def forward(self, xs):
+"""
+
+WITH_A_PROBLEM = {
+    "in a loop": "t = torch.zeros(3)\nfor x in xs:\n    t = t + self.helped(x)\nreturn t",
+    "in a loop that has no type": "t = []\nfor x in xs:\n    t.append(self.helped(x))\nreturn t",
+    "in a loop over constants": "t = torch.zeros(3)\nfor i in range(2):\n    t = t + self.helped(xs[i])\nreturn t",
+    "in a comprehension": "return [self.helped(x) for x in xs]",
+    "on some paths": "t = torch.zeros(3)\nwhile t.sum() < 3:\n    t = t + (self.helped(t) if len(xs) > 2 else xs[0])\nreturn t",
+}
+
+
+@pytest.mark.parametrize("body", WITH_A_PROBLEM.values(), ids=WITH_A_PROBLEM)
+def test_a_problem_in_a_function_is_reported_at_its_line(tmp_path: Path, body: str):
+    """Also of one that is first, or only, called in a trial round of a loop."""
+    module = load(tmp_path, SOURCE + indent(body, "        ") + "\n")
+    with pytest.raises(CompileError) as error:
+        build(module.M(), sample=[[torch.ones(3), torch.ones(3)]])
+    assert "model.py:5:" in str(error.value), error.value
+    assert "quantile" in str(error.value), error.value

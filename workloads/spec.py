@@ -37,12 +37,12 @@ class ModelSpec(ABC):
     """The model's methods that are straight-line tensor code: what TorchScript and torch.compile can take."""
 
     def model(self, size: str) -> nn.Module:
-        return self.made(size, device="cpu").eval().requires_grad_(False)
+        return self.new_module(size, device="cpu").eval().requires_grad_(False)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
-        return draw(self.made(size, device="meta"), seed, self.gains)
+        return draw(self.new_module(size, device="meta"), seed, self.gains)
 
-    def made(self, size: str, device: str) -> nn.Module:
+    def new_module(self, size: str, device: str) -> nn.Module:
         """The model on `device`, its parameters not initialised."""
         import torch
 

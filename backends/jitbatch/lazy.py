@@ -19,7 +19,7 @@ class Sort:
     """A shape with a dtype. Equal sorts are the same object, so they are compared by identity."""
 
     __slots__ = ("dtype", "shape")
-    known: dict[tuple[tuple[int, ...], torch.dtype], Sort] = {}  # noqa: RUF012
+    by_key: dict[tuple[tuple[int, ...], torch.dtype], Sort] = {}  # noqa: RUF012
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype) -> None:
         self.shape = shape
@@ -28,9 +28,9 @@ class Sort:
     @classmethod
     def of(cls, tensor: Tensor) -> Sort:
         key = (tuple(tensor.shape), tensor.dtype)
-        sort = cls.known.get(key)
+        sort = cls.by_key.get(key)
         if sort is None:
-            sort = cls.known[key] = cls(*key)
+            sort = cls.by_key[key] = cls(*key)
         return sort
 
     @property

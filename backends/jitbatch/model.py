@@ -39,23 +39,23 @@ class Plans:
 
     def __init__(self, keep: bool) -> None:
         self.keep = keep
-        self.known: OrderedDict[tuple[int, bytes, bytes], Ready] = OrderedDict()
+        self.cached: OrderedDict[tuple[int, bytes, bytes], Ready] = OrderedDict()
         self.results = 0
         self.made = 0
 
     def get(self, key: tuple[int, bytes, bytes]) -> Ready | None:
-        ready = self.known.get(key)
+        ready = self.cached.get(key)
         if ready is not None:
-            self.known.move_to_end(key)
+            self.cached.move_to_end(key)
         return ready
 
     def put(self, key: tuple[int, bytes, bytes], ready: Ready) -> None:
         if not self.keep:
             return
-        self.known[key] = ready
+        self.cached[key] = ready
         self.results += len(ready.plan.rows)
-        while self.results > CACHED_RESULTS and len(self.known) > 1:
-            _, dropped = self.known.popitem(last=False)
+        while self.results > CACHED_RESULTS and len(self.cached) > 1:
+            _, dropped = self.cached.popitem(last=False)
             self.results -= len(dropped.plan.rows)
 
 

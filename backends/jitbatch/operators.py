@@ -167,7 +167,7 @@ def matmul(call: Call) -> Batched | None:
     return None
 
 
-def joined(call: Call) -> Batched | None:
+def batch_join(call: Call) -> Batched | None:
     """`cat` and `stack`."""
     parts, *rest = call.args
     dim = rest[0] if rest else call.kwargs.get("dim", 0)
@@ -271,7 +271,7 @@ ELEMENTWISE = (
 Rule = Callable[[Call], Batched | None]
 RULES: dict[str, Rule] = {
     **dict.fromkeys(ELEMENTWISE.split(), elementwise),
-    **dict.fromkeys(("cat", "concat", "stack"), joined),
+    **dict.fromkeys(("cat", "concat", "stack"), batch_join),
     **dict.fromkeys(("matmul", "mm", "mv", "bmm"), matmul),
     **dict.fromkeys(("softmax", "log_softmax", "argmax", "chunk", "split", "unbind", "sum", "mean", "amax"), along),
     **dict.fromkeys(("view", "reshape", "flatten"), reshaped),

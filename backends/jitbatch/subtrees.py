@@ -62,9 +62,9 @@ class Structures:
         if kind is int:
             return INT
         if kind is list or kind is tuple:
-            return self.known((kind, *[self.number(item) for item in value]))
+            return self.number_of((kind, *[self.number(item) for item in value]))
         if value is None or kind in (bool, float, str):
-            return self.known((kind, value))
+            return self.number_of((kind, value))
         if not is_dataclass(kind):
             return OPAQUE
         parts = self.parts.get(kind)
@@ -72,12 +72,13 @@ class Structures:
             names = [field.name for field in fields(kind)]
             get = attrgetter(*names) if names else lambda _: ()
             parts = self.parts[kind] = get if len(names) != 1 else lambda value: (get(value),)
-        number = self.known((kind, *[self.number(part) for part in parts(value)]))
+        number = self.number_of((kind, *[self.number(part) for part in parts(value)]))
         self.of[id(value)] = number
         self.counts[number] += 1
         return number
 
-    def known(self, key: tuple[Any, ...]) -> int:
+    def number_of(self, key: tuple[Any, ...]) -> int:
+        """The number of a structure by its class and the numbers of its parts."""
         if OPAQUE in key[1:] and key[0] not in (int, float, bool, str):
             return OPAQUE
         return self.numbers.setdefault(key, len(self.numbers) + 1)
@@ -157,16 +158,16 @@ class DeferredSubtree:
             return self.method(*args)
         try:
             key = (self.structures.generation, number)
-            known = self.kinds.get(key)
-            if known is None:
-                known = self.kinds[key] = self.trace(recorder, args[0])
+            traced = self.kinds.get(key)
+            if traced is None:
+                traced = self.kinds[key] = self.trace(recorder, args[0])
         except CannotDefer as error:
             self.refused[self.name] = str(error)
             return self.method(*args)
-        kind, taken = known
+        kind, int_operands = traced
         own: list[int] = []
         ints(args[0], own)
-        recorder.ints += [each if type(each) is int else each.of(own) for each in taken]
+        recorder.ints += [each if type(each) is int else each.of(own) for each in int_operands]
         return recorder.emit(kind, [])
 
     def trace(self, recorder: Recorder, structure: Any) -> tuple[Kind, list[Any]]:

@@ -20,6 +20,8 @@ from backends.acrobat.ir.nodes import Program, Weight
 
 
 class _WeightLattice(SourceLattice):
+    """A weight comes from itself, everything else from no weight."""
+
     def weight(self, weight: Weight) -> Sources:
         return only_from(weight.name)
 

@@ -41,6 +41,8 @@ RISES = 16
 
 
 class _DepthLattice:
+    """The depth from which a value can be used; the largest of several when they are joined."""
+
     bottom = UNREACHED
 
     def join(self, a: int, b: int) -> int:

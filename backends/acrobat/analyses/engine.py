@@ -93,6 +93,9 @@ def _join(lattice: Lattice[V], a: Value[V], b: Value[V]) -> Value[V]:
 
 
 class _Fixpoint(Generic[V]):
+    """A run of the engine. `pending`: the (context, function) pairs that have to be run, perhaps again; `task`: the one that is
+    being run; `readers`: for each pair those that use its result; `rises`: how often each leaf of a variable has changed."""
+
     def __init__(self, program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool) -> None:
         self.program, self.lattice, self.graph, self.sensitive = program, lattice, graph, contexts
         self.layout = Layout(program.datatypes)

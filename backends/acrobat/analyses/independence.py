@@ -30,6 +30,7 @@ from backends.acrobat.ir.visitor import bodies, lets
 
 Say = Callable[[Problem], None]
 Path = tuple[tuple[int, int], ...]
+"""The arms of branches that something stands in, from outside in: (`id` of the branch, number of the arm)."""
 Resolving = frozenset[tuple[str, Name | None]]
 """What is being resolved already, so that recursion ends: (function, list), and (function, None) for a call of it."""
 
@@ -44,8 +45,8 @@ def dependent(program: Program, graph: CallGraph) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _ListPart:
-    """A part of a list: an element, or a list that is not resolved further. `path`: the arms that it stands in, as (`id` of the
-    branch, number of the arm). `outside`: the function was given the part, so it was computed before."""
+    """A part of a list: an element, or a list that is not resolved further. `path`: the arms
+    that it stands in. `outside`: the function was given the part, so it was computed before."""
 
     name: Name
     span: Span

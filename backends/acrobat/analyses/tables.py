@@ -17,6 +17,8 @@ from backends.acrobat.ir.nodes import Launch, Op, Program, Weight
 
 
 class _RowLattice(SourceLattice):
+    """A row of a table comes from that table, everything else from no table."""
+
     def work(self, node: Op | Launch, args: Sequence[Value[Sources]], place: Place | None) -> Sources:
         if isinstance(node, Op) and node.op == "row" and isinstance(node.args[0], Weight):
             return only_from(node.args[0].name)

@@ -132,6 +132,8 @@ def _check_declared(program: Program, t: Type, say: Callable[[str], None]) -> No
 
 
 class _FunctionCheck:
+    """Checks one function. `at` is the node that violations are reported at, `bound` all variables bound so far."""
+
     def __init__(
         self, program: Program, function: Function, violations: list[str], ill_formed: Collection[Kernel | Block]
     ) -> None:

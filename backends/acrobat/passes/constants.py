@@ -50,6 +50,8 @@ def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
 
 
 class _Work:
+    """Rewrites functions of one program; the weights that it derives are in `derivations`."""
+
     def __init__(self, derivations: Derivations) -> None:
         self.derivations = derivations
 

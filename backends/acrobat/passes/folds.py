@@ -67,6 +67,8 @@ def run(program: Program) -> Program:
 
 
 class _ListReductions:
+    """Takes the reductions out of the loops of one function."""
+
     def __init__(self, program: Program, function: Function) -> None:
         self._program = program
         self._function = function

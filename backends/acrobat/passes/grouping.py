@@ -81,10 +81,11 @@ class Groups:
         needed = {g: self._sources[g] & ~own for g in groups}
         everything = reduce(or_, needed.values())
         for g in groups:
-            late = everything & ~self._ready[g]
+            late = everything & ~self._ready[g]  # what the merged group needs and `g` by itself does not
             if not late:
                 continue
             others = {h for h in groups if h != g and needed[h] & late}
+            # Work that uses `g` now waits for `late`, unless it uses each of the `others` and so waits for that anyway.
             if any(not self._reaches(h, user) for user in self._workers(g) - set(groups) for h in others):
                 return True
         return False

@@ -64,6 +64,9 @@ def pack(program: Program) -> Program:
 
 
 class _Packer:
+    """Packs the products of one function. `hoisted`: its variables of a static depth; `phases`: variable -> phase, as markers
+    say; `sums`: whether sums of products become products, too."""
+
     def __init__(
         self,
         function: Function,

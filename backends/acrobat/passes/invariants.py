@@ -42,6 +42,8 @@ def run(program: Program) -> Program:
 
 
 class _LoopInvariants:
+    """Moves invariant work out of the loops of one function, inner ones first."""
+
     def __init__(self, function: Function, derivations: Derivations) -> None:
         self._function = function
         self._products = Products(Names(names_of(function)), derivations)

@@ -68,6 +68,8 @@ class _FunctionCopy:
 
 
 class _Normaliser:
+    """Rebuilds one function. `root` is its own copy; inlined functions get copies of their own (`_FunctionCopy`)."""
+
     def __init__(
         self, function: Function, inline: Mapping[str, Function], atoms: Mapping[str, Atom], target: Callable[[Call], str]
     ) -> None:

@@ -63,6 +63,8 @@ def run(program: Program) -> Program:
 
 
 class _Segments:
+    """Finds the segment operations of one function."""
+
     def __init__(self, function: Function) -> None:
         self._function = function
         self._names = Names(names_of(function))

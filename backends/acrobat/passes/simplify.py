@@ -106,6 +106,8 @@ class _Numbers(Names):
 
 
 class _Simplifier:
+    """One round of rewrites over a function in normal form."""
+
     def __init__(self, function: Function, phases: Mapping[str, int]) -> None:
         self._function = function
         self._phases = phases

@@ -50,6 +50,8 @@ def run(program: Program) -> Program:
 
 
 class _Projector:
+    """Rewrites the products of one function. `rows`: the variables that are always rows of a table -> the table's name."""
+
     def __init__(self, function: Function, rows: Mapping[str, str], derivations: Derivations) -> None:
         self._function = function
         self._rows = rows

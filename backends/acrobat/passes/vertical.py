@@ -50,6 +50,8 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
 
 
 class _VerticalFusion:
+    """Fuses the let chains of one function, inner ones first."""
+
     def __init__(self, scope: FunctionScope, fuse: bool) -> None:
         self.scope = scope
         self.fuse = fuse
@@ -74,6 +76,8 @@ class _VerticalFusion:
 
 
 class _OperationChain(Chain):
+    """A let chain of operations, whose groups grow until each is as large a kernel as it may be."""
+
     def __init__(self, owner: _VerticalFusion, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner

@@ -302,6 +302,7 @@ class _Lowering:
     def round(self, body: n.Expr) -> s.Body:
         """The body of a loop: all new values are computed before any variable changes."""
         bindings, result = lets(body)
+        # A tuple that is bound last and only given is not made: its items are the new values.
         if bindings and isinstance(result, n.Var) and bindings[-1][0].name == result.name:
             result = bindings.pop()[1] if isinstance(bindings[-1][1], n.Tuple) else result
         with self.scope() as statements:

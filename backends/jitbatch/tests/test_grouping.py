@@ -52,7 +52,7 @@ def test_without_the_cache_every_minibatch_is_analysed() -> None:
         made.run([pair(1, 2)])
         assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
         assert 0 < made.counters()["analysis_ms"] < made.counters()["schedule_ms"]
-    assert not made.plans.known
+    assert not made.plans.cached
 
 
 def test_waits_are_plans_that_follow_one_another() -> None:
@@ -99,7 +99,7 @@ def test_old_plans_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -
     for word in range(8):
         trees.append(Node([trees[-1], Leaf(word)]))
         made.run([trees[-1]])
-    assert 0 < len(made.plans.known) < 8
+    assert 0 < len(made.plans.cached) < 8
     assert made.plans.results <= 60
     made.run([trees[1]])
     assert made.counters()["analyses"] == 1

@@ -29,7 +29,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
-from backends.acrobat.frontend.evaluator.strings import joined, shown
+from backends.acrobat.frontend.evaluator.strings import concatenation, shown
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
@@ -286,4 +286,4 @@ def _text_of(f: Frame, node: ast.JoinedStr, parts: Sequence[Value]) -> Value:
     texts = [Static(f"{x}") if is_known else shown(f, part) for part in parts for is_known, x in [known(part)]]
     if None in texts:
         return f.problem(node, "of what is known at run time only, an f-string takes strings and ints")
-    return joined(f, node, [text for text in texts if text is not None])
+    return concatenation(f, node, [text for text in texts if text is not None])

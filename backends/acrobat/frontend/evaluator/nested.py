@@ -111,7 +111,7 @@ def up_to_date(f: Frame, value: Closure) -> None:
             raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
 
 
-def kept(f: Frame, value: Value) -> Value:
+def as_argument(f: Frame, value: Value) -> Value:
     """A nested function as it is passed to other functions, with the present values of its captured names. Raises Refused."""
     if isinstance(value, Closure):
         up_to_date(f, value)

@@ -46,7 +46,7 @@ def letters(f: Frame, text: Value) -> Dyn:
     return f.host("text.letters", [text], ListT(SYMBOL), "letters")
 
 
-def joined(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
+def concatenation(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
     """Several strings as one."""
     if all(isinstance(known(p)[1], str) for p in parts):
         return Static("".join(known(p)[1] for p in parts))
@@ -160,7 +160,7 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
     """`a + b` of strings, `text * n`."""
     match op:
         case ast.Add() if is_string(a) and is_string(b):
-            return joined(f, node, [a, b])
+            return concatenation(f, node, [a, b])
         case ast.Mult() if INT in (type_or_none(a), type_or_none(b)):
             text, times = (a, b) if is_string(a) else (b, a)
             return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})

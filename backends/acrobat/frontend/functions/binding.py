@@ -11,7 +11,7 @@ from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.nested import kept
+from backends.acrobat.frontend.evaluator.nested import as_argument
 from backends.acrobat.frontend.evaluator.nones import takes_none
 from backends.acrobat.frontend.evaluator.outputs import given_back
 from backends.acrobat.frontend.evaluator.spreading import is_spread, taken_apart
@@ -79,16 +79,16 @@ class BoundCall:
             raise Refused(HELD["spread"], "take the list apart first")
         values = CallArguments(self.called, args, kwargs, self.before).bind(*names, **defaults)
         lifted = self.function in LIFTED
-        values = [kept(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
+        values = [as_argument(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
         if a.vararg:
             listed = rest[0].value if len(rest) == 1 and is_spread(rest[0]) else None
             if listed is None and any(map(is_spread, rest)):
                 raise Refused(HELD["spread"], "give all of it as one list")
             names.append(a.vararg.arg)
-            values.append(listed if listed is not None else TupleV(tuple(kept(self.f, v) for v in rest)))
+            values.append(listed if listed is not None else TupleV(tuple(as_argument(self.f, v) for v in rest)))
         if a.kwarg:
             names.append(a.kwarg.arg)
-            values.append(Keywords(tuple((k, kept(self.f, v)) for k, v in others.items())))
+            values.append(Keywords(tuple((k, as_argument(self.f, v)) for k, v in others.items())))
         self.names, self.values, self.as_given = names, values, tuple(values)
 
     def _before_written(self, args: Sequence[Value]) -> int:

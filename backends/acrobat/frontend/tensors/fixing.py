@@ -9,7 +9,7 @@ from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, at, item_type, length
-from backends.acrobat.frontend.tensors.lifting import as_rows, joined
+from backends.acrobat.frontend.tensors.lifting import as_rows, stack_parts
 from backends.acrobat.frontend.values import Static, Value, is_unknown, retyped
 
 
@@ -28,7 +28,7 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
     plain = retyped(rows, ListT(item_type(rows)))
     text = f"RuntimeError: an extent is {{0}}, not {extent}, {why}"
     found = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
-    return joined(f, [at(f, found, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
+    return stack_parts(f, [at(f, found, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
 
 
 def several(f: Frame, extent: Value) -> None:

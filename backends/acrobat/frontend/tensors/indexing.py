@@ -22,13 +22,13 @@ from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     each_row,
     item,
-    joined,
     numbers,
     of_rows,
     op,
     select,
     shape,
     shape_of,
+    stack_parts,
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
@@ -126,7 +126,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
     if step != 1 and not (step > 0 and 0 < len(taken) <= LARGEST):
         return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
     if step != 1:
-        return joined(f, [select(f, value, dim, Static(i)) for i in taken], dim)
+        return stack_parts(f, [select(f, value, dim, Static(i)) for i in taken], dim)
     if (start, stop) == (0, extent):
         whole: Value = value
         return whole

@@ -17,7 +17,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     dim_of,
     elementwise,
     is_numbers,
-    joined,
     numbers,
     of_rows,
     op,
@@ -25,6 +24,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     select,
     shape,
     shape_of,
+    stack_parts,
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
 from backends.acrobat.frontend.tensors.parts import sliced
@@ -59,7 +59,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     if any(map(is_numbers, parts)):
         parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
-            return joined(f, [select(f, p, dim, Static(0)) for p in parts], dim)
+            return stack_parts(f, [select(f, p, dim, Static(0)) for p in parts], dim)
         others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
         if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
             raise Refused("`cat` of tensors of ints joins them along the extent that varies")
@@ -167,7 +167,7 @@ def _stack(f: Frame, call: CallArguments) -> Value:
     if any(is_unknown(x) for x in items):
         return unknown()
     if all(is_number(x) or isinstance(x, Held) for x in items):
-        return joined(f, [one(f, x) for x in items], 0)
+        return stack_parts(f, [one(f, x) for x in items], 0)
     if any(is_ragged(x) for x in items):
         d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
         return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]

@@ -182,7 +182,7 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
     return f.bind(n.ListOf(tuple(f.atom(p) for p in parts), ListT(item), span=f.span), "rows")
 
 
-def joined(f: Frame, parts: Sequence[Any], k: int) -> Value:
+def stack_parts(f: Frame, parts: Sequence[Any], k: int) -> Value:
     """The tensor with these parts, one at least, along dimension `k`: a dense one of dense parts, of numbers of the host the
     list of them."""
     if any(map(is_unknown, parts)):
@@ -193,7 +193,7 @@ def joined(f: Frame, parts: Sequence[Any], k: int) -> Value:
     if is_ragged(first):
         own = axis(first)
         rows = [as_rows(f, p, own) for p in parts]
-        return of_rows(mapped(f, rows, lambda *items: joined(f, items, k - (k > own))), own + (k <= own))
+        return of_rows(mapped(f, rows, lambda *items: stack_parts(f, items, k - (k > own))), own + (k <= own))
     t = f.common([type_of(p) for p in parts])
     atoms = tuple(f.atom(f.coerce(p, t)) for p in parts)
     return f.bind(n.ListOf(atoms, ListT(t, k, extent=len(parts)), span=f.span), "parts")
@@ -204,7 +204,7 @@ def each_row(f: Frame, lists: Sequence[Array], work: Callable[..., Value], k: in
     items these have (`extent`), as of a tensor of ints, the result is dense where its parts are."""
     if not extent:
         return of_rows(mapped(f, lists, work), k)
-    return joined(f, [work(*(at(f, xs, Static(i)) for xs in lists)) for i in range(extent)], k)
+    return stack_parts(f, [work(*(at(f, xs, Static(i)) for xs in lists)) for i in range(extent)], k)
 
 
 def of_rows(rows: Array, k: int) -> Value:

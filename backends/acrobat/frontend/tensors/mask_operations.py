@@ -15,7 +15,17 @@ from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arranged, elements, on_host
-from backends.acrobat.frontend.tensors.lifting import as_rows, elementwise, item, joined, numbers_in, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    elementwise,
+    item,
+    numbers_in,
+    of_rows,
+    op,
+    select,
+    shape,
+    stack_parts,
+)
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.masks import (
     both,
@@ -179,7 +189,7 @@ def as_ints(f: Frame, x: Any) -> Value:
     def work(parts: Any) -> Value:
         (part,) = parts
         if shape(part):
-            return joined(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
+            return stack_parts(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
         return f.host("int", [item(f, part)], INT)
 
     found = elementwise(f, [plain(x)], work)

@@ -25,12 +25,12 @@ from backends.acrobat.frontend.tensors.lifting import (
     elementwise,
     is_numbers,
     item,
-    joined,
     op,
     operand,
     over_rows,
     select,
     shape,
+    stack_parts,
 )
 from backends.acrobat.frontend.values import (
     HELD,
@@ -151,7 +151,7 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     def work(parts: Any) -> Value:
         (part,) = parts
         if shape(part):
-            return joined(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
+            return stack_parts(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
         return f.host("gt", [item(f, part), Static(0.5)], BOOL)
 
     return elementwise(f, [value.value], work)

@@ -14,7 +14,7 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, at
-from backends.acrobat.frontend.tensors.lifting import as_rows, joined, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Dyn, Static, Value, variable_of
 from backends.acrobat.ir import nodes as n
 
@@ -48,6 +48,6 @@ def window(f: Frame, x: Array, dim: int, start: Value, size: int) -> Value:
     rows = as_rows(f, x, dim)
 
     def parts() -> Value:
-        return joined(f, [at(f, rows, f.host("add", [start, Static(i)], INT, "at")) for i in range(size)], dim)
+        return stack_parts(f, [at(f, rows, f.host("add", [start, Static(i)], INT, "at")) for i in range(size)], dim)
 
     return choose(f, ast.Pass(), inside, parts, partial(fail, f, text, [start]))

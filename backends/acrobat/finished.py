@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from backends.acrobat import versions
+from backends.acrobat.core.cache_files import read, write
 from backends.acrobat.core.folders import cache_folder
-from backends.acrobat.core.kept import read, write
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.once import once
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.ir.nodes import Call, Program
 from backends.acrobat.ir.visitor import walk
 
@@ -57,7 +57,7 @@ class CallGraph:
 
     def reachable(self, start: str) -> frozenset[str]:
         """`start` and all functions that it calls, directly or through others."""
-        return frozenset(reached([start], self.callees.__getitem__))
+        return frozenset(reachable([start], self.callees.__getitem__))
 
     def _components(self) -> list[tuple[str, ...]]:
         """Tarjan's algorithm without recursion. `visited` numbers functions in the order of visits; `lowest[f]` is the smallest

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.flow import FunctionFlow, Name, ProgramFlow
 from backends.acrobat.analyses.quoting import chain_text, plain_name, source
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import ListT
 from backends.acrobat.errors import Problem
@@ -156,7 +156,7 @@ class _ListChecker:
     def _carries(self, element: Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
         """(name, steps) of a variable of the loop by which tensor work of one round enters the element of a later one, if
         any."""
-        entering = reached([element], lambda name: (n for n, _ in self.flow.uses(name)))
+        entering = reachable([element], lambda name: (n for n, _ in self.flow.uses(name)))
         for var in loop.vars:
             if var.name not in entering:
                 continue

@@ -28,7 +28,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from backends.acrobat.analyses.once import once
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.types import ListT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -209,4 +209,4 @@ class _Flow:
 
 
 def _reachable(start: Leaf, edges: Mapping[Leaf, set[Leaf]]) -> set[Leaf]:
-    return reached([start], lambda leaf: edges.get(leaf, ()))
+    return reachable([start], lambda leaf: edges.get(leaf, ()))

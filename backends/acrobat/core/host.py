@@ -88,11 +88,11 @@ def _order_type(types: Sequence[Type]) -> Type:
 def order(keys: Sequence[float], descending: bool) -> list[int]:
     """The indices that sort `keys`: stably, and with NaN above all numbers, as in PyTorch."""
 
-    def ranked(i: int) -> tuple[bool, float]:
-        missing = keys[i] != keys[i]
-        return missing, 0 if missing else keys[i]
+    def rank(i: int) -> tuple[bool, float]:
+        is_nan = keys[i] != keys[i]
+        return is_nan, 0 if is_nan else keys[i]
 
-    return sorted(range(len(keys)), key=ranked, reverse=bool(descending))
+    return sorted(range(len(keys)), key=rank, reverse=bool(descending))
 
 
 def float32(number: float) -> float:

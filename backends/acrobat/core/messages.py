@@ -41,19 +41,19 @@ class Messages:
         """Text number `number` with `values` filled in, after its place in the source. `symbol` replaces the program's own
         for a mini-batch that has its own numbers for strings."""
         message, symbol = self._texts[number], symbol or self._symbol
-        shown = [symbol(v) if i in message.symbols else v for i, v in enumerate(values)]
-        return message.place + message.text.format(*shown)
+        return message.place + message.text.format(*(symbol(v) if i in message.symbols else v for i, v in enumerate(values)))
 
     def decoded(self, error: str, symbol: Callable[[int], Any] | None = None) -> str:
         """`error`, a message from compiled code, with the model's own text in it if the model has raised it (see `RAISED`)."""
-        found = RAISED.search(error)
-        if found is None:
+        match = RAISED.search(error)
+        if match is None:
             return error
-        number, *values = (_value(word) for word in found[1].split())
-        return error[: found.start()] + self.formatted(number, values, symbol)
+        number, *values = (_value(word) for word in match[1].split())
+        return error[: match.start()] + self.formatted(number, values, symbol)
 
 
 def _value(word: str) -> Any:
+    """The value that one word of such an error stands for: its first letter is the type."""
     kind, text = word[0], word[1:]
     return float.fromhex(text) if kind == "f" else bool(int(text)) if kind == "b" else int(text)
 

@@ -1,4 +1,5 @@
-"""Operations that move elements: their shape rules, and which of them are views of their operand's memory."""
+"""Operations that move elements: their shape rules (functions from the operands' types and the attributes to the result's type,
+which raise ShapeError), and which of them are views of their operand's memory."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from backends.acrobat.core.types import DType, TensorT, Type
 
 
 def _one_dtype(types: Sequence[Type], op: str) -> DType:
+    """The element type that all operands of `op` have. Raises ShapeError if they differ."""
     dtypes = {tensor(types, i, op).dtype for i in range(max(1, len(types)))}
     if len(dtypes) != 1:
         raise ShapeError(f"{op}: float32 and int64 tensors do not mix")
@@ -24,8 +26,8 @@ def cat_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
     dim = attrs["dim"]
     if not 0 <= dim < len(shapes[0]):
         raise ShapeError(f"cat: there is no dimension {dim} in shapes {text(types)}")
-    rest = {s[:dim] + s[dim + 1 :] for s in shapes}
-    if len(rest) != 1 or len({len(s) for s in shapes}) != 1:
+    other_extents = {s[:dim] + s[dim + 1 :] for s in shapes}
+    if len(other_extents) != 1 or len({len(s) for s in shapes}) != 1:
         raise ShapeError(f"cat along dimension {dim}: the shapes {text(types)} differ elsewhere")
     first = shapes[0]
     return TensorT((*first[:dim], sum(s[dim] for s in shapes), *first[dim + 1 :]), dtype)
@@ -76,11 +78,9 @@ def permute_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
     return TensorT(tuple(t.shape[d] for d in dims), t.dtype)
 
 
-def part_along(x: np.ndarray, attrs: Attrs, what: slice | int) -> np.ndarray:
-    """The part `what` of an array along the dimension in `attrs`."""
-    key: list[slice | int] = [slice(None)] * x.ndim
-    key[attrs["dim"]] = what
-    return x[tuple(key)]
+def part_along(x: np.ndarray, attrs: Attrs, part: slice | int) -> np.ndarray:
+    """x[..., part, ...], where `part` stands at the dimension that `attrs` name."""
+    return np.asarray(x[(slice(None),) * attrs["dim"] + (part,)])
 
 
 def view_displacement(op: str, types: Sequence[Type], attrs: Attrs) -> int | None:
@@ -92,8 +92,8 @@ def view_displacement(op: str, types: Sequence[Type], attrs: Attrs) -> int | Non
     if op == "reshape":
         return 0
     if op == "permute":
-        moved = [d for d in attrs["dims"] if t.shape[d] != 1]
-        return 0 if moved == sorted(moved) else None
+        dims = [d for d in attrs["dims"] if t.shape[d] != 1]
+        return 0 if dims == sorted(dims) else None
     dim = attrs["dim"]
     start: int
     start, stop = (attrs["start"], attrs["stop"]) if op == "slice" else (attrs["i"], attrs["i"] + 1)

@@ -30,10 +30,11 @@ from backends.acrobat.core.reductions import (
     layer_norm_type,
     list_attention,
     list_attention_type,
-    list_reduced,
+    list_reduction,
     list_softmax,
     list_softmax_type,
     of_list,
+    reduction,
     softmax,
 )
 from backends.acrobat.core.types import INT, ScalarT, TensorT, Type
@@ -175,19 +176,19 @@ def _row(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 def _lookup_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
     expect_count(types, 3, "lookup")
-    x, table, other = (floating(types, i, "lookup") for i in range(3))
-    if not other.shape or table.shape[:1] != other.shape[:1] or table.shape[1:] != x.shape:
+    x, table, results = (floating(types, i, "lookup") for i in range(3))
+    if not results.shape or table.shape[:1] != results.shape[:1] or table.shape[1:] != x.shape:
         raise ShapeError(f"lookup needs a row of a table, the table, and another with as many rows, got {text(types)}")
-    return TensorT(other.shape[1:])
+    return TensorT(results.shape[1:])
 
 
 def _lookup(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
     """The row of the second table at the index that `x` has in the first. Raises ValueError if `x` is no row of the first."""
-    x, table, other = args
+    x, table, results = args
     positions = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
     if not len(positions):
         raise ValueError("lookup: the operand is no row of its table")
-    return np.asarray(other[positions[0]])
+    return np.asarray(results[positions[0]])
 
 
 def _scalar_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
@@ -217,12 +218,12 @@ OPS: dict[str, OpDef] = {
         OpDef("softmax", Fusion.REDUCTION, along("softmax", drop=False), softmax),
         OpDef("argmax", Fusion.REDUCTION, along("argmax", "int64"), lambda a, k: argmax(a[0], k)),
         OpDef("layer_norm", Fusion.REDUCTION, layer_norm_type, layer_norm),
-        OpDef("sum", Fusion.REDUCTION, along("sum"), lambda a, k: a[0].sum(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
-        OpDef("mean", Fusion.REDUCTION, along("mean"), lambda a, k: a[0].mean(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
-        OpDef("max", Fusion.REDUCTION, along("max"), lambda a, k: a[0].max(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
-        OpDef("list_sum", Fusion.REDUCTION, of_list("list_sum"), list_reduced("sum", np.sum, 0.0)),
-        OpDef("list_max", Fusion.REDUCTION, of_list("list_max"), list_reduced("maximum", np.max, -math.inf)),
-        OpDef("list_min", Fusion.REDUCTION, of_list("list_min"), list_reduced("minimum", np.min, math.inf)),
+        OpDef("sum", Fusion.REDUCTION, along("sum"), reduction(np.sum)),
+        OpDef("mean", Fusion.REDUCTION, along("mean"), reduction(np.mean)),
+        OpDef("max", Fusion.REDUCTION, along("max"), reduction(np.max)),
+        OpDef("list_sum", Fusion.REDUCTION, of_list("list_sum"), list_reduction("sum", np.sum, 0.0)),
+        OpDef("list_max", Fusion.REDUCTION, of_list("list_max"), list_reduction("maximum", np.max, -math.inf)),
+        OpDef("list_min", Fusion.REDUCTION, of_list("list_min"), list_reduction("minimum", np.min, math.inf)),
         OpDef("list_softmax", Fusion.REDUCTION, list_softmax_type, list_softmax),
         OpDef("list_attention", Fusion.REDUCTION, list_attention_type, list_attention),
         OpDef("row", Fusion.ADDRESS, _row_type, _row),

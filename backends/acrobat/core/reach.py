@@ -1,4 +1,4 @@
-"""What is reached from a start by following edges."""
+"""Which nodes of a graph can be reached from some of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TypeVar
 N = TypeVar("N", bound=Hashable)
 
 
-def reached(start: Iterable[N], following: Callable[[N], Iterable[N]]) -> set[N]:
+def reachable(start: Iterable[N], following: Callable[[N], Iterable[N]]) -> set[N]:
     """Every node of `start`, and every node to which a path leads from one of them. `following` gives the nodes that are one
     edge further."""
     pending = list(start)
-    seen = set(pending)
+    nodes = set(pending)
     while pending:
-        for new in following(pending.pop()):
-            if new not in seen:
-                seen.add(new)
-                pending.append(new)
-    return seen
+        for node in following(pending.pop()):
+            if node not in nodes:
+                nodes.add(node)
+                pending.append(node)
+    return nodes

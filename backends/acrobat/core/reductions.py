@@ -27,6 +27,11 @@ def along(op: str, dtype: DType = "float32", drop: bool = True) -> Callable[[Seq
     return infer
 
 
+def reduction(combine: Callable[..., Any]) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
+    """The meaning of a reduction along one dimension, which numpy's function `combine` computes."""
+    return lambda args, attrs: np.asarray(combine(args[0], axis=attrs["dim"], keepdims=bool(attrs.get("keepdim"))))
+
+
 def softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
     """The softmax along a dimension."""
     (x,) = args
@@ -35,6 +40,7 @@ def softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 
 def layer_norm_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The shape rule of `layer_norm`: the result is like the first operand."""
     expect_count(types, 3, "layer_norm")
     x = floating(types, 0, "layer_norm")
     if not x.shape or any(floating(types, i, "layer_norm").shape != x.shape[-1:] for i in (1, 2)):
@@ -51,10 +57,10 @@ def layer_norm(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 def _items(types: Sequence[Type], i: int, op: str) -> TensorT:
     """The type of the tensors in a list operand."""
-    found = types[i] if i < len(types) else None
-    if not isinstance(found, ListT) or not isinstance(found.item, TensorT):
+    t = types[i] if i < len(types) else None
+    if not isinstance(t, ListT) or not isinstance(t.item, TensorT):
         raise ShapeError(f"{op} needs a list of tensors as operand {i + 1}, got ({text(types)})")
-    return floating([found.item], 0, op)
+    return floating([t.item], 0, op)
 
 
 def of_list(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
@@ -67,14 +73,14 @@ def of_list(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
     return infer
 
 
-def list_reduced(what: str, combine: Callable[..., Any], of_none: float) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
-    """The meaning of an element-wise reduction of a list, whose result is called `what` in messages. That of an empty list is
+def list_reduction(word: str, combine: Callable[..., Any], of_none: float) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
+    """The meaning of an element-wise reduction of a list, whose result is called `word` in messages. That of an empty list is
     `of_none` as a tensor without dimensions: the items' shape is not known here."""
 
     def evaluate(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
         (items,) = args
         if not items and attrs.get("nonempty"):
-            raise ValueError(f"the {what} of an empty list has no value")
+            raise ValueError(f"the {word} of an empty list has no value")
         return np.asarray(combine(np.stack(items), axis=0) if items else of_none)
 
     return evaluate

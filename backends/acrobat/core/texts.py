@@ -1,4 +1,5 @@
-"""Operations of the host on strings. The program has numbers for strings; what they say is known to who keeps the numbers."""
+"""Operations of the host on strings. In a program a string is a number; which string it stands for is known to the executable
+that runs the program, or to the interpreter."""
 
 from __future__ import annotations
 
@@ -37,21 +38,21 @@ def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], numb
     """What an operation gives; `text` and `number` say which string has a number, and which number a string has. Raises
     ValueError where Python raises an error, also for an operand that is no string: members of an Enum have numbers too."""
 
-    def said(value: Any) -> Any:
+    def string_of(value: Any) -> Any:
         if isinstance(value, list):
-            return [said(v) for v in value]
-        found = text(value)
-        if not isinstance(found, str):
-            raise TypeError(f"a string is needed here, not {found!r}")
-        return found
+            return [string_of(v) for v in value]
+        string = text(value)
+        if not isinstance(string, str):
+            raise TypeError(f"a string is needed here, not {string!r}")
+        return string
 
-    def numbered(value: Any) -> Any:
+    def number_of(value: Any) -> Any:
         if isinstance(value, list):
-            return [numbered(v) for v in value]
+            return [number_of(v) for v in value]
         return number(value) if isinstance(value, str) else value
 
     try:
-        return numbered(TEXT[op].meaning(*(args if TEXT[op].of_number else map(said, args))))
+        return number_of(TEXT[op].meaning(*(args if TEXT[op].of_number else map(string_of, args))))
     except TypeError as error:
         raise ValueError(f"TypeError: {error}") from error
 

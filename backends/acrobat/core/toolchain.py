@@ -14,12 +14,12 @@ class BuildError(RuntimeError):
 
 def compiler() -> str:
     """`$CXX`, or g++, or clang++. Raises BuildError if there is none."""
-    wanted = os.environ.get("CXX")
-    for name in (wanted,) if wanted else ("g++", "clang++"):
+    cxx = os.environ.get("CXX")
+    for name in (cxx,) if cxx else ("g++", "clang++"):
         if path := shutil.which(name):
             return path
     raise BuildError(
-        f"no C++ compiler: {wanted or 'g++ or clang++'} is not on the PATH; install g++ 11 or newer, or name one in CXX"
+        f"no C++ compiler: {cxx or 'g++ or clang++'} is not on the PATH; install g++ 11 or newer, or name one in CXX"
     )
 
 

@@ -12,6 +12,8 @@ DType: TypeAlias = Literal["float32", "int64"]
 
 @dataclass(frozen=True, slots=True)
 class TensorT:
+    """A tensor."""
+
     shape: tuple[int, ...]
     dtype: DType = "float32"
 
@@ -35,6 +37,8 @@ class ScalarT:
 
 @dataclass(frozen=True, slots=True)
 class TupleT:
+    """A tuple of a fixed length, which has a type for each item."""
+
     items: tuple[Type, ...]
 
 
@@ -98,10 +102,12 @@ class DataType:
     cases: tuple[Case, ...]
 
     def case(self, name: str) -> Case:
+        """The case of this name, which there must be."""
         return next(c for c in self.cases if c.name == name)
 
     @property
     def optional(self) -> bool:
+        """Whether it stands for `T | None`."""
         return {c.name for c in self.cases} == {"Some", "None"}
 
     @property

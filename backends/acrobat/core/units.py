@@ -61,8 +61,9 @@ class Kernel:
     results: tuple[str, ...]
 
     def type_of(self, name: str) -> TensorT:
-        defined: tuple[Param | Instr, ...] = (*self.params, *self.body)
-        return next(x.type for x in defined if x.name == name)
+        """The type of the param or instruction of this name, which there must be."""
+        values: tuple[Param | Instr, ...] = (*self.params, *self.body)
+        return next(x.type for x in values if x.name == name)
 
     @property
     def result_types(self) -> tuple[TensorT, ...]:
@@ -126,9 +127,8 @@ class Block:
 
 def displacements(types: tuple[TensorT, ...]) -> tuple[tuple[int, ...], int]:
     """Where each of `types` starts in a row that holds them all, and the row's size, in 4-byte elements."""
-    starts, at = [], 0
+    starts, size = [], 0
     for t in types:
-        starts.append(at)
-        width = t.width
-        at += -(-width // ALIGN) * ALIGN
-    return tuple(starts), at
+        starts.append(size)
+        size += -(-t.width // ALIGN) * ALIGN
+    return tuple(starts), size

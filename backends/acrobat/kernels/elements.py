@@ -25,6 +25,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A number, the same for all elements."""
+
     value: float
 
 
@@ -39,11 +41,12 @@ class Apply:
 Tree: TypeAlias = Read | Constant | Apply
 
 SOURCE_BITS = 40
+"""An element's origin is one number: the number of a value, times 2**SOURCE_BITS, plus the element's flat index in it."""
 
 
 def origins(kernel: Kernel, name: str) -> tuple[list[Param], np.ndarray]:
-    """For a value that moves alone make of params: the params (but for lists), and for each element the number of its param
-    times 2**SOURCE_BITS plus its flat index in that param. Raises NotFused for other values."""
+    """For a value that is made of params by moves alone: the params that are no lists, and the value's array of origins among
+    these. Raises NotFused for other values."""
     params = [p for p in kernel.params if p.mode is not Mode.LIST]
 
     def walk(name: str | float) -> np.ndarray:
@@ -98,12 +101,13 @@ class Elements:
             case Fusion.ELEMENTWISE:
                 return Apply(instr.op, tuple(self.tree(a, self._broadcast(a, instr, index)) for a in instr.args))
             case Fusion.MOVE:
-                return self._moved(instr, index)
+                return self._source(instr, index)
             case Fusion.CONSTANT:
                 return Constant(float(dict(instr.attrs)["value"]))
         raise NotFused(f"{instr.op} is not element-wise")
 
     def _broadcast(self, arg: str | float, instr: Instr, index: np.ndarray) -> np.ndarray:
+        """The elements of an operand that elements `index` of an element-wise operation's result are computed from."""
         if not isinstance(arg, str):
             return index
         t = self.kernel.type_of(arg)
@@ -112,13 +116,14 @@ class Elements:
         spread: np.ndarray = np.broadcast_to(np.arange(t.size).reshape(t.shape), instr.type.shape).reshape(-1)[index]
         return spread
 
-    def _moved(self, instr: Instr, index: np.ndarray) -> Tree:
+    def _source(self, instr: Instr, index: np.ndarray) -> Tree:
+        """The expression for elements of a move's result, all of which must come from one operand."""
         if instr.op == "reshape":  # elements keep their flat indices
             return self.tree(instr.args[0], index)
         shapes = [self.kernel.type_of(str(a)) for a in instr.args]
         sources = [(k << SOURCE_BITS) + np.arange(t.size).reshape(t.shape) for k, t in enumerate(shapes)]
-        found = OPS[instr.op].evaluate(sources, dict(instr.attrs)).reshape(-1)[index]
-        source = int(found[0]) >> SOURCE_BITS
-        if np.any(found >> SOURCE_BITS != source):
+        places = OPS[instr.op].evaluate(sources, dict(instr.attrs)).reshape(-1)[index]
+        source = int(places[0]) >> SOURCE_BITS
+        if np.any(places >> SOURCE_BITS != source):
             raise NotFused(f"{instr.name} is put together from several values")
-        return self.tree(instr.args[source], found - (source << SOURCE_BITS))
+        return self.tree(instr.args[source], places - (source << SOURCE_BITS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -66,6 +67,12 @@ class CudaCode:
     def tiles(self, rows: int) -> int:
         """The number of tiles of a call of `rows` rows."""
         return -(-rows * self.product_rows // self.tile_rows) * self.tile_columns
+
+
+def symbol(kernel: Kernel, *inputs: Any) -> str:
+    """A C name for a kernel, with a hash of it and of `inputs`, which are all that its code depends on beside it."""
+    digest = hashlib.sha256(repr((kernel, *inputs)).encode()).hexdigest()[:16]
+    return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
 
 
 C = TypeVar("C", bound=CpuCode | CudaCode)

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from backends.acrobat.core.units import Kernel, Mode
+
 Packing: TypeAlias = Mapping[str, Any]
 
 PLAIN: Packing = {"layout": "plain"}
@@ -20,6 +22,11 @@ PLAIN: Packing = {"layout": "plain"}
 def panels(gates: int, lanes: int, count: int) -> Packing:
     """The description of a weight that is packed panel by panel."""
     return {"layout": "panels", "gates": gates, "lanes": lanes, "panels": count}
+
+
+def layouts(kernel: Kernel, packed: Mapping[str, Packing] | None = None) -> dict[str, Packing]:
+    """The layout of each shared operand of a kernel, by its name: as `packed` says, else plain."""
+    return {p.name: (packed or {}).get(p.name, PLAIN) for p in kernel.params if p.mode is Mode.SHARED}
 
 
 def pack(description: Packing, array: np.ndarray) -> np.ndarray:
@@ -37,6 +44,6 @@ def aligned(array: np.ndarray) -> np.ndarray:
     """A flat copy whose data starts at a multiple of 64 bytes."""
     room = np.empty(array.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
-    out = room[start : start + array.nbytes].view(array.dtype)
-    out[:] = array.reshape(-1)
-    return out
+    copy = room[start : start + array.nbytes].view(array.dtype)
+    copy[:] = array.reshape(-1)
+    return copy

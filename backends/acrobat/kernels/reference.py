@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 from backends.acrobat.kernels.literals import number
@@ -41,6 +43,7 @@ SCALAR = {
     "equal": "float({0} == {1})",
     "where": "{0} != 0.0f ? {1} : {2}",
 }
+"""The element-wise operations in C++."""
 
 
 def symbol(kernel: Kernel, out_mode: Mode) -> str:
@@ -101,8 +104,7 @@ def source(kernel: Kernel, out_mode: Mode) -> str:
         lines += [f"        {line}" for line in compute(kernel, instr, f"t{k}", names)]
     lines.append(f"        float* y = base + {'out[row]' if out_mode is Mode.GATHERED else 'out_start + row * out_stride'};")
     for result, at, t in zip(kernel.results, kernel.displacements, kernel.result_types, strict=True):
-        words = t.width
-        lines.append(f"        std::memcpy(y + {at}, {names[result]}, {words * 4});")
+        lines.append(f"        std::memcpy(y + {at}, {names[result]}, {t.width * 4});")
     return "\n".join([*lines, "    }", "    return 0;", "}"])
 
 
@@ -128,7 +130,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
                 "    }",
             ]
         case "matmul":
-            return matmul(out, args, shape)
+            return matmul(out, args)
         case "softmax" | "argmax" | "sum" | "mean" | "max":
             return reduction(instr.op, out, args[0], attrs["dim"])
         case "layer_norm":
@@ -151,7 +153,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
 
 
 def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> list[str]:
-    """The same for an operation on lists: loops over the items of each list."""
+    """What `compute` does, for an operation over lists: loops over the items of each list."""
     lists = [next((j for j, p in enumerate(kernel.params) if p.name == a), -1) for a in instr.args]
     size = instr.type.size
     if instr.op in ITEMWISE:
@@ -180,7 +182,7 @@ def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> 
         score = f"[&] {{ float s = 0; for (int64_t e = 0; e < {d}; ++e) "
         score += f"s += {query}[h * {d} + e] * base[p{scores}_items[k] + h * {d} + e]; return s * {scale}; }}()"
     width = size // each
-    other = f"p{values}_items[p{values}_starts[row] + k - p{scores}_starts[row]]"
+    value = f"p{values}_items[p{values}_starts[row] + k - p{scores}_starts[row]]"
     items = f"for (int64_t k = p{scores}_starts[row]; k < p{scores}_starts[row + 1]; ++k)"
     return [
         f"for (int64_t h = 0; h < {each}; ++h) {{",
@@ -190,7 +192,7 @@ def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> 
         f"    {items} {{",
         f"        const float share = std::exp({score} - highest);",
         "        total += share;",
-        f"        for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] += share * base[{other} + h * {width} + e];",
+        f"        for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] += share * base[{value} + h * {width} + e];",
         "    }",
         f"    if (total != 0) for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] /= total;",
         "}",
@@ -213,7 +215,7 @@ def flat(indices: Sequence[str], shape: Sequence[int]) -> str:
 
 
 def elementwise(kernel: Kernel, instr: Instr, out: str, args: Sequence[Operand], attrs: dict[str, Any]) -> list[str]:
-    """Loops for an operation of which each result element is computed, or moved, from one element of every operand."""
+    """Loops for an operation of which each result element is computed, or target_index, from one element of every operand."""
     shape = instr.type.shape
     heads, index, at = loops(shape)
     pad = "    " * len(shape)
@@ -223,8 +225,8 @@ def elementwise(kernel: Kernel, instr: Instr, out: str, args: Sequence[Operand],
             for x, xs in args:
                 part = xs if instr.op == "cat" else (*xs[:dim], 1, *xs[dim:])
                 heads, index, _ = loops(part)
-                moved = [v if d != dim else f"({v} + {offset})" for d, v in enumerate(index)]
-                lines += [*heads, f"{'    ' * len(part)}{out}[{flat(moved, shape)}] = {x}[{flat(index, part)}];"]
+                target_index = [v if d != dim else f"({v} + {offset})" for d, v in enumerate(index)]
+                lines += [*heads, f"{'    ' * len(part)}{out}[{flat(target_index, shape)}] = {x}[{flat(index, part)}];"]
                 offset += part[dim]
             return lines
         case "slice":
@@ -247,14 +249,12 @@ def elementwise(kernel: Kernel, instr: Instr, out: str, args: Sequence[Operand],
     return [*heads, f"{pad}{out}[{at}] = {args[0][0]}[{flat(source_index, args[0][1])}];"]
 
 
-def matmul(out: str, args: Sequence[Operand], shape: tuple[int, ...]) -> list[str]:
+def matmul(out: str, args: Sequence[Operand]) -> list[str]:
+    """Loops for a product of matrices, vectors, or stacks of matrices."""
     (a, a_shape), (b, b_shape) = args
     left = a_shape if len(a_shape) > 1 else (1, *a_shape)
     right = b_shape if len(b_shape) > 1 else (*b_shape, 1)
-    batch = max((left[:-2], right[:-2]), key=len)
-    batch = tuple(
-        max(x, y) for x, y in zip(*(((1,) * (len(batch) - len(s)) + s) for s in (left[:-2], right[:-2])), strict=True)
-    )
+    batch = np.broadcast_shapes(left[:-2], right[:-2])
     m, k, n = left[-2], left[-1], right[-1]
     heads, index, at = loops((*batch, m, n))
     i, j = index[-2:]
@@ -272,6 +272,7 @@ def matmul(out: str, args: Sequence[Operand], shape: tuple[int, ...]) -> list[st
 
 
 def reduction(op: str, out: str, arg: Operand, dim: int) -> list[str]:
+    """Loops for a reduction along one dimension."""
     x, shape = arg
     outer, d, inner = prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])
     at = f"(o * {d} + e) * {inner} + r"

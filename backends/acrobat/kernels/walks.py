@@ -36,14 +36,14 @@ def fit(values: np.ndarray) -> Walk | None:
     values = np.asarray(values, np.int64)
     digits: list[Digit] = []
     divisor = 1
-    rest = values
-    while len(rest) > 1:
-        stride = int(rest[1] - rest[0])
-        steps = np.flatnonzero(np.diff(rest) != stride)
-        run = int(steps[0]) + 1 if len(steps) else len(rest)
-        if len(rest) % run or np.any(rest.reshape(-1, run) - rest[::run, None] != np.arange(run) * stride):
+    heads = values  # the first value of each period of the digits so far
+    while len(heads) > 1:
+        stride = int(heads[1] - heads[0])
+        steps = np.flatnonzero(np.diff(heads) != stride)
+        run = int(steps[0]) + 1 if len(steps) else len(heads)
+        if len(heads) % run or np.any(heads.reshape(-1, run) - heads[::run, None] != np.arange(run) * stride):
             return None
-        digits.append(Digit(divisor, run if run < len(rest) else 0, stride))
+        digits.append(Digit(divisor, run if run < len(heads) else 0, stride))
         divisor *= run
-        rest = rest[::run]
+        heads = heads[::run]
     return Walk(int(values[0]), tuple(d for d in digits if d.stride))

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.ir.nodes import Call, Expr, Function, Host, Item, Let, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies, operands, walk
 
@@ -37,8 +37,8 @@ def remove_dead(program: Program) -> Program:
         if now_needed == needed:
             break
         needed = now_needed
-    reachable = reached([program.entry], lambda name: live[name].callees)
-    functions = {name: f for name, f in program.functions.items() if name in reachable}
+    called = reachable([program.entry], lambda name: live[name].callees)
+    functions = {name: f for name, f in program.functions.items() if name in called}
     for name, f in functions.items():
         if live[name].body is not f.body or len(needed[name]) < len(f.params):
             params = tuple(p for i, p in enumerate(f.params) if i in needed[name])

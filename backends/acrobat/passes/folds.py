@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
@@ -219,5 +219,5 @@ def _names(atoms: list[Atom]) -> set[str]:
 
 def _needed_names(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
     """The names in `body` on which these atoms depend, directly or through others."""
-    names = reached(_names(atoms), lambda name: free_vars(body[name]) if name in body else ())
+    names = reachable(_names(atoms), lambda name: free_vars(body[name]) if name in body else ())
     return {name for name in names if name in body}

@@ -19,7 +19,7 @@ from functools import reduce
 from operator import or_
 
 from backends.acrobat.analyses.dependence import Dependence
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.types import ScalarT, Type
 from backends.acrobat.ir.visitor import Binding, free_vars, works
 
@@ -71,7 +71,7 @@ class Groups:
         if between:  # a path through single bindings; merged bindings can only add paths, which are searched below
             return False
         outside = set[int]().union(*(self._after[g] for g in merged)) - merged
-        further = reached(outside, self._after.__getitem__)
+        further = reachable(outside, self._after.__getitem__)
         return merged.isdisjoint(further)
 
     def delays(self, groups: Collection[int]) -> bool:
@@ -147,7 +147,7 @@ class Groups:
         return out
 
     def _reaches(self, start: int, end: int) -> bool:
-        return end in reached(self._after[start], self._after.__getitem__)
+        return end in reachable(self._after[start], self._after.__getitem__)
 
 
 def _timing(

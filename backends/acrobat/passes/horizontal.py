@@ -37,7 +37,7 @@ from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Var, We
 from backends.acrobat.ir.renaming import Names, names_of
 from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies
 from backends.acrobat.kernels.fusible import LANES
-from backends.acrobat.kernels.plan import MAX_GATES
+from backends.acrobat.kernels.lanes import MAX_GATES
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.products import product

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from backends.acrobat.core.reach import reached
+from backends.acrobat.core.reach import reachable
 from backends.acrobat.ir.visitor import Binding, free_vars
 
 
@@ -30,7 +30,7 @@ def ordered(bindings: Sequence[Binding], waits: Collection[int], phase: Mapping[
         if done[i]:
             continue
         group = groups[phase.get(var.name, 0), before[i]] if waiting[i] else [i]
-        run = reached(group, lambda j: (k for k in needs[j] if not done[k]))
+        run = reachable(group, lambda j: (k for k in needs[j] if not done[k]))
         for j in sorted(run - set(group)):
             yield [bindings[j]]
         for j in run:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import finished
-from backends.acrobat.core.kept import read
+from backends.acrobat.core.cache_files import read
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from backends.acrobat.core.kept import write_whole
+from backends.acrobat.core.cache_files import write_whole
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import symbol
+from backends.acrobat.kernels.cpu.kernel_cache import sources_hash
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
-from backends.acrobat.kernels.cpu.stored import sources_hash
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.tuning.search import Timing
 

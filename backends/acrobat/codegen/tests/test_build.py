@@ -25,7 +25,7 @@ from backends.acrobat.core import toolchain
 from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build as build_program
-from backends.acrobat.kernels.cpu import stored
+from backends.acrobat.kernels.cpu import kernel_cache
 from backends.acrobat.kernels.cpu.emit import variants
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
@@ -267,14 +267,14 @@ def test_comments_docstrings_and_tests_do_not_count_in_the_hash_of_sources(
 ) -> None:
     root = tmp_path / "tests" / "acrobat"
     monkeypatch.setattr(versions, "ROOT", root)
-    monkeypatch.setattr(stored, "SOURCES", (root / "kernels",))
+    monkeypatch.setattr(kernel_cache, "SOURCES", (root / "kernels",))
     texts = {"kernels/a.py": '"""Of a."""\nx = 1  # why\n', "run.h": "int x; // why\n", "tests/b.py": ""}
 
     def hashes(**changed: str) -> tuple[str, str]:
         for name, text in {**texts, **changed}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        return versions.source_hash.__wrapped__(), stored.sources_hash.__wrapped__()
+        return versions.source_hash.__wrapped__(), kernel_cache.sources_hash.__wrapped__()
 
     before = hashes()
     assert hashes(**{"kernels/a.py": '"""Of A."""\n\nx = 1\n', "run.h": "int x; /* because */\n", "tests/b.py": "y"}) == before

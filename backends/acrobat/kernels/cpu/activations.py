@@ -31,7 +31,9 @@ LOG2E_LOW = 1.9259629911266174e-8
 ROUNDER = 12582912.0  # 1.5 * 2**23: adding it rounds to an integer, which is then in the low bits
 ROUNDER_BITS = 0x4B400000
 LARGEST = 3.4028234663852886e38
+"""The largest finite float32."""
 SMALLEST = 1.1754943508222875e-38
+"""The smallest normal float32 above 0."""
 
 EXP2_FLOOR = (1.877576677e-03, 8.989340172e-03, 5.582631789e-02, 2.401536171e-01, 6.931530732e-01, 9.999999251e-01)
 """The polynomial for 2**f on [0, 1), highest power first."""
@@ -93,9 +95,9 @@ def exp2(t: Bundle) -> Bundle:
     if wide(t):
         return scale(polynomial(floor_part(t), EXP2_FLOOR), t)
     t = t.at_least(-126.0).at_most(126.0)
-    moved = t + ROUNDER
-    p = polynomial(t - (moved - ROUNDER), EXP2_ROUND)
-    n = [tirx.shift_left(v, number(23, t.lanes)) for v in bits(moved)]
+    rounded = t + ROUNDER
+    p = polynomial(t - (rounded - ROUNDER), EXP2_ROUND)
+    n = [tirx.shift_left(v, number(23, t.lanes)) for v in bits(rounded)]
     return from_bits(p, [a + b for a, b in zip(bits(p), n, strict=True)])
 
 
@@ -111,12 +113,12 @@ def exp(x: Bundle) -> Bundle:
     """exp(x) to 2 ulp, with overflow to infinity and gradual underflow to zero."""
     x = x.at_least(-104.0).at_most(89.0)
     t = x * LOG2E
-    rest = x.fma(LOG2E_LOW, x.fma(LOG2E, t * -1.0))  # the rounding error of t
+    error = x.fma(LOG2E_LOW, x.fma(LOG2E, t * -1.0))  # the rounding error of t
     if wide(x):
-        return scale(polynomial(floor_part(t) + rest, EXP2_FLOOR), t)
-    moved = t + ROUNDER
-    p = polynomial(t - (moved - ROUNDER) + rest, EXP2_ROUND)
-    n = [v - number(ROUNDER_BITS, x.lanes) for v in bits(moved)]
+        return scale(polynomial(floor_part(t) + error, EXP2_FLOOR), t)
+    rounded = t + ROUNDER
+    p = polynomial(t - (rounded - ROUNDER) + error, EXP2_ROUND)
+    n = [v - number(ROUNDER_BITS, x.lanes) for v in bits(rounded)]
     half = [tirx.shift_right(v, number(1, x.lanes)) for v in n]
     for part in (half, [a - b for a, b in zip(n, half, strict=True)]):
         p = p * from_bits(p, [tirx.shift_left(v + number(127, x.lanes), number(23, x.lanes)) for v in part])
@@ -124,6 +126,7 @@ def exp(x: Bundle) -> Bundle:
 
 
 def sigmoid(x: Bundle) -> Bundle:
+    """1 / (1 + exp(-x))."""
     return scaled_sigmoid(x, 1.0)
 
 
@@ -133,6 +136,7 @@ def scaled_sigmoid(x: Bundle, y: Bundle | float) -> Bundle:
 
 
 def tanh(x: Bundle) -> Bundle:
+    """The hyperbolic tangent, 1 - 2 / (exp(2x) + 1)."""
     return 1.0 - 2.0 / (exp2(x * (2 * LOG2E)) + 1.0)
 
 
@@ -146,6 +150,7 @@ def sigmoid_tanh(a: Bundle, b: Bundle) -> Bundle:
 
 
 def relu(x: Bundle) -> Bundle:
+    """max(x, 0), where NaN stays NaN."""
     return x.at_least(0.0)
 
 
@@ -164,12 +169,10 @@ def log(x: Bundle) -> Bundle:
     shift = x.where(lambda v: v < splat(SMALLEST, lanes), -150.0, -127.0)
     raw = bits(tiny)
     # The exponent of a significand in [sqrt(1/2), sqrt(2)): 0x3504f3 is the significand of sqrt(2).
-    up = [tirx.shift_right(v + number(0x800000 - 0x3504F3, lanes), number(23, lanes)) for v in raw]
-    m = (
-        from_bits(x, [v - tirx.shift_left(u - number(127, lanes), number(23, lanes)) for v, u in zip(raw, up, strict=True)])
-        - 1.0
-    )
-    e = x.with_items([tirx.Cast(typed("float32", lanes), u) for u in up]) + shift
+    exponents = [tirx.shift_right(v + number(0x800000 - 0x3504F3, lanes), number(23, lanes)) for v in raw]
+    powers = [tirx.shift_left(u - number(127, lanes), number(23, lanes)) for u in exponents]
+    m = from_bits(x, [v - power for v, power in zip(raw, powers, strict=True)]) - 1.0
+    e = x.with_items([tirx.Cast(typed("float32", lanes), u) for u in exponents]) + shift
     square = m * m
     value = (polynomial(m, LOG) * m).fma(square, e * -2.12194440e-4)
     value = square.fma(-0.5, value) + m
@@ -185,6 +188,7 @@ def intrinsic(name: str, x: Bundle) -> Bundle:
 
 
 def sqrt(x: Bundle) -> Bundle:
+    """The square root; NaN below 0."""
     return intrinsic("sqrt", x)
 
 

@@ -45,19 +45,19 @@ def div(a: Expr, b: int) -> Expr:
 
 
 def mod(a: Expr, b: int) -> Expr:
-    """a % b, which is not written where it is known."""
+    """Remainder of non-negative integers."""
     if b == 1:
         return 0
     return a % b if isinstance(a, int) else tirx.truncmod(a, i64(b))
 
 
 def times(a: Expr, b: int) -> Expr:
-    """a * b, which is not written where it is known."""
+    """a * b; no multiplication is written if both are constants, or b is 0 or 1."""
     return a * b if isinstance(a, int) else a if b == 1 else 0 if b == 0 else a * i64(b)
 
 
 def plus(a: Expr, b: Expr) -> Expr:
-    """a + b, which is not written where it is known."""
+    """a + b; no addition is written if both are constants, or one is 0."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     if isinstance(a, int):
@@ -73,6 +73,7 @@ class Code:
         self.count = 0
 
     def add(self, statement: Any) -> None:
+        """Appends a statement to the innermost open scope."""
         self.scopes[-1].append(statement)
 
     def let(self, value: Expr, dtype: str = "int64") -> Expr:
@@ -97,6 +98,7 @@ class Code:
 
     @contextmanager
     def scope(self) -> Iterator[list[Any]]:
+        """Opens a scope; yields the list of the statements that are written in it, which belong to no other scope."""
         self.scopes.append([])
         yield self.scopes[-1]
         self.scopes.pop()
@@ -115,12 +117,14 @@ class Code:
 
     @contextmanager
     def when(self, condition: Expr) -> Iterator[None]:
+        """What is written within runs only if the condition holds."""
         with self.scope() as body:
             yield
         self.add(tirx.IfThenElse(condition, block(body), None))
 
     @contextmanager
     def loop_while(self, condition: Expr) -> Iterator[None]:
+        """What is written within is repeated as long as the condition holds."""
         with self.scope() as body:
             yield
         self.add(tirx.While(condition, block(body)))
@@ -168,14 +172,15 @@ def buffer_over(data: Any, dtype: str, name: str) -> tuple[Any, Any]:
 
 @cache
 def llvm_target(target: CpuTarget) -> Any:
+    """TVM's description of the processor."""
     return tvm.target.Target({"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mcpu": target.mcpu})
 
 
 def function(symbol: str, params: Sequence[Any], code: Code) -> Any:
     """`int32_t symbol(params)` in TensorIR. What it writes through one pointer is taken not to overlap with the others."""
     body = block([*code.scopes[0], tirx.Return(i32(0))])
-    made = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
-    return made.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)
+    primitive = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
+    return primitive.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)
 
 
 def lower(symbol: str, function: Any, target: CpuTarget) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 
-from backends.acrobat.core.kept import Entry
+from backends.acrobat.core.cache_files import Entry
 from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels import interface
 from backends.acrobat.kernels.cpu import vendor
+from backends.acrobat.kernels.cpu.kernel_cache import read_or_make
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
-from backends.acrobat.kernels.cpu.stored import stored
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.reference import parameters
@@ -26,15 +26,15 @@ def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSche
     def make() -> Entry:
         from backends.acrobat.kernels.cpu import templates  # imports TVM, which takes seconds
 
-        made = templates.write_kernel(kernel, out_mode, name, target, schedule)
+        written = templates.write_kernel(kernel, out_mode, name, target, schedule)
         facts = {
-            "parts": made.parts,
-            "scratch_size": made.scratch_size,
-            "packs": {p: dict(how) for p, how in made.packs.items()},
+            "parts": written.parts,
+            "scratch_size": written.scratch_size,
+            "packs": {param: dict(packing) for param, packing in written.packs.items()},
         }
-        return facts, templates.compile_kernel(name, made, target)
+        return facts, templates.compile_kernel(name, written, target)
 
-    facts, object_bytes = stored(name, repr((kernel, out_mode, target, schedule)), make)
+    facts, object_bytes = read_or_make(name, repr((kernel, out_mode, target, schedule)), make)
     declaration = f"int32_t {name}({', '.join(parameters(kernel, out_mode))});"
     return Emitted(
         symbol=name,
@@ -55,7 +55,7 @@ def llvm_version() -> str:
 
         return {"llvm": templates.llvm_version()}, b""
 
-    return str(stored("llvm", "", make)[0]["llvm"])
+    return str(read_or_make("llvm", "", make)[0]["llvm"])
 
 
 def variants(
@@ -63,31 +63,29 @@ def variants(
 ) -> tuple[Variant[CpuCode], ...]:
     """The kernel compiled with each of its schedules, or without any with the default one. With `kernels="vendor"` a product
     becomes calls of a library instead."""
-    called = _call(kernel, out_mode, target) if kernels == "vendor" else None
-    if called:
-        return (Variant(0, called),)
-    wanted = schedules or ((0, KernelSchedule.default(kernel, target)),)
-    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+    if kernels == "vendor" and (calls := _library_calls(kernel, out_mode, target)):
+        return (Variant(0, calls),)
+    schedules = schedules or ((0, KernelSchedule.default(kernel, target)),)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in schedules)
 
 
-def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted[CpuCode] | None:
+def _library_calls(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted[CpuCode] | None:
     """The kernel as calls of a library, if it is a product."""
     name = "vendor" + symbol(kernel, out_mode, target).removeprefix("k")
-    made = vendor.call(kernel, out_mode, name)
-    if made is None:
+    library_call = vendor.call(kernel, out_mode, name)
+    if library_call is None:
         return None
     return Emitted(
         symbol=name,
         kernel=symbol(kernel, out_mode, target),
         schedule=KernelSchedule.default(kernel, target),
-        packs=dict(made.packs),
+        packs=dict(library_call.packs),
         flops_per_row=flops(kernel),
-        code=CpuCode(b"", made.parts, 0, "", made.source, made.adjacent),
+        code=CpuCode(b"", library_call.parts, 0, "", library_call.source, library_call.adjacent),
     )
 
 
 def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> str:
     """A C name for the kernel, which only equal kernels share. Without a schedule it is the name with the default one."""
-    tuned = () if schedule in (None, KernelSchedule.default(kernel, target)) else (schedule,)
-    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
-    return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
+    is_default = schedule in (None, KernelSchedule.default(kernel, target))
+    return interface.symbol(kernel, out_mode, target, *(() if is_default else (schedule,)))

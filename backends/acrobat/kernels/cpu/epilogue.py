@@ -9,12 +9,9 @@ from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.activations import FUNCTIONS, scaled_sigmoid, sigmoid_tanh
 from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus
 from backends.acrobat.kernels.cpu.operands import Interface, walk
-from backends.acrobat.kernels.cpu.vectors import Bundle, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.vectors import BUNDLE, Bundle, accumulators, load_vector, splat, store_vector
 from backends.acrobat.kernels.elements import Constant
-from backends.acrobat.kernels.plan import Address, Compute, Epilogue, Gate, Lane, Load
-
-BUNDLE = 4
-"""Vectors that are computed side by side."""
+from backends.acrobat.kernels.lanes import Address, Compute, Epilogue, Gate, Lane, Load
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,8 @@ class Site:
 
 
 class EpilogueWriter:
+    """Writes an epilogue at the sites of a tile, as often as its template asks."""
+
     def __init__(self, code: Code, interface: Interface, epilogue: Epilogue, lanes: int) -> None:
         self.code = code
         self.interface = interface
@@ -65,13 +64,13 @@ class EpilogueWriter:
 
     def write(self, sites: Sequence[Site]) -> None:
         """Computes and stores all results at these sites."""
-        for at in range(0, len(sites), BUNDLE):
-            self._write(sites[at : at + BUNDLE])
+        for first in range(0, len(sites), BUNDLE):
+            self._write(sites[first : first + BUNDLE])
 
     def _write(self, sites: Sequence[Site]) -> None:
-        known: dict[int, Bundle] = {}
+        values: dict[int, Bundle] = {}
         for output in self.epilogue.outputs:
-            value = self._value(output.lane, sites, known)
+            value = self._value(output.lane, sites, values)
             start = self.interface.kernel.displacements[output.result]
             for site, item in zip(sites, value.items, strict=True):
                 at = plus(plus(self.interface.result(site.instance), start), self._offset(output.address, site))
@@ -80,10 +79,10 @@ class EpilogueWriter:
     def _offset(self, address: Address, site: Site) -> Expr:
         return plus(walk(address.rows, site.row), walk(address.vectors, site.vector))
 
-    def _value(self, lane: Lane, sites: Sequence[Site], known: dict[int, Bundle]) -> Bundle:
-        if id(lane) not in known:
-            known[id(lane)] = self._compute(lane, sites, lambda x: self._value(x, sites, known))
-        return known[id(lane)]
+    def _value(self, lane: Lane, sites: Sequence[Site], values: dict[int, Bundle]) -> Bundle:
+        if id(lane) not in values:
+            values[id(lane)] = self._compute(lane, sites, lambda x: self._value(x, sites, values))
+        return values[id(lane)]
 
     def _compute(self, lane: Lane, sites: Sequence[Site], value: Callable[[Lane], Bundle]) -> Bundle:
         match lane:
@@ -94,7 +93,7 @@ class EpilogueWriter:
             case Load(param, address) if self.interface.modes[param] is Mode.LIST:
                 return Bundle(self.code, [self._sum(param, address, s) for s in sites], self.lanes)
             case Load(param, address):
-                return Bundle(self.code, (), self.lanes).with_items([self._load(param, address, s) for s in sites])
+                return Bundle.of(self.code, [self._load(param, address, s) for s in sites], self.lanes)
             case Compute("mul", (a, b)):
                 return self._times(a, b, value)
             case Compute(op, args):
@@ -122,8 +121,7 @@ class EpilogueWriter:
 
     def _sum(self, param: str, address: Address, site: Site) -> Expr:
         """The sum of one vector over all items of the instance's list."""
-        total = self.code.local(self.lanes)
-        store_vector(self.code, total, 0, splat(0.0, self.lanes), self.lanes)
+        total = accumulators(self.code, 1, self.lanes)
         first, count, items = self.interface.items(param, site.instance)
         offset = self._offset(address, site)
         with self.code.loop(self.code.let(count), "item") as i:

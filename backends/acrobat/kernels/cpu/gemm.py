@@ -2,7 +2,7 @@
 in registers and applies the epilogue there.
 
 The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes
-(`plan.py`). Loops: blocks of rows > groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of
+(`lanes.py`). Loops: blocks of rows > groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of
 panels > tiles of rows (or the other way round) > reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators:
 enough to cover the latency of FMA, with few enough loads. The rows left over go through one more tile, the smallest that holds
 them, with more panels instead; if it has more rows than are left, it computes the last row several times. That costs less than
@@ -14,22 +14,21 @@ the tile for each part anew took 12 % of NestedRNN at batch 8, whose launches ha
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
-from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, mod, plus, times
 from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
 from backends.acrobat.kernels.cpu.schedule import PREFETCH_ROWS, KernelSchedule, panel_count
 from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
-from backends.acrobat.kernels.packing import PLAIN, Packing, panels
+from backends.acrobat.kernels.packing import Packing, panels
 from backends.acrobat.kernels.plan import Gemm
 
 
 class GemmWriter:
+    """Writes a kernel by the GEMM template."""
+
     def __init__(self, code: Code, interface: Interface, plan: Gemm, target: CpuTarget, schedule: KernelSchedule) -> None:
         self.code = code
         self.interface = interface
@@ -42,18 +41,20 @@ class GemmWriter:
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)
 
     def write(self) -> None:
+        """Writes the loop over the blocks of the call's product rows. A call has `row_end - row_begin` instances."""
         code, rows, block = self.code, self.plan.rows, self.schedule.block
         begin = code.let(times(self.interface.row_begin, rows))
-        every = code.let(times(self.interface.row_end - self.interface.row_begin, rows))
-        with code.loop(div(plus(every, block - 1), block), "block") as b:
+        total = code.let(times(self.interface.row_end - self.interface.row_begin, rows))
+        with code.loop(div(plus(total, block - 1), block), "block") as b:
             before = code.let(times(b, block))
-            self._rows(code.let(begin + before), code.let(tirx.Min(every - before, i64(block))))
+            self._rows(code.let(begin + before), code.let(tirx.Min(total - before, i64(block))))
 
     def _rows(self, first: Expr, total: Expr) -> None:
+        """All parts of one block: `total` product rows from `first` on. Parts of a call that fits one tile are one loop."""
         code, rows = self.code, self.plan.rows
         tiles = self.tiles
         main = tiles[0]
-        left = code.let(mod(total, main.rows))
+        remainder = code.let(mod(total, main.rows))
         single, parts = total <= i64(main.rows), self.interface.part_count
         at_once = code.let(tirx.Select(single, parts, i64(1)))
         with code.loop(code.let(tirx.Select(single, i64(1), parts)), "part") as part:
@@ -61,9 +62,9 @@ class GemmWriter:
             self._panels(main, panel, at_once, first, div(total, main.rows))
             if rows % main.rows == 0:
                 return
-            start, last = code.let(first + total - left), code.let(first + total - 1)
+            start, last = code.let(first + total - remainder), code.let(first + total - 1)
             for tile, smaller in zip(tiles, [*(t.rows for t in tiles[1:]), 0], strict=True):
-                with code.when(left > i64(smaller)), code.when(left <= i64(tile.rows)):
+                with code.when(remainder > i64(smaller)), code.when(remainder <= i64(tile.rows)):
                     self._panels(tile, panel, at_once, start, 1, last if tile.rows - smaller > 1 else None)
 
     def _panels(self, tile: Tile, panel: Expr, parts: Expr, first: Expr, count: Expr, last: Expr | None = None) -> None:
@@ -102,7 +103,7 @@ class GemmWriter:
             start = self._bias(plus(panel, p), g)
             for i in range(tile.rows):
                 store_vector(code, sums, at(i, v), start, lanes)
-        done = 0
+        depth = 0  # of the segments before
         weight = self.interface.operands[plan.weight][0]
         for segment in plan.segments:
             starts = []
@@ -110,7 +111,7 @@ class GemmWriter:
                 buffer, start = self.interface.operand(segment.param, instance)
                 starts.append(code.let(plus(start, walk(segment.rows, t))))
             with code.loop(segment.count, "segment") as s, code.loop(segment.width, "k") as k:
-                step = plus(plus(done, times(s, segment.width)), k)
+                step = plus(plus(depth, times(s, segment.width)), k)
                 columns = []
                 for p, g in vectors:
                     column = times(plus(times(plus(panel, p), plan.depth), step), gates * lanes)
@@ -122,7 +123,7 @@ class GemmWriter:
                     x = code.let(x, typed("float32", lanes))
                     for v in range(len(vectors)):
                         store_vector(code, sums, at(i, v), load_vector(sums, at(i, v), lanes) + x * columns[v], lanes)
-            done += segment.count * segment.width
+            depth += segment.count * segment.width
         sites = []
         for i in range(tile.rows):
             for p in range(tile.panels):
@@ -131,6 +132,7 @@ class GemmWriter:
         self.epilogue.write(sites)
 
     def _bias(self, panel: Expr, gate: int) -> Expr:
+        """The bias of a gate's vector of units, to which products are added; 0 if there is none."""
         if not self.plan.bias:
             return splat(0.0, self.lanes)
         gates = self.plan.epilogue.gates
@@ -139,15 +141,11 @@ class GemmWriter:
         return self.code.let(value, typed("float32", self.lanes))
 
     def _mask(self, panel: Expr) -> Expr | None:
+        """The lanes of a panel that are units, not padding; None if no panel has padding."""
         units = self.plan.epilogue.units
-        if units == self.panels * self.lanes:
-            return None
-        left: Any = units - panel * self.lanes
-        return first_lanes(left, self.lanes)
+        return None if units == self.panels * self.lanes else first_lanes(units - panel * self.lanes, self.lanes)
 
 
-def packs(kernel: Kernel, plan: Gemm, lanes: int) -> dict[str, Packing]:
-    """How each shared operand is packed."""
-    packing = panels(plan.epilogue.gates, lanes, panel_count(plan.epilogue.units, lanes))
-    shared = [p.name for p in kernel.params if p.mode is Mode.SHARED]
-    return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}
+def packing(plan: Gemm, lanes: int) -> Packing:
+    """How the weight and the bias of a product are packed."""
+    return panels(plan.epilogue.gates, lanes, panel_count(plan.epilogue.units, lanes))

@@ -30,21 +30,21 @@ Lists = tuple[ListItems, ListItems]
 
 
 class Lookahead:
-    """The next head's work, or with the last head the next run's."""
+    """Prefetches for the next head, or behind the last head for the next run's first."""
 
     def __init__(self, code: Code, own: Lists, after: Lists, line: Line, rows: Expr, head: Expr, heads: int) -> None:
         """`own`: the lists of this run, which has `rows` rows. `after`: those of the row after it, or if there is none, of any
         row."""
         last = code.let(tirx.EQ(i64(head), i64(heads - 1)), "bool")
-        listed = code.let(tirx.all(last, after[0].count > i64(0)), "bool")
+        into_next_run = code.let(tirx.all(last, after[0].count > i64(0)), "bool")
         self.code = code
         self.line = line
-        self.apart = heads > 1
+        self.lines_lie_apart = heads > 1
         self.lists = [
-            (of, code.let(tirx.Select(listed, then.first, of.first)), prod(of.shape) // heads)
-            for of, then in zip(own, after, strict=True)
+            (items, code.let(tirx.Select(into_next_run, next_items.first, items.first)), prod(items.shape) // heads)
+            for items, next_items in zip(own, after, strict=True)
         ]
-        self.last_item = code.let(tirx.Select(listed, after[0].count, own[0].count) - i64(1))
+        self.last_item = code.let(tirx.Select(into_next_run, after[0].count, own[0].count) - i64(1))
         self.first_row = code.let(tirx.Select(last, rows, i64(0)))
         self.head = code.let(tirx.Select(last, i64(0), i64(plus(head, 1))))
 
@@ -52,7 +52,7 @@ class Lookahead:
         """Writes code that prefetches, in one of `turns` turns, its share of the lines of the keys and values number `first` to
         `first + count`; beyond the end of the list, the last ones. With one head there is nothing to write: its lines are whole
         rows, which mostly lie next to each other, and the processor fetches them by itself."""
-        if not self.apart:
+        if not self.lines_lie_apart:
             return
         code = self.code
         (keys, first_key, width), (values, first_value, out) = self.lists

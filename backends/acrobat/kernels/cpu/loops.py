@@ -7,13 +7,22 @@ from contextlib import contextmanager
 
 from tvm import tirx
 
-from backends.acrobat.kernels.cpu.code import Code, Expr, i32, i64, load, plus, times
+from backends.acrobat.kernels.cpu.code import Code, Expr, i32, i64, plus, times
 from backends.acrobat.kernels.cpu.values import Index, Strided, Value
-from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector, typed
-
-BUNDLE = 4
+from backends.acrobat.kernels.cpu.vectors import (
+    BUNDLE,
+    Bundle,
+    accumulators,
+    first_lanes,
+    load_vector,
+    load_vectors,
+    splat,
+    store_vector,
+    typed,
+)
 
 Combine = Callable[[Bundle, Bundle], Bundle]
+"""How a reduction puts two partial results together."""
 
 
 @contextmanager
@@ -22,8 +31,8 @@ def nest(code: Code, shape: Sequence[int]) -> Iterator[list[Expr]]:
     if not shape:
         yield []
         return
-    with code.loop(shape[0]) as i, nest(code, shape[1:]) as rest:
-        yield [i, *rest]
+    with code.loop(shape[0]) as i, nest(code, shape[1:]) as inner:
+        yield [i, *inner]
 
 
 def sweep(code: Code, extent: int, lanes: int, body: Callable[[list[Expr], Expr | None], None]) -> None:
@@ -40,14 +49,14 @@ def sweep(code: Code, extent: int, lanes: int, body: Callable[[list[Expr], Expr 
 
 
 def vectorises(value: Value, axis: int) -> bool:
-    """Whether neighbouring elements along `axis` lie next to each other, or are the same, so that vectors can be loaded."""
+    """Whether neighbouring elements along `axis` lie next to each other, or are the same: vectors can be loaded and stored."""
     return axis >= 0 and value.steps(axis) <= {0, 1}
 
 
 def fill(code: Code, target: Strided, value: Value, lanes: int) -> None:
     """target = value, element by element."""
     last = len(target.shape) - 1
-    wide = vectorises(value, last) and target.steps(last) <= {0, 1} and target.shape[last] > 1
+    wide = vectorises(value, last) and vectorises(target, last) and target.shape[last] > 1
     with nest(code, target.shape[:last] if wide else target.shape) as index:
         if not wide:
             (item,) = value.scalar(code, index).items
@@ -64,28 +73,23 @@ def fill(code: Code, target: Strided, value: Value, lanes: int) -> None:
 def reduce_line(code: Code, value: Value, index: Index, dim: int, combine: Combine, neutral: float, lanes: int) -> Expr:
     """All elements along `dim` combined into one number. `index` has the other indices, and 0 at `dim`."""
     if not vectorises(value, dim) or value.shape[dim] < 2:
-        total = code.local(1)
-        store_vector(code, total, 0, splat(neutral, 1), 1)
+        total = accumulators(code, 1, 1, neutral)
         with code.loop(value.shape[dim], "along") as e:
             item = value.scalar(code, [e if d == dim else i for d, i in enumerate(index)])
-            before = Bundle(code, (), 1).with_items([load(total, 0)])
-            store_vector(code, total, 0, combine(before, item).items[0], 1)
-        return code.let(load(total, 0), "float32")
+            store_vector(code, total, 0, combine(load_vectors(code, total, 1, 1), item).items[0], 1)
+        return code.let(load_vector(total, 0, 1), "float32")
     width = min(BUNDLE, max(1, value.shape[dim] // lanes))
-    total = code.local(width * lanes)
-    for v in range(width):
-        store_vector(code, total, v * lanes, splat(neutral, lanes), lanes)
+    total = accumulators(code, width, lanes, neutral)
 
     def body(starts: list[Expr], mask: Expr | None) -> None:
         items = value.vectors(code, index, dim, starts, lanes, mask)
         if mask is not None:
             items = items.map(lambda v: tirx.Select(mask, v, splat(neutral, lanes)))
-        before = Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
-        for v, item in enumerate(combine(before, items).items):
+        for v, item in enumerate(combine(load_vectors(code, total, len(starts), lanes), items).items):
             store_vector(code, total, v * lanes, item, lanes)
 
     sweep(code, value.shape[dim], lanes, body)
-    parts = [Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes)]) for v in range(width)]
+    parts = [Bundle(code, [part], lanes) for part in load_vectors(code, total, width, lanes).items]
     while len(parts) > 1:
         parts = [combine(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + ([parts[-1]] if len(parts) % 2 else [])
     return across(code, parts[0], combine)
@@ -110,7 +114,7 @@ def reduce(
 ) -> None:
     """target = finish * (value combined along `dim`); the target has dimension `dim` with extent 1."""
     last = len(value.shape) - 1
-    if dim == last or not vectorises(value, last) or not target.steps(last) <= {0, 1} or value.shape[last] < 2:
+    if dim == last or not vectorises(value, last) or not vectorises(target, last) or value.shape[last] < 2:
         with nest(code, target.shape) as index:
             item = reduce_line(code, value, index, dim, combine, neutral, lanes)
             target.store(code, index, -1, 0, item * splat(finish, 1) if finish != 1.0 else item, 1, None)
@@ -118,15 +122,12 @@ def reduce(
     with nest(code, target.shape[:last]) as index:
 
         def body(starts: list[Expr], mask: Expr | None) -> None:
-            total = code.local(len(starts) * lanes)
-            for v in range(len(starts)):
-                store_vector(code, total, v * lanes, splat(neutral, lanes), lanes)
+            total = accumulators(code, len(starts), lanes, neutral)
             with code.loop(value.shape[dim], "along") as e:
                 items = value.vectors(
                     code, [*(e if d == dim else i for d, i in enumerate(index)), 0], last, starts, lanes, mask
                 )
-                before = Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
-                for v, item in enumerate(combine(before, items).items):
+                for v, item in enumerate(combine(load_vectors(code, total, len(starts), lanes), items).items):
                     store_vector(code, total, v * lanes, item, lanes)
             for v, start in enumerate(starts):
                 item = load_vector(total, v * lanes, lanes)

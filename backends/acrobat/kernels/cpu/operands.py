@@ -61,14 +61,14 @@ class Interface:
 
     def operand(self, name: str, instance: Expr) -> tuple[Any, Expr]:
         """The buffer that has an operand, and the place in it where the instance's row starts."""
-        found = self.operands[name]
+        params = self.operands[name]
         match self.modes[name]:
             case Mode.SHARED:
-                return found[0], 0
+                return params[0], 0
             case Mode.GATHERED:
-                return self.base, load(found[0], instance)
+                return self.base, load(params[0], instance)
             case Mode.CONTIGUOUS:
-                return self.base, found[0] + instance * found[1]
+                return self.base, params[0] + instance * params[1]
         raise AssertionError(f"{name} is a list")
 
     def items(self, name: str, instance: Expr) -> tuple[Expr, Expr, Any]:

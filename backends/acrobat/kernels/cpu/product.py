@@ -17,11 +17,13 @@ from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.shuffles import lane_sums, transpose
-from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
-from backends.acrobat.kernels.plan import Product
+from backends.acrobat.kernels.cpu.vectors import accumulators, first_lanes, load_vector, splat, store_vector, typed
+from backends.acrobat.kernels.plan import Operand, Product
 
 
 class ProductWriter:
+    """Writes a kernel by the product template."""
+
     def __init__(self, code: Code, interface: Interface, plan: Product, lanes: int, schedule: KernelSchedule) -> None:
         self.code = code
         self.interface = interface
@@ -36,6 +38,7 @@ class ProductWriter:
         self.parts = plan.heads
 
     def write(self) -> None:
+        """Writes the loops over the rows of the call and the heads of its parts, with the form that fits the right operand."""
         code, interface, plan = self.code, self.interface, self.plan
         with code.loop(interface.row_end - interface.row_begin, "row") as r, code.loop(interface.part_count, "head") as p:
             self.instance = code.let(interface.row_begin + r)
@@ -55,7 +58,8 @@ class ProductWriter:
                 self.columns = lambda v: times(v, self.lanes)
             self._each_vector(self.schedule.panels, self._rows)
 
-    def _start(self, operand: Any) -> tuple[Any, Expr]:
+    def _start(self, operand: Operand) -> tuple[Any, Expr]:
+        """The buffer that has an operand, and where this row's and head's matrix begins in it."""
         buffer, start = self.interface.operand(operand.param, self.instance)
         return buffer, self.code.let(plus(start, walk(operand.heads, self.head)))
 
@@ -72,13 +76,12 @@ class ProductWriter:
 
     def _rows(self, vector: Expr, width: int, mask: Expr | None) -> None:
         """Outer products for all rows: tiles of the schedule's rows, then of half as many for the rest, and so on."""
-        left, tile, done = self.plan.rows, self.schedule.rows, 0
-        while left:
-            if left >= tile:
-                with self.code.loop(left // tile, "tile") as t:
-                    self._tile(tile, plus(times(t, tile), done), vector, width, mask)
-                done += left // tile * tile
-                left %= tile
+        first, tile = 0, self.schedule.rows
+        while first < self.plan.rows:
+            if tiles := (self.plan.rows - first) // tile:
+                with self.code.loop(tiles, "tile") as t:
+                    self._tile(tile, plus(times(t, tile), first), vector, width, mask)
+                first += tiles * tile
             tile //= 2
 
     def _tile(self, rows: int, row: Expr, vector: Expr, width: int, mask: Expr | None) -> None:
@@ -110,6 +113,7 @@ class ProductWriter:
         self.epilogue.write(sites)
 
     def _initial(self, vector: Expr, mask: Expr | None) -> Expr:
+        """The bias of a vector of columns, to which products are added; 0 if there is none."""
         if self.bias is None:
             return splat(0.0, self.lanes)
         item = load_vector(self.bias[0], plus(self.bias[1], times(vector, self.lanes)), self.lanes, mask)
@@ -123,14 +127,12 @@ class ProductWriter:
         columns = [code.let(plus(self.right_start, walk(plan.right.outer, plus(first, i)))) for i in range(count)]
         with code.loop(plan.rows, "r") as row:
             start = code.let(plus(self.left_start, walk(plan.left.outer, row)))
-            sums = code.local(lanes * lanes)
-            for i in range(lanes):
-                store_vector(code, sums, i * lanes, splat(0.0, lanes), lanes)
+            sums = accumulators(code, lanes, lanes)
 
             def step(k: Expr, valid: Expr | None) -> None:
-                x = self._masked(self.left, plus(start, k), valid)
+                x = self._load_or_zero(self.left, plus(start, k), valid)
                 for i in range(count):
-                    y = self._masked(self.right, plus(columns[i], k), valid)
+                    y = self._load_or_zero(self.right, plus(columns[i], k), valid)
                     store_vector(code, sums, i * lanes, load_vector(sums, i * lanes, lanes) + x * y, lanes)
 
             full, tail = divmod(plan.depth, lanes)
@@ -143,9 +145,9 @@ class ProductWriter:
             gate = code.let(lane_sums(code, rows, len(rows)) + self._initial(vector, mask), self.vector_type)
             self.epilogue.write([Site(self.instance, plus(times(self.head, plan.rows), row), vector, (gate,), mask)])
 
-    def _masked(self, buffer: Any, at: Expr, mask: Expr | None) -> Expr:
-        """The vector at `at`, with 0 in the lanes outside the mask."""
-        item = load_vector(buffer, at, self.lanes, mask)
+    def _load_or_zero(self, buffer: Any, start: Expr, mask: Expr | None) -> Expr:
+        """The vector from `start` on, with 0 in the lanes outside the mask."""
+        item = load_vector(buffer, start, self.lanes, mask)
         if mask is not None:
             item = tirx.Select(mask, item, splat(0.0, self.lanes))
         return self.code.let(item, self.vector_type)
@@ -162,8 +164,8 @@ class ProductWriter:
             ]
 
             def square(k: Expr, valid: Expr | None, rows: int) -> None:
-                loaded = [self._masked(self.right, plus(c, k), valid) for c in columns]
-                for i, item in enumerate(transpose(code, loaded)[:rows]):
+                vectors = [self._load_or_zero(self.right, plus(c, k), valid) for c in columns]
+                for i, item in enumerate(transpose(code, vectors)[:rows]):
                     store_vector(code, self.interface.scratch, plus(times(plus(k, i), self.padded), first), item, lanes)
 
             full, tail = divmod(plan.depth, lanes)

@@ -7,10 +7,10 @@ from math import prod
 
 from tvm import tirx
 
-from backends.acrobat.core.units import Instr
+from backends.acrobat.core.units import ALIGN, Instr
 from backends.acrobat.kernels.cpu.activations import exp, maximum, sqrt
 from backends.acrobat.kernels.cpu.code import Code, Expr
-from backends.acrobat.kernels.cpu.loops import fill, nest, position, reduce, reduce_line, sweep
+from backends.acrobat.kernels.cpu.loops import fill, nest, position, reduce, reduce_line, sweep, vectorises
 from backends.acrobat.kernels.cpu.operands import Interface
 from backends.acrobat.kernels.cpu.values import Formula, Index, Strided, Value, contiguous
 from backends.acrobat.kernels.cpu.vectors import Bundle, splat
@@ -39,17 +39,17 @@ class Line(Value):
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
         inner = [index[0] if d == self.dim else i for d, i in enumerate(self.index)]
         if axis < 0:
-            found = self.source.scalar(code, inner)
+            elements = self.source.scalar(code, inner)
         else:
-            found = self.source.vectors(code, inner, self.dim, starts, lanes, mask)
+            elements = self.source.vectors(code, inner, self.dim, starts, lanes, mask)
         if self.highest is None:
-            return self.function(found)
+            return self.function(elements)
         items = []
-        for item, start in zip(found.items, starts, strict=True):
-            here = position(code, start if axis >= 0 else index[0], lanes)
-            equal = tirx.Select(tirx.EQ(item, splat(self.highest, lanes)), here, splat(INFINITY, lanes))
-            items.append(tirx.Select(item <= splat(INFINITY, lanes), equal, here))
-        return found.with_items(items)
+        for item, start in zip(elements.items, starts, strict=True):
+            number = position(code, start if axis >= 0 else index[0], lanes)
+            equal = tirx.Select(tirx.EQ(item, splat(self.highest, lanes)), number, splat(INFINITY, lanes))
+            items.append(tirx.Select(item <= splat(INFINITY, lanes), equal, number))
+        return elements.with_items(items)
 
 
 class RowOperations:
@@ -64,10 +64,10 @@ class RowOperations:
     def _room(self, shape: Sequence[int]) -> Strided:
         """Reserves scratch for a tensor of this shape."""
         start = self.scratch_size
-        self.scratch_size += -(-prod(shape) // 16) * 16
+        self.scratch_size += -(-prod(shape) // ALIGN) * ALIGN
         return Strided(self.interface.scratch, start, shape)
 
-    def _stored(self, value: Value, place: Strided | None = None) -> Strided:
+    def _in_memory(self, value: Value, place: Strided | None = None) -> Strided:
         """The value in memory: in `place` if that is given, else where it lies already, else in scratch."""
         if place is None and isinstance(value, Strided):
             return value
@@ -76,38 +76,40 @@ class RowOperations:
         return place
 
     def _product(self, instr: Instr, args: list[Strided], place: Strided | None) -> Strided:
-        """Sums of products, in vectors along the reduction or the columns, whichever lie contiguously."""
+        """`linear` or `matmul` as sums of products, in vectors along the reduction or the columns, whichever lie contiguously.
+        Both operands become views of shape [batch..., rows, columns, reduction]."""
         code, lanes = self.code, self.lanes
         a, b = args[:2]
         target = place or self._room(instr.type.shape)
-        filled = target
+        sums = target
         if instr.op == "linear":
             rows = a.shape[:-1]
             b = b.broadcast((*rows, *b.shape))
             a = a.insert(len(rows), b.shape[-2])
         else:
             if len(a.shape) == 1:
-                a, filled = a.insert(0, 1), filled.insert(len(filled.shape) - (len(b.shape) > 1), 1)
+                a, sums = a.insert(0, 1), sums.insert(len(sums.shape) - (len(b.shape) > 1), 1)
             if len(b.shape) == 1:
-                b, filled = b.insert(1, 1), filled.insert(len(filled.shape), 1)
-            batch = filled.shape[:-2]
+                b, sums = b.insert(1, 1), sums.insert(len(sums.shape), 1)
+            batch = sums.shape[:-2]
             a = a.broadcast((*batch, *a.shape[-2:])).insert(len(batch) + 1, b.shape[-1])
             b = b.broadcast((*batch, *b.shape[-2:])).insert(len(batch), a.shape[len(batch)])
             b = b.permute((*range(len(batch) + 1), len(batch) + 2, len(batch) + 1))
         last = len(a.shape) - 1
         if b.strides[last] == 1 or b.shape[last - 1] == 1:
             terms = Formula("mul", (a, b), a.shape)
-            reduce(code, filled.insert(last, 1), terms, last, add, 0.0, lanes)
+            reduce(code, sums.insert(last, 1), terms, last, add, 0.0, lanes)
         else:
             order = (*range(last - 1), last, last - 1)
             a, b = a.permute(order), b.permute(order)
-            reduce(code, filled.insert(last - 1, 1), Formula("mul", (a, b), a.shape), last - 1, add, 0.0, lanes)
+            reduce(code, sums.insert(last - 1, 1), Formula("mul", (a, b), a.shape), last - 1, add, 0.0, lanes)
         if len(args) > 2:
             fill(code, target, Formula("add", (target, args[2]), target.shape), lanes)
         return target
 
     def _softmax(self, source: Value, place: Strided, dim: int) -> None:
-        source = self._stored(source)
+        """place = the softmax of `source` along `dim`."""
+        source = self._in_memory(source)
         order = [d for d in range(len(source.shape)) if d != dim] + [dim]
         x, y = source.permute(order), place.permute(order)
         last = len(order) - 1
@@ -122,8 +124,8 @@ class RowOperations:
     def _line(self, target: Strided, value: Value, index: Index, function: Function) -> None:
         """target = function(value) along the last dimension."""
         last = len(target.shape) - 1
-        wide = target.steps(last) <= {0, 1} and value.steps(last) <= {0, 1}
-        lanes = self.lanes if wide and target.shape[last] > 1 else 1
+        wide = vectorises(target, last) and vectorises(value, last) and target.shape[last] > 1
+        lanes = self.lanes if wide else 1
 
         def body(starts: list[Expr], mask: Expr | None) -> None:
             if lanes == 1:
@@ -137,7 +139,8 @@ class RowOperations:
         sweep(self.code, target.shape[last], lanes, body)
 
     def _layer_norm(self, args: list[Value | float], place: Strided, eps: float) -> None:
-        x, weight, bias = (self._stored(a) for a in args if isinstance(a, Value))
+        """place = the layer norm of `args`, which are the source, weight and bias, along the last dimension."""
+        x, weight, bias = (self._in_memory(a) for a in args if isinstance(a, Value))
         code, last = self.code, len(x.shape) - 1
         with nest(code, x.shape[:last]) as outer:
             index = [*outer, 0]
@@ -152,9 +155,10 @@ class RowOperations:
             fill(code, line, Formula("add", (Formula("mul", (scaled, weight), (extent,)), bias), (extent,)), self.lanes)
 
     def _argmax(self, source: Value, place: Strided, dim: int) -> None:
-        """The first index of the largest element; of the first NaN if there is one."""
+        """place = the first index of the largest element along `dim`, or of the first NaN if there is one; an int64 number,
+        written as its two words."""
         code = self.code
-        source = self._stored(source)
+        source = self._in_memory(source)
         shape = (*source.shape[:dim], 1, *source.shape[dim + 1 :], 2)
         target = Strided(place.buffer, place.start, shape, contiguous(shape))
         with nest(code, shape[:-1]) as index:

@@ -53,8 +53,9 @@ class RowWriter(RowOperations):
             self.uses[name] = self.uses.get(name, 0) + 1
 
     def write(self) -> None:
+        """Writes the loop over the rows; for a lone attention, over runs of rows that share their lists."""
         code, interface = self.code, self.interface
-        attention = self._shared_attention()
+        attention = self._lone_attention()
         if attention is None:
             with code.loop(interface.row_end - interface.row_begin, "row") as i:
                 row = code.let(interface.row_begin + i)
@@ -72,31 +73,32 @@ class RowWriter(RowOperations):
 
         for first, count in SharedLists(code, interface, [keys, values]).runs(MOST):
             own = lists(first)
-            many = code.let(tirx.all(count >= i64(FEWEST), own[0].count > i64(0)), "bool")
-            with code.when(many):
+            together = code.let(tirx.all(count >= i64(FEWEST), own[0].count > i64(0)), "bool")
+            with code.when(together):
 
                 def line(i: Expr, first: Expr = first) -> tuple[Strided, Strided]:
                     operands, places = self._operands(code.let(tirx.Min(first + i, last)))
-                    found = operands[query]
-                    assert isinstance(found, Strided)
+                    own_query = operands[query]
+                    assert isinstance(own_query, Strided)
                     (place,) = places.values()
-                    return found, place
+                    return own_query, place
 
                 after = lists(code.let(tirx.Min(first + count, last)))
                 shared = SharedAttentionWriter(code, self.lanes, own, after, line, count, self._room)
                 shared.write(float(dict(attention.attrs)["scale"]))
-            with code.when(tirx.Not(many)), code.loop(count, "row") as i:
+            with code.when(tirx.Not(together)), code.loop(count, "row") as i:
                 self._row(code.let(first + i))
 
-    def _shared_attention(self) -> Instr | None:
+    def _lone_attention(self) -> Instr | None:
         """The kernel's list attention if it has no other operation but reshapes; else None. Rows that share their lists are
         then computed together."""
-        found = [i for i in self.kernel.body if i.op != "reshape"]
-        ours = len(found) == 1 and found[0].op == "list_attention" and len(self.kernel.results) == 1
+        instrs = [i for i in self.kernel.body if i.op != "reshape"]
+        alone = len(instrs) == 1 and instrs[0].op == "list_attention" and len(self.kernel.results) == 1
         params = {p.name for p in self.kernel.params}
-        return found[0] if ours and set(found[0].args) <= params else None
+        return instrs[0] if alone and set(instrs[0].args) <= params else None
 
     def _row(self, row: Expr) -> None:
+        """Computes one row and stores its results."""
         values, places = self._operands(row)
         for instr in self.kernel.body:
             values[instr.name] = self._value(instr, values, places.get(instr.name))
@@ -146,20 +148,22 @@ class RowWriter(RowOperations):
                         code.prefetch(base, plus(start, times(line, LINE)))
 
     def _value(self, instr: Instr, values: dict[str, Value], place: Strided | None) -> Value:
+        """The value of an instruction, whose operands are in `values`. It is in `place` if one is given, which a result of the
+        kernel has; else in scratch, a view of an operand, or computed where it is used."""
         args: list[Value | float] = [values[a] if isinstance(a, str) else float(a) for a in instr.args]
         attrs = dict(instr.attrs)
         match OPS[instr.op].fusion:
             case Fusion.ELEMENTWISE:
                 value: Value = Formula(instr.op, args, instr.type.shape)
-                return self._stored(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
+                return self._in_memory(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
             case Fusion.CONSTANT:
                 value = Formula("identity", [float(attrs["value"])], instr.type.shape)
-                return self._stored(value, place) if place else value
+                return self._in_memory(value, place) if place else value
             case Fusion.MOVE:
-                moved = self._move(instr, [a for a in args if isinstance(a, Value)], attrs, place)
-                return moved if place is None or moved is place else self._stored(moved, place)
+                view = self._move(instr, [a for a in args if isinstance(a, Value)], attrs, place)
+                return view if place is None or view is place else self._in_memory(view, place)
             case Fusion.PRODUCT:
-                return self._product(instr, [self._stored(a) for a in args if isinstance(a, Value)], place)
+                return self._product(instr, [self._in_memory(a) for a in args if isinstance(a, Value)], place)
         if instr.op in LISTS:
             return self._over_list(instr, args, place)
         source = args[0]
@@ -182,25 +186,28 @@ class RowWriter(RowOperations):
         return place
 
     def _over_list(self, instr: Instr, args: Sequence[Value | float], place: Strided | None) -> Value:
+        """`_value` of an operation over lists, with these operands."""
         if instr.op in ITEMWISE:
             (xs,) = args
             assert isinstance(xs, ListItems)
             value = ListReduced(xs, *REDUCTIONS[instr.op])
-            return self._stored(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
+            return self._in_memory(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
         place = place or self._room(instr.type.shape)
         writer = SegmentWriter(self.code, self.lanes, self._room((CHUNK,)))
-        *rest, scores, values = args
+        *queries, scores, values = args
         assert isinstance(scores, ListItems) and isinstance(values, ListItems)
         if instr.op == "list_softmax":
             writer.softmax(scores, values, place)
         else:
-            (query,) = (self._stored(a) for a in rest if isinstance(a, Value))
+            (query,) = (self._in_memory(a) for a in queries if isinstance(a, Value))
             if not query.is_contiguous:
-                query = self._stored(query, self._room(query.shape))
+                query = self._in_memory(query, self._room(query.shape))
             writer.attention(query, scores, values, place, float(dict(instr.attrs)["scale"]))
         return place
 
     def _move(self, instr: Instr, args: list[Value], attrs: dict[str, Any], place: Strided | None) -> Strided:
+        """The result of a move: a view of its operand, or for `cat` and `stack` memory that the operands are copied to: `place`
+        if that is given."""
         match instr.op:
             case "cat" | "stack":
                 place, dim, at = place or self._room(words(instr.type)), attrs["dim"], 0
@@ -211,16 +218,16 @@ class RowWriter(RowOperations):
                     at += extent
                 return place
             case "slice":
-                return self._stored(args[0]).slice(attrs["dim"], attrs["start"], attrs["stop"])
+                return self._in_memory(args[0]).slice(attrs["dim"], attrs["start"], attrs["stop"])
             case "index":
-                return self._stored(args[0]).index(attrs["dim"], attrs["i"])
+                return self._in_memory(args[0]).index(attrs["dim"], attrs["i"])
             case "permute":
                 extra = () if len(words(instr.type)) == len(instr.type.shape) else (len(instr.type.shape),)
-                return self._stored(args[0]).permute((*attrs["dims"], *extra))
+                return self._in_memory(args[0]).permute((*attrs["dims"], *extra))
             case "reshape":
-                source = self._stored(args[0])
+                source = self._in_memory(args[0])
                 if not source.is_contiguous:
-                    source = self._stored(source, self._room(source.shape))
+                    source = self._in_memory(source, self._room(source.shape))
                 return source.reshape(words(instr.type))
         raise AssertionError(instr.op)
 

@@ -18,10 +18,13 @@ from backends.acrobat.kernels.plan import Gemm, Product, plan_gemm, plan_product
 GROUP = 4
 """The most panels of a part by default."""
 MIN_BLOCK = 48
+"""The fewest rows of a block by default, however deep the product is."""
 DOT_ROWS = 3
 """Up to so many rows of the left operand, transposing the right one costs more than it saves."""
 MAIN_ROWS = (8, 6, 4, 7, 5, 3, 2, 1, 10, 12, 14)
+"""The rows of tiles that tuning tries."""
 PREFETCH = 8
+"""The steps by which tuning tries to prefetch weights."""
 PREFETCH_ROWS = 3
 """Tiles of more rows need no prefetching: they compute enough while weights are loaded."""
 PREDICTABLE = 0.05
@@ -57,8 +60,8 @@ class KernelSchedule:
         gemm = plan_gemm(kernel, target.lanes)
         if gemm:
             return default_gemm(gemm, target)
-        two = plan_product(kernel, target.lanes)
-        return default_product(two, target) if two else KernelSchedule("rowwise")
+        product_plan = plan_product(kernel, target.lanes)
+        return default_product(product_plan, target) if product_plan else KernelSchedule("rowwise")
 
     @staticmethod
     def untuned(kernel: Kernel, target: CpuTarget) -> KernelSchedule:
@@ -114,12 +117,12 @@ def default_product(plan: Product, target: CpuTarget) -> KernelSchedule:
     """The schedule by rule of a product of two row operands."""
     widest = 2 if plan.rows >= 4 else 4
     panels = min(widest, max(1, plan.columns // target.lanes))
-    dots = dotted(plan, target.lanes) and plan.rows <= DOT_ROWS
+    dots = can_use_dots(plan, target.lanes) and plan.rows <= DOT_ROWS
     return KernelSchedule("product", target.registers.product_rows, panels, dots=dots)
 
 
-def dotted(plan: Product, lanes: int) -> bool:
-    """Whether dot products along the reduction are possible, and the alternative is a transposed copy."""
+def can_use_dots(plan: Product, lanes: int) -> bool:
+    """Whether dot products along the reduction are possible, and the only other way is a transposed copy."""
     return not plan.along_columns(lanes) and plan.left.stride == 1
 
 
@@ -129,8 +132,8 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
     gemm = plan_gemm(kernel, target.lanes)
     if gemm:
         return gemm_grid(gemm, target, extents, threads)
-    two = plan_product(kernel, target.lanes)
-    return product_grid(two, target) if two else []
+    product_plan = plan_product(kernel, target.lanes)
+    return product_grid(product_plan, target) if product_plan else []
 
 
 def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[KernelSchedule]:
@@ -139,7 +142,7 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
     gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
     parts = count // usual.group if threads > 1 else 1
-    found = []
+    schedules = []
     for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
         sums = rows * panels * gates
         # Beside its sums a tile needs registers for its vectors of weights and for one element of the input.
@@ -152,14 +155,14 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
         blocks = [block, *(b for b in [max(block // 4 // rows, 1) * rows] if b < max(rows_seen))]
         orders: tuple[Order, ...] = ("panels", "rows") if group > panels else ("panels",)
         for b, order, prefetch in product(blocks, orders, (0, PREFETCH)):
-            found.append(KernelSchedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
+            schedules.append(KernelSchedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
 
     def promise(s: KernelSchedule) -> tuple[float, int]:
         cycles = sum(often * gemm_cycles(s, plan, rows, target) for rows, often in rows_seen.items())
-        changed = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
-        return round(log(cycles) / PREDICTABLE), changed
+        differences = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
+        return round(log(cycles) / PREDICTABLE), differences
 
-    return sorted((s for s in found if s != usual), key=promise)
+    return sorted((s for s in schedules if s != usual), key=promise)
 
 
 def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
@@ -172,16 +175,17 @@ def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarg
         return depth * max(height * vectors / 2, (height + vectors) / 2, 4.0) * count / panels
 
     main, *smaller = schedule.tiles(gates, target)
-    left = rows % main.rows
-    rest = min((t for t in (main, *smaller) if t.rows >= left), key=lambda t: t.rows)
-    return rows // main.rows * tile(main.rows, main.panels) + (tile(left, rest.panels) if left else 0.0)
+    remainder = rows % main.rows
+    last = min((t for t in (main, *smaller) if t.rows >= remainder), key=lambda t: t.rows)
+    return rows // main.rows * tile(main.rows, main.panels) + (tile(remainder, last.panels) if remainder else 0.0)
 
 
 def product_grid(plan: Product, target: CpuTarget) -> list[KernelSchedule]:
+    """The schedules that tuning tries for a product of two row operands."""
     usual, lanes = default_product(plan, target), target.lanes
     widths = [w for w in (1, 2, 4) if w <= max(1, plan.columns // lanes)]
-    found = [replace(usual, dots=True)] if dotted(plan, lanes) else []
+    schedules = [replace(usual, dots=True)] if can_use_dots(plan, lanes) else []
     for rows, panels in product((8, 6, 4, 2, 1), widths):
         if rows <= max(plan.rows, 1) and rows * panels + panels < target.registers.count:
-            found.append(KernelSchedule("product", rows, panels))
-    return [s for s in found if s != usual]
+            schedules.append(KernelSchedule("product", rows, panels))
+    return [s for s in schedules if s != usual]

@@ -16,12 +16,21 @@ from math import prod
 
 from tvm import tirx
 
-from backends.acrobat.kernels.cpu.activations import exp
+from backends.acrobat.kernels.cpu.activations import LARGEST, exp
 from backends.acrobat.kernels.cpu.code import Code, Expr, div, i32, i64, load, plus, times
 from backends.acrobat.kernels.cpu.loops import fill
 from backends.acrobat.kernels.cpu.shuffles import lane_sums
 from backends.acrobat.kernels.cpu.values import Formula, ListItems, Strided
-from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector, typed
+from backends.acrobat.kernels.cpu.vectors import (
+    Bundle,
+    accumulators,
+    first_lanes,
+    load_vector,
+    load_vectors,
+    splat,
+    store_vector,
+    typed,
+)
 from backends.acrobat.kernels.cpu.weighted_sums import ListChunk, ScaledLine, add_weighted, pieces
 
 CHUNK = 64
@@ -29,7 +38,7 @@ CHUNK = 64
 GROUP = 8
 """How many scores are computed side by side: so many independent chains of fused multiplications and additions keep the units
 busy."""
-LOWEST = -3.4028234663852886e38
+LOWEST = -LARGEST
 """The first highest score, in place of minus infinity: a masked item (-inf) gets the share 0, a list of such items NaN."""
 
 Scores = Callable[[Expr, Expr, Expr], Expr]
@@ -51,23 +60,21 @@ class SegmentWriter:
         code = self.code
 
         def chunk(h: Expr, first: Expr, size: Expr) -> Expr:
-            highest = code.local(1)
-            store_vector(code, highest, 0, splat(LOWEST, 1), 1)
+            highest = accumulators(code, 1, 1, LOWEST)
             with code.loop(size, "item") as k:
                 score = code.let(load(scores.base, plus(scores.item(plus(first, k)), h)), "float32")
                 store_vector(code, self.scratch.buffer, plus(k, self.scratch.start), score, 1)
                 store_vector(code, highest, 0, tirx.Max(score, load(highest, 0)), 1)
             return splat(load(highest, 0), self.lanes)
 
-        self._weighted(prod(scores.shape), values, place, chunk)
+        self._weighted_sums(prod(scores.shape), values, place, chunk)
 
     def attention(self, query: Strided, keys: ListItems, values: ListItems, place: Strided, scale: float) -> None:
         """place = the sum of `values`, each with its share of softmax(scale * query . key), head by head."""
         code, width = self.code, keys.shape[-1]
 
         def chunk(h: Expr, first: Expr, size: Expr) -> Expr:
-            highest = code.local(GROUP)
-            store_vector(code, highest, 0, splat(LOWEST, GROUP), GROUP)
+            highest = accumulators(code, 1, GROUP, LOWEST)
             last = code.let(first + size - i64(1))
             line = code.let(plus(query.start, times(h, width)))
             with code.loop(code.let(div(size + i64(GROUP - 1), GROUP)), "group") as g:
@@ -82,25 +89,23 @@ class SegmentWriter:
             whole = [half] if self.lanes == GROUP else [half, half]
             return tirx.Shuffle(whole, [i32(lane) for lane in range(self.lanes)])
 
-        self._weighted(prod(keys.shape[:-1]), values, place, chunk)
+        self._weighted_sums(prod(keys.shape[:-1]), values, place, chunk)
 
     def _products(self, buffer: Expr, query: Expr, keys: Expr, starts: Sequence[Expr], width: int) -> Expr:
         """The dot products of a line of the query with the lines of a group of keys, one in each lane."""
         code, lanes = self.code, self.lanes
-        totals = code.local(GROUP * lanes)
-        for i in range(GROUP):
-            store_vector(code, totals, i * lanes, splat(0.0, lanes), lanes)
+        totals = accumulators(code, GROUP, lanes)
         for vectors, start, mask in pieces(width, lanes):
             with code.loop(vectors, "along") as v:
                 at = plus(times(v, lanes), start)
-                q = Bundle(code, (), lanes).with_items([load_vector(buffer, plus(query, at), lanes, mask)])
+                q = Bundle.of(code, [load_vector(buffer, plus(query, at), lanes, mask)], lanes)
                 for i, key in enumerate(starts):
                     before = Bundle(code, [load_vector(totals, i * lanes, lanes)], lanes)
                     after = q.fma(Bundle(code, [load_vector(keys, plus(key, at), lanes, mask)], lanes), before)
                     store_vector(code, totals, i * lanes, after.items[0], lanes)
         return lane_sums(code, [load_vector(totals, i * lanes, lanes) for i in range(GROUP)], lanes)
 
-    def _weighted(self, heads: int, values: ListItems, place: Strided, scores: Scores) -> None:
+    def _weighted_sums(self, heads: int, values: ListItems, place: Strided, scores: Scores) -> None:
         """For each head the sum of the values' lines, weighted by the softmax of its scores; zero for an empty list."""
         code, lanes, count = self.code, self.lanes, values.count
         width = prod(values.shape) // heads
@@ -132,15 +137,15 @@ class SegmentWriter:
         is where the head's line lies within a value. After the last chunk the line is divided by the sum of all shares.
         `state` has a vector of the highest score so far, one of the sum of exp(score - highest), and room for two more."""
         code, lanes = self.code, self.lanes
-        before = Bundle(code, (), lanes).with_items([load_vector(state, 0, lanes)])
-        found = self._across(highest, tirx.Max)
-        after = before.map(lambda b: tirx.Max(found, b))
+        before = load_vectors(code, state, 1, lanes)
+        chunk_highest = self._across(highest, tirx.Max)
+        after = before.map(lambda b: tirx.Max(chunk_highest, b))
         down = exp(before - after).items[0]
         total = self._across(self._shares(size, after), lambda a, b: a + b)
         total = code.let(total + load_vector(state, lanes, lanes) * down, typed("float32", lanes))
         goes_on = code.let(tirx.Cast("int32", first + size < values.count), "int32")
-        ended = tirx.EQ(tirx.Broadcast(goes_on, lanes), splat(0, lanes, "int32"))
-        factor = tirx.Select(ended, splat(1.0, lanes) / total, splat(1.0, lanes))
+        is_last = tirx.EQ(tirx.Broadcast(goes_on, lanes), splat(0, lanes, "int32"))
+        factor = tirx.Select(is_last, splat(1.0, lanes) / total, splat(1.0, lanes))
         for i, item in enumerate((after.items[0], total, down, factor)):
             store_vector(code, state, i * lanes, item, lanes)
         chunk = ListChunk(
@@ -154,26 +159,25 @@ class SegmentWriter:
         add_weighted(code, lanes, chunk, [ScaledLine(line, state, 2 * lanes, 3 * lanes)])
 
     def _across(self, vector: Expr, combine: Callable[[Expr, Expr], Expr]) -> Expr:
-        """The lanes of a vector combined, in all lanes."""
+        """A vector whose lanes all have the same number: the lanes of `vector`, combined."""
         code, lanes, dtype = self.code, self.lanes, typed("float32", self.lanes)
         step = 1
         while step < lanes:
-            turned = code.let(tirx.Shuffle([vector], [i32(lane ^ step) for lane in range(lanes)]), dtype)
-            vector = code.let(combine(vector, turned), dtype)
+            partners = code.let(tirx.Shuffle([vector], [i32(lane ^ step) for lane in range(lanes)]), dtype)
+            vector = code.let(combine(vector, partners), dtype)
             step *= 2
         return vector
 
     def _shares(self, size: Expr, highest: Bundle) -> Expr:
         """Replaces each score of the chunk by exp(score - highest). Returns their sums, lane by lane."""
         code, lanes = self.code, self.lanes
-        sums = code.local(lanes)
-        store_vector(code, sums, 0, splat(0.0, lanes), lanes)
+        sums = accumulators(code, 1, lanes)
         count = code.let(tirx.Cast("int32", size), "int32")
         with code.loop(code.let(div(size + i64(lanes - 1), lanes)), "scores") as v:
-            there = first_lanes(count - tirx.Cast("int32", i64(times(v, lanes))), lanes)
+            is_item = first_lanes(count - tirx.Cast("int32", i64(times(v, lanes))), lanes)
             at = code.let(plus(times(v, lanes), self.scratch.start))
-            score = Bundle(code, (), lanes).with_items([load_vector(self.scratch.buffer, at, lanes)])
-            share = exp(score - highest).map(lambda s, none: tirx.Select(there, s, none), 0.0).items[0]
+            score = Bundle.of(code, [load_vector(self.scratch.buffer, at, lanes)], lanes)
+            share = exp(score - highest).map(lambda s, zero: tirx.Select(is_item, s, zero), 0.0).items[0]
             store_vector(code, self.scratch.buffer, at, share, lanes)
             store_vector(code, sums, 0, load_vector(sums, 0, lanes) + share, lanes)
         return load_vector(sums, 0, lanes)

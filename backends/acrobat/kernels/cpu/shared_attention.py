@@ -36,7 +36,7 @@ from backends.acrobat.kernels.cpu.lookahead import Line, Lists, Lookahead
 from backends.acrobat.kernels.cpu.segments import CHUNK, LOWEST
 from backends.acrobat.kernels.cpu.shuffles import transpose
 from backends.acrobat.kernels.cpu.values import Strided
-from backends.acrobat.kernels.cpu.vectors import Bundle, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.vectors import Bundle, accumulators, load_vector, splat, store_vector
 from backends.acrobat.kernels.cpu.weighted_sums import SUMS, ListChunk, ScaledLine, add_weighted, pieces
 
 TILE = 4
@@ -60,6 +60,7 @@ class QueryBlock:
 
     @property
     def queries(self) -> int:
+        """How many queries the block has room for."""
         return self.vectors * self.lanes
 
 
@@ -95,18 +96,18 @@ class SharedAttentionWriter:
         """place = the sum of the values, each with its share of softmax(scale * query . key), head by head and row by row."""
         code, keys = self.code, self.keys
         chunks = code.let(div(keys.count + i64(CHUNK - 1), CHUNK))
-        done = code.local(1, "int64")
+        end = code.local(1, "int64")  # the row behind the last block
         with code.loop(self.heads, "head") as h:
             ahead = Lookahead(code, self.own, self.after, self.line, self.rows, h, self.heads)
-            code.add(tirx.BufferStore(done, i64(0), [i64(0)]))
-            with code.loop_while(load(done, 0) < self.rows):
-                first = code.let(load(done, 0))
+            code.add(tirx.BufferStore(end, i64(0), [i64(0)]))
+            with code.loop_while(load(end, 0) < self.rows):
+                first = code.let(load(end, 0))
                 choices = self._choices(code.let(self.rows - first))
                 for fits, block in choices:
                     with code.when(fits):
                         self._begin(block, first, times(h, self.width), scale)
-                        code.add(tirx.BufferStore(done, plus(first, block.queries), [i64(0)]))
-                count = code.let(tirx.Min(self.rows, load(done, 0)) - first)
+                        code.add(tirx.BufferStore(end, plus(first, block.queries), [i64(0)]))
+                count = code.let(tirx.Min(self.rows, load(end, 0)) - first)
                 with code.loop(chunks, "chunk") as c:
                     item = code.let(times(c, CHUNK))
                     size = code.let(tirx.Min(keys.count - item, i64(CHUNK)))
@@ -116,12 +117,13 @@ class SharedAttentionWriter:
                             self._shares(block, item, size)
                     self._add(first, count, h, item, size, ahead)
 
-    def _choices(self, left: Expr) -> list[tuple[Expr, QueryBlock]]:
-        """Which block is next, and when, if `left` rows are left: the largest with fewer than NARROW queries too many."""
+    def _choices(self, rows: Expr) -> list[tuple[Expr, QueryBlock]]:
+        """Each size of block with the condition that it is the next one, where `rows` rows are left: it is the largest that has
+        fewer than NARROW queries too many."""
         out, above = [], i64(MOST)
         for block in self.blocks:
             least = i64(block.queries - NARROW if block.queries > NARROW else 0)
-            out.append((self.code.let(tirx.all(left > least, left <= above), "bool"), block))
+            out.append((self.code.let(tirx.all(rows > least, rows <= above), "bool"), block))
             above = least
         return out
 
@@ -135,10 +137,10 @@ class SharedAttentionWriter:
             for vectors, begin, mask in pieces(self.width, lanes):
                 with code.loop(vectors, "along") as d:
                     at = code.let(plus(times(d, lanes), begin))
-                    read = [load_vector(q.buffer, plus(s, at), lanes, mask) for q, s in zip(queries, starts, strict=True)]
-                    scaled = Bundle(code, (), lanes).with_items(read) * (scale * LOG2E)
+                    items = [load_vector(q.buffer, plus(s, at), lanes, mask) for q, s in zip(queries, starts, strict=True)]
+                    square = Bundle.of(code, items, lanes) * (scale * LOG2E)
                     place = code.let(plus(plus(times(at, self.most), times(v, lanes)), self.queries.start))
-                    for j, vector in enumerate(transpose(code, scaled.items)[: min(lanes, self.width - begin)]):
+                    for j, vector in enumerate(transpose(code, square.items)[: min(lanes, self.width - begin)]):
                         store_vector(code, self.queries.buffer, plus(place, j * self.most), vector, lanes)
         self._store(self.highest, Bundle(code, [splat(LOWEST, lanes)] * block.vectors, lanes))
         self._store(self.totals, Bundle(code, [splat(0.0, lanes)] * block.vectors, lanes))
@@ -150,7 +152,7 @@ class SharedAttentionWriter:
     def _load(self, place: Strided, block: QueryBlock) -> Bundle:
         lanes = block.lanes
         items = [load_vector(place.buffer, plus(place.start, v * lanes), lanes) for v in range(block.vectors)]
-        return Bundle(self.code, (), lanes).with_items(items)
+        return Bundle.of(self.code, items, lanes)
 
     def _scores(self, block: QueryBlock, offset: Expr, first: Expr, size: Expr, ahead: Lookahead) -> None:
         """Writes the scores of the chunk's keys to scratch, a line for each key. Sets `highest` to the highest scores so far,
@@ -186,33 +188,31 @@ class SharedAttentionWriter:
         ahead: Lookahead,
     ) -> None:
         """The scores of `count` keys of the chunk, from number `key` on; beyond the last key, of the last key again. Small
-        tiles have several partial sums of each score."""
+        tiles have `partial` sums of each score, to which the elements of the width are added in turn."""
         code, lanes, scores = self.code, block.lanes, count * block.vectors
         numbers = [code.let(tirx.Min(plus(key, i), size - i64(1))) for i in range(count)]
         starts = [code.let(plus(self.keys.item(plus(first, k)), offset)) for k in numbers]
-        many = max(1, SUMS // scores)
-        while self.width % many:
-            many //= 2
-        sums = code.local(many * scores * lanes)
-        for s in range(many * scores):
-            store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
-        turns = self.width // many
+        partial = max(1, SUMS // scores)
+        while self.width % partial:
+            partial //= 2
+        sums = accumulators(code, partial * scores, lanes)
+        turns = self.width // partial
         with code.loop(turns, "along") as turn:
             ahead.items(plus(first, key), count, turn, turns)
-            for own in range(many):
-                d = plus(times(turn, many), own)
+            for copy in range(partial):
+                d = plus(times(turn, partial), copy)
                 line = plus(times(d, self.most), self.queries.start)
                 queries = self._load(Strided(self.queries.buffer, line, (self.most,)), block)
                 for i, start in enumerate(starts):
-                    element = Bundle(code, (), lanes).with_items([splat(load(self.keys.base, plus(start, d)), lanes)])
+                    element = Bundle.of(code, [splat(load(self.keys.base, plus(start, d)), lanes)], lanes)
                     for v, query in enumerate(queries.items):
-                        place = (own * scores + i * block.vectors + v) * lanes
+                        place = (copy * scores + i * block.vectors + v) * lanes
                         before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
                         store_vector(code, sums, place, Bundle(code, [query], lanes).fma(element, before).items[0], lanes)
         for i, number in enumerate(numbers):
             total = self._load(Strided(sums, i * block.queries, (block.queries,)), block)
-            for own in range(1, many):
-                total = total + self._load(Strided(sums, own * scores * lanes + i * block.queries, (block.queries,)), block)
+            for copy in range(1, partial):
+                total = total + self._load(Strided(sums, copy * scores * lanes + i * block.queries, (block.queries,)), block)
             place = code.let(plus(times(number, self.most), self.shares.start))
             self._store(Strided(self.shares.buffer, place, (self.most,)), total)
             self._store(highest, total.map(tirx.Max, self._load(highest, block)))
@@ -223,13 +223,11 @@ class SharedAttentionWriter:
         code, lanes, vectors = self.code, block.lanes, block.vectors
         side = SIDE // vectors
         highest = self._load(self.highest, block)
-        sums = code.local(side * block.queries)
-        for s in range(side * vectors):
-            store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
+        sums = accumulators(code, side * vectors, lanes)
         with code.loop(code.let(div(size + i64(side - 1), side)), "shares") as k:
             line = code.let(plus(times(k, side * self.most), self.shares.start))
             places = [plus(line, i * self.most + v * lanes) for i in range(side) for v in range(vectors)]
-            scores = Bundle(code, (), lanes).with_items([load_vector(self.shares.buffer, at, lanes) for at in places])
+            scores = Bundle.of(code, [load_vector(self.shares.buffer, at, lanes) for at in places], lanes)
             shares = exp2_share(scores - Bundle(code, highest.items * side, lanes))
             for s, (at, share) in enumerate(zip(places, shares.items, strict=True)):
                 store_vector(code, self.shares.buffer, at, share, lanes)

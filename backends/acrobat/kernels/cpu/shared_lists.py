@@ -25,8 +25,10 @@ ROWS = 8
 
 
 class SharedLists:
+    """Writes the search for neighbouring rows with the same lists. `names` are the params that are lists; all lists of one row
+    have the same length."""
+
     def __init__(self, code: Code, interface: Interface, names: Sequence[str]) -> None:
-        """`names` are the params that are lists. All lists of one row have the same length."""
         self.code = code
         self.interface = interface
         self.names = names
@@ -39,39 +41,39 @@ class SharedLists:
         store(code, begin, interface.row_begin)
         with code.loop_while(load(begin, 0) < interface.row_end):
             row = code.let(load(begin, 0))
-            left = code.let(tirx.Min(interface.row_end - row, i64(most)))
+            limit = code.let(tirx.Min(interface.row_end - row, i64(most)))
             length = code.let(interface.items(self.names[0], row)[1])
             store(code, run, i64(1))
             with code.when(length > i64(0)):
-                self._similar(row, left, length, run)
+                self._similar(row, limit, length, run)
                 with code.when(load(run, 0) > i64(1)):
-                    store(code, run, self._same(row, load(run, 0), length))
+                    store(code, run, self._count_same(row, load(run, 0), length))
             count = code.let(load(run, 0))
             yield row, count
             store(code, begin, row + count)
 
-    def _similar(self, row: Expr, left: Expr, length: Expr, run: Expr) -> None:
-        """Makes `run`, which is 1, the number of rows, at most `left`, whose lists are as long as those of `row`. It ends where
-        the first address is another one, which is looked at now and then."""
+    def _similar(self, row: Expr, limit: Expr, length: Expr, run: Expr) -> None:
+        """Sets `run`, which is 1 before, to the number of rows from `row` on, at most `limit`, whose lists have `length` items.
+        Of one row in ROWS the first address is compared with that of `row` too: the run ends where it differs."""
         code = self.code
         first, _, items = self.interface.items(self.names[0], row)
         address = code.let(load(items, first))
-        going, looked = code.local(1, "int64"), code.local(1, "int64")
-        store(code, going, left)
-        store(code, looked, i64(1))
-        with code.loop_while(load(run, 0) < load(going, 0)):
-            other = code.let(load(run, 0))
-            there, count, _ = self.interface.items(self.names[0], code.let(row + other))
+        end, next_check = code.local(1, "int64"), code.local(1, "int64")
+        store(code, end, limit)
+        store(code, next_check, i64(1))
+        with code.loop_while(load(run, 0) < load(end, 0)):
+            i = code.let(load(run, 0))
+            start, count, _ = self.interface.items(self.names[0], code.let(row + i))
             same = code.let(tirx.EQ(count, length), "bool")
-            store(code, run, other + tirx.Cast("int64", same))
-            store(code, going, tirx.Select(same, left, other))
-            with code.when(tirx.all(same, tirx.EQ(load(looked, 0), other))):
-                store(code, looked, other + i64(ROWS))
-                with code.when(tirx.NE(load(items, there), address)):
-                    store(code, run, other)
-                    store(code, going, other)
+            store(code, run, i + tirx.Cast("int64", same))
+            store(code, end, tirx.Select(same, limit, i))
+            with code.when(tirx.all(same, tirx.EQ(load(next_check, 0), i))):
+                store(code, next_check, i + i64(ROWS))
+                with code.when(tirx.NE(load(items, start), address)):
+                    store(code, run, i)
+                    store(code, end, i)
 
-    def _same(self, row: Expr, rows: Expr, length: Expr) -> Expr:
+    def _count_same(self, row: Expr, rows: Expr, length: Expr) -> Expr:
         """How many of `rows` rows, which all have lists of `length` items, have the lists of the first, `row`."""
         code = self.code
         total = code.let((rows - i64(1)) * length)
@@ -82,16 +84,17 @@ class SharedLists:
         store(code, end, total)
         with code.when(total >= i64(STEP)), code.loop_while(load(equal, 0) < load(end, 0)):
             at = code.let(tirx.Min(load(equal, 0), total - i64(STEP)))
-            found = tirx.Broadcast(i64(0), VECTOR)
+            difference = tirx.Broadcast(i64(0), VECTOR)
             for first, items in tables:
                 for i in range(0, STEP, VECTOR):
                     place = code.let(plus(first + at, i))
-                    found = tirx.bitwise_or(found, tirx.bitwise_xor(vector(items, place), vector(items, place + length)))
-            differs = tirx.NE(found, tirx.Broadcast(i64(0), VECTOR))
+                    bits = tirx.bitwise_xor(vector(items, place), vector(items, place + length))
+                    difference = tirx.bitwise_or(difference, bits)
+            differs = tirx.NE(difference, tirx.Broadcast(i64(0), VECTOR))
             some = code.let(tirx.call_llvm_pure_intrin("bool", "llvm.vector.reduce.or", differs), "bool")
             store(code, equal, tirx.Select(some, at, at + i64(STEP)))
             store(code, end, tirx.Select(some, at, total))
-        store(code, end, total)  # what is left, or from the difference in the last step on: one by one
+        store(code, end, total)  # from the last step's difference on, or from the last whole step on, address by address
         with code.loop_while(load(equal, 0) < load(end, 0)):
             at = code.let(load(equal, 0))
             store(code, equal, at + i64(1))
@@ -103,8 +106,10 @@ class SharedLists:
 
 
 def vector(buffer: Expr, start: Expr) -> Expr:
+    """VECTOR addresses of a table, from `start` on."""
     return tirx.BufferLoad(buffer, [tirx.Ramp(start, i64(1), VECTOR)])
 
 
 def store(code: Code, buffer: Expr, value: Expr) -> None:
+    """Sets a variable: a local buffer of one element."""
     code.add(tirx.BufferStore(buffer, value, [i64(0)]))

@@ -12,9 +12,10 @@ from backends.acrobat.options import Isa
 
 AVX2 = {"avx2", "fma"}
 AVX512 = {"avx512f", "avx512dq", "avx512vl", "avx512bw"}
-
+"""The flags of /proc/cpuinfo that kernels for an instruction set need."""
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+"""The folder in which Linux describes the first core's caches."""
 
 
 class UnsupportedCpu(Exception):
@@ -23,6 +24,8 @@ class UnsupportedCpu(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tile:
+    """The size of a tile of a product's result: so many rows by so many panels."""
+
     rows: int
     panels: int
 
@@ -73,6 +76,7 @@ class CpuTarget:
 
     @property
     def registers(self) -> Registers:
+        """The vector registers of the instructions that kernels for this target use."""
         return AVX512_REGISTERS if self.lanes == 16 else AVX2_REGISTERS
 
     @property
@@ -85,10 +89,10 @@ class CpuTarget:
         """This machine with the instructions `isa` ("native": the widest that it has). Raises UnsupportedCpu if it lacks
         them."""
         try:
-            info = Path("/proc/cpuinfo").read_text()
+            cpuinfo = Path("/proc/cpuinfo").read_text()
         except OSError:
-            info = ""
-        return choose(platform.machine(), info, isa, second_level(CACHES))
+            cpuinfo = ""
+        return choose(platform.machine(), cpuinfo, isa, second_level(CACHES))
 
 
 def second_level(caches: Path) -> int:

@@ -15,7 +15,7 @@ from backends.acrobat.kernels.cpu.product import ProductWriter
 from backends.acrobat.kernels.cpu.rowwise import RowWriter
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.packing import PLAIN, Packing
+from backends.acrobat.kernels.packing import Packing, layouts
 from backends.acrobat.kernels.plan import plan_gemm, plan_product
 
 
@@ -33,13 +33,14 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
     """The kernel in TensorIR, by the first template that takes it."""
     code = Code()
     interface = Interface(code, kernel, out_mode)
-    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    packed: dict[str, Packing] = {}
     gemm_plan = plan_gemm(kernel, target.lanes)
     product_plan = plan_product(kernel, target.lanes)
     if gemm_plan:
         writer = gemm.GemmWriter(code, interface, gemm_plan, target, schedule)
         writer.write()
-        parts, scratch, packs = writer.parts, 0, gemm.packs(kernel, gemm_plan, target.lanes)
+        parts, scratch = writer.parts, 0
+        packed = dict.fromkeys((gemm_plan.weight, gemm_plan.bias), gemm.packing(gemm_plan, target.lanes))
     elif product_plan:
         product = ProductWriter(code, interface, product_plan, target.lanes, schedule)
         product.write()
@@ -48,7 +49,7 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
         rows = RowWriter(code, interface, target.lanes)
         rows.write()
         parts, scratch = 1, rows.scratch_size
-    return WrittenKernel(function(symbol, interface.params, code), parts, scratch, packs)
+    return WrittenKernel(function(symbol, interface.params, code), parts, scratch, layouts(kernel, packed))
 
 
 def llvm_version() -> str:

@@ -12,24 +12,28 @@ from typing import Any
 
 from backends.acrobat.kernels.cpu.activations import FUNCTIONS, sigmoid_tanh
 from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus, times
-from backends.acrobat.kernels.cpu.vectors import Bundle, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.vectors import Bundle, accumulators, load_vector, load_vectors, splat, store_vector
 
 Index = Sequence[Expr]
 
 
 class Value:
-    """A tensor of one row. `steps(axis)`: the distances between neighbours along an axis, over all memory that is read."""
+    """A tensor of one row."""
 
     shape: tuple[int, ...]
 
     def steps(self, axis: int) -> set[int]:
+        """The distances in memory between neighbours along an axis, in elements, for each tensor that the value is read from;
+        0 where all elements along the axis are one."""
         raise NotImplementedError
 
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
-        """For each start the vector along `axis` that begins at `index` plus the start. Steps along the axis are 0 or 1."""
+        """For each start the vector along `axis` that begins at `index` plus the start, or with axis -1 the element at `index`
+        in all lanes. Steps along the axis are 0 or 1. Elements outside the mask are not read."""
         raise NotImplementedError
 
     def scalar(self, code: Code, index: Index) -> Bundle:
+        """The element at `index`, as a bundle of one vector of one lane."""
         return self.vectors(code, index, -1, [0], 1, None)
 
 
@@ -43,6 +47,7 @@ class Strided(Value):
         self.strides = tuple(strides) if strides is not None else contiguous(self.shape)
 
     def at(self, index: Index) -> Expr:
+        """Where in the buffer the element at `index` is."""
         place = self.start
         for i, stride in zip(index, self.strides, strict=True):
             place = plus(place, times(i, stride))
@@ -53,23 +58,25 @@ class Strided(Value):
 
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
         stride = self.strides[axis] if axis >= 0 else 0
-        items = []
-        for start in starts:
-            place = self.at([plus(i, start) if d == axis else i for d, i in enumerate(index)])
-            items.append(load_vector(self.buffer, place, lanes, mask, stride))
-        return Bundle(code, (), lanes).with_items(items)
+        places = [self._along(index, axis, start) for start in starts]
+        return Bundle.of(code, [load_vector(self.buffer, place, lanes, mask, stride) for place in places], lanes)
 
     def store(self, code: Code, index: Index, axis: int, start: Expr, value: Expr, lanes: int, mask: Expr | None) -> None:
-        place = self.at([plus(i, start) if d == axis else i for d, i in enumerate(index)])
-        store_vector(code, self.buffer, place, value, lanes, mask)
+        """Stores a vector along `axis`, which begins at `index` plus `start`."""
+        store_vector(code, self.buffer, self._along(index, axis, start), value, lanes, mask)
+
+    def _along(self, index: Index, axis: int, start: Expr) -> Expr:
+        return self.at([plus(i, start) if d == axis else i for d, i in enumerate(index)])
+
+    # The views that moves make of the tensor, as PyTorch's functions of these names do.
 
     def slice(self, dim: int, start: int, stop: int) -> Strided:
         shape = (*self.shape[:dim], stop - start, *self.shape[dim + 1 :])
         return Strided(self.buffer, plus(self.start, start * self.strides[dim]), shape, self.strides)
 
     def index(self, dim: int, i: int) -> Strided:
-        picked = self.slice(dim, i, i + 1)
-        return Strided(self.buffer, picked.start, drop(picked.shape, dim), drop(picked.strides, dim))
+        part = self.slice(dim, i, i + 1)
+        return Strided(self.buffer, part.start, drop(part.shape, dim), drop(part.strides, dim))
 
     def permute(self, dims: Sequence[int]) -> Strided:
         return Strided(self.buffer, self.start, [self.shape[d] for d in dims], [self.strides[d] for d in dims])
@@ -91,6 +98,7 @@ class Strided(Value):
 
     @property
     def is_contiguous(self) -> bool:
+        """Whether the elements lie one after the other, so that `reshape` is a view too."""
         return all(n == 1 or s == c for n, s, c in zip(self.shape, self.strides, contiguous(self.shape), strict=True))
 
     def reshape(self, shape: Sequence[int]) -> Strided:
@@ -117,19 +125,17 @@ class ListReduced(Value):
         self.shape = xs.shape
 
     def steps(self, axis: int) -> set[int]:
-        return {contiguous(self.shape)[axis] if self.shape[axis] > 1 else 0} if self.shape else {0}
+        return Strided(self.xs.base, 0, self.shape).steps(axis)
 
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
-        total = code.local(len(starts) * lanes)
-        for v in range(len(starts)):
-            store_vector(code, total, v * lanes, splat(self.neutral, lanes), lanes)
+        total = accumulators(code, len(starts), lanes, self.neutral)
         with code.loop(self.xs.count, "item") as i:
             item = Strided(self.xs.base, code.let(self.xs.item(i)), self.shape)
             values = item.vectors(code, index, axis, starts, lanes, mask)
-            before = values.with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
-            for v, value in enumerate(self.combine(before, values).items):
+            sums = self.combine(load_vectors(code, total, len(starts), lanes), values)
+            for v, value in enumerate(sums.items):
                 store_vector(code, total, v * lanes, value, lanes)
-        return Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
+        return load_vectors(code, total, len(starts), lanes)
 
 
 class Formula(Value):
@@ -162,8 +168,8 @@ class Formula(Value):
             tail = [0 if n == 1 else i for i, n in zip(tail, arg.shape, strict=True)]
             if own >= 0:
                 return arg.vectors(code, tail, own, starts, lanes, mask)
-            (one,) = arg.scalar(code, tail).items
-            return Bundle(code, [splat(one, lanes)] * len(starts), lanes)
+            (element,) = arg.scalar(code, tail).items
+            return Bundle(code, [splat(element, lanes)] * len(starts), lanes)
 
         if self.op == "identity":
             return value(self.args[0])
@@ -185,6 +191,6 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
-def drop(items: Sequence[int], at: int) -> tuple[int, ...]:
-    """The sequence without the item at `at`."""
-    return (*items[:at], *items[at + 1 :])
+def drop(items: Sequence[int], i: int) -> tuple[int, ...]:
+    """The sequence without item number `i`."""
+    return (*items[:i], *items[i + 1 :])

@@ -14,6 +14,9 @@ from tvm import tirx
 
 from backends.acrobat.kernels.cpu.code import Code, Expr, i32, i64
 
+BUNDLE = 4
+"""The vectors that a template computes side by side, where it has so many."""
+
 
 def splat(value: Expr, lanes: int, dtype: str = "float32") -> Expr:
     """A vector with `value` in all lanes."""
@@ -37,19 +40,24 @@ class Bundle:
         self.items = tuple(items)
         self.lanes = lanes
 
+    @staticmethod
+    def of(code: Code, items: Sequence[Expr], lanes: int) -> Bundle:
+        """The bundle of these vectors, each of which is bound to a name."""
+        return Bundle(code, [code.let(v, typed("float32", lanes)) for v in items], lanes)
+
     def map(self, function: Callable[..., Expr], *others: Bundle | float) -> Bundle:
+        """function(vector of this bundle, vector of the next one, ...) for each place in the bundles; a number stands for a
+        bundle that has it in all lanes."""
         rows = [o.items if isinstance(o, Bundle) else [splat(o, self.lanes)] * len(self.items) for o in others]
-        dtype = typed("float32", self.lanes)
-        return Bundle(
-            self.code, [self.code.let(function(*args), dtype) for args in zip(self.items, *rows, strict=True)], self.lanes
-        )
+        return self.with_items([function(*args) for args in zip(self.items, *rows, strict=True)])
 
     def integers(self, function: Callable[..., Expr]) -> list[Expr]:
         """int32 vectors that `function` makes of the float vectors."""
         return [self.code.let(function(v), typed("int32", self.lanes)) for v in self.items]
 
     def with_items(self, items: Sequence[Expr]) -> Bundle:
-        return Bundle(self.code, [self.code.let(v, typed("float32", self.lanes)) for v in items], self.lanes)
+        """A bundle of other vectors with as many lanes."""
+        return Bundle.of(self.code, items, self.lanes)
 
     def __add__(self, other: Bundle | float) -> Bundle:
         return self.map(lambda a, b: a + b, other)
@@ -82,6 +90,7 @@ class Bundle:
         return self.map(lambda a, b: tirx.Max(b, a), bound)
 
     def at_most(self, bound: float) -> Bundle:
+        """min(self, bound), where NaN stays NaN."""
         return self.map(lambda a, b: tirx.Min(b, a), bound)
 
     def where(self, condition: Callable[..., Expr], then: Bundle | float, orelse: Bundle | float) -> Bundle:
@@ -90,6 +99,7 @@ class Bundle:
 
 
 def vector_index(start: Expr, lanes: int) -> Expr:
+    """The indices from `start` on of the elements of a vector."""
     return i64(start) if lanes == 1 else tirx.Ramp(i64(start), i64(1), lanes)
 
 
@@ -108,6 +118,19 @@ def store_vector(code: Code, buffer: Any, start: Expr, value: Expr, lanes: int, 
         code.add(tirx.BufferStore(buffer, value, [vector_index(start, lanes)]))
     else:
         code.add(tirx.Evaluate(tirx.op.masked_store(buffer, value, vector_index(start, lanes), mask)))
+
+
+def load_vectors(code: Code, buffer: Any, count: int, lanes: int) -> Bundle:
+    """The first `count` vectors of a buffer, each bound to a name."""
+    return Bundle.of(code, [load_vector(buffer, v * lanes, lanes) for v in range(count)], lanes)
+
+
+def accumulators(code: Code, count: int, lanes: int, initial: Expr = 0.0) -> Any:
+    """A local buffer of `count` vectors, which have `initial` in all lanes."""
+    buffer = code.local(count * lanes)
+    for v in range(count):
+        store_vector(code, buffer, v * lanes, splat(initial, lanes), lanes)
+    return buffer
 
 
 def first_lanes(count: Expr, lanes: int) -> Expr:

@@ -15,7 +15,7 @@ import numpy as np
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode, Param, displacements
-from backends.acrobat.kernels.packing import PLAIN, Packing
+from backends.acrobat.kernels.packing import Packing, layouts
 from backends.acrobat.kernels.reference import parameters
 
 COLUMNS = 16
@@ -51,11 +51,12 @@ def call(kernel: Kernel, out_mode: Mode, symbol: str) -> LibraryCall | None:
     source = "\n".join(
         [f"// {instr.name} = {instr.op}({shapes})", head, *(f"    {line}" for line in body), "    return 0;", "}"]
     )
-    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
-    return LibraryCall(source, parts, writer.adjacent, packs)
+    return LibraryCall(source, parts, writer.adjacent, layouts(kernel))
 
 
 class _Writer:
+    """The C++ of one product. `left` and `right` are its operands' shapes as stacks of matrices."""
+
     def __init__(self, kernel: Kernel, instr: Instr) -> None:
         params = {p.name: (i, p) for i, p in enumerate(kernel.params)}
         self.operands: list[tuple[int, Param]] = [params[str(a)] for a in instr.args]
@@ -78,6 +79,7 @@ class _Writer:
         return len(weights[0][1].type.shape) <= 2 and (self.inner == 1 or unpadded)
 
     def all_rows(self) -> list[str]:
+        """One GEMM of all rows of the call, for the columns of the parts."""
         (x, x_param), (w, _) = self.operands[:2]
         lda = displacements((x_param.type,))[1] if self.inner == 1 else self.k
         ldc = self.row_size if self.inner == 1 else self.n
@@ -111,9 +113,11 @@ class _Writer:
 
     @staticmethod
     def each_row(body: list[str]) -> list[str]:
+        """A loop over the rows of the call around `body`."""
         return ["for (int64_t row = row_begin; row < row_end; ++row) {", *(f"    {line}" for line in body), "}"]
 
     def _row(self, operand: int) -> str:
+        """A pointer to an operand of row `row`."""
         i, p = self.operands[operand]
         return f"p{i}" if p.mode is Mode.SHARED else f"base + p{i}[row]"
 

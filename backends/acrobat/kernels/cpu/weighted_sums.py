@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, plus, times
 from backends.acrobat.kernels.cpu.values import Strided
-from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.vectors import Bundle, accumulators, first_lanes, load_vector, splat, store_vector
 
 SUMS = 8
 """Accumulators that are independent of each other, so that the units do not wait for the latency of an addition."""
@@ -61,44 +61,42 @@ def _tile(
     lanes: int,
     chunk: ListChunk,
     rows: Sequence[ScaledLine],
-    at: Expr,
+    element: Expr,
     vectors: int,
     mask: Expr | None,
     beside: Beside,
 ) -> None:
-    """`vectors` vectors of the lines, from element `at` on. Short tiles have several partial sums."""
+    """Does what `add_weighted` says for `vectors` vectors of the lines, from element `element` on. Tiles of few vectors have
+    `partial` sums of each, to which the items are added in turn."""
     count = len(rows) * vectors
-    many = max(1, SUMS // count)
-    sums = code.local(many * count * lanes)
-    for s in range(many * count):
-        store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
+    partial = max(1, SUMS // count)
+    sums = accumulators(code, partial * count, lanes)
 
-    def add(k: Expr, own: int) -> None:
-        beside(k, at, vectors * lanes)
-        start = code.let(plus(chunk.line(k), at))
-        loaded = [load_vector(chunk.lines, plus(start, v * lanes), lanes, mask) for v in range(vectors)]
-        line = Bundle(code, (), lanes).with_items(loaded)
+    def add(k: Expr, copy: int) -> None:
+        beside(k, element, vectors * lanes)
+        start = code.let(plus(chunk.line(k), element))
+        line = Bundle.of(code, [load_vector(chunk.lines, plus(start, v * lanes), lanes, mask) for v in range(vectors)], lanes)
         for r in range(len(rows)):
-            share = Bundle(code, (), lanes).with_items([splat(load(chunk.shares, chunk.share(k, r)), lanes)])
+            share = Bundle.of(code, [splat(load(chunk.shares, chunk.share(k, r)), lanes)], lanes)
             for v, value in enumerate(line.items):
-                place = (own * count + r * vectors + v) * lanes
+                place = (copy * count + r * vectors + v) * lanes
                 before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
                 store_vector(code, sums, place, Bundle(code, [value], lanes).fma(share, before).items[0], lanes)
 
-    rounds = code.let(div(chunk.size, many))
+    rounds = code.let(div(chunk.size, partial))
     with code.loop(rounds, "items") as r:
-        for own in range(many):
-            add(code.let(plus(times(r, many), own)), own)
-    if many > 1:
-        done = code.let(times(rounds, many))
-        with code.loop(code.let(chunk.size - done), "rest") as r:
-            add(code.let(plus(done, r)), 0)
+        for copy in range(partial):
+            add(code.let(plus(times(r, partial), copy)), copy)
+    if partial > 1:
+        first_left = code.let(times(rounds, partial))
+        with code.loop(code.let(chunk.size - first_left), "rest") as r:
+            add(code.let(plus(first_left, r)), 0)
     for s in range(count):
         whole = load_vector(sums, s * lanes, lanes)
-        for own in range(1, many):
-            whole = whole + load_vector(sums, (own * count + s) * lanes, lanes)
+        for copy in range(1, partial):
+            whole = whole + load_vector(sums, (copy * count + s) * lanes, lanes)
         store_vector(code, sums, s * lanes, whole, lanes)
-    places = [plus(plus(row.line.start, at), v * lanes) for row in rows for v in range(vectors)]
+    places = [plus(plus(row.line.start, element), v * lanes) for row in rows for v in range(vectors)]
     lines = [row for row in rows for _ in range(vectors)]
     with code.when(chunk.first > i64(0)):
         for s, (row, place) in enumerate(zip(lines, places, strict=True)):
@@ -111,7 +109,8 @@ def _tile(
 
 
 def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
-    """A line as vectors: pieces of so many vectors, the element at which they begin, and the mask of each vector."""
+    """A line of `width` elements as vectors. Each piece is a number of vectors, the element at which the first begins, and the
+    mask of each (None: all lanes)."""
     whole, tail = divmod(width, lanes)
     return [
         *([(whole, 0, None)] if whole else []),
@@ -120,12 +119,13 @@ def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
 
 
 def line_tiles(width: int, lanes: int, most: int) -> list[tuple[int, int, int, Expr | None]]:
-    """A line as tiles of `most` vectors and the rest: how many, their first element, the vectors of each, and their mask."""
+    """A line of `width` elements as tiles of at most `most` vectors. Each entry is a number of tiles, the element at which the
+    first begins, the vectors of each tile, and the mask of each vector (None: all lanes)."""
     out: list[tuple[int, int, int, Expr | None]] = []
     for vectors, start, mask in pieces(width, lanes):
-        tiles, rest = divmod(vectors, most)
+        tiles, remainder = divmod(vectors, most)
         if tiles:
             out.append((tiles, start, most, mask))
-        if rest:
-            out.append((1, start + tiles * most * lanes, rest, mask))
+        if remainder:
+            out.append((1, start + tiles * most * lanes, remainder, mask))
     return out

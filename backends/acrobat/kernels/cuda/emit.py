@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 
 from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels import interface
 from backends.acrobat.kernels.cuda import gemm, product, rowwise, stages
 from backends.acrobat.kernels.cuda.gemm import WrittenText
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants, product_schedule
@@ -22,10 +22,10 @@ SHARED_HEADER = 1024
 @cache
 def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules of a kernel that is not tuned, each with the number of rows it begins at."""
-    if found := gemm.plan_of(kernel):
-        return gemm_variants(found[0], target.sms, target.precision)
-    if two := product.plan_of(kernel):
-        return ((0, product_schedule(two[0])),)
+    if gemm_plan := gemm.plan_of(kernel):
+        return gemm_variants(gemm_plan[0], target.sms, target.precision)
+    if product_plan := product.plan_of(kernel):
+        return ((0, product_schedule(product_plan[0])),)
     return ((0, rowwise.schedule_of(kernel)),)
 
 
@@ -91,12 +91,10 @@ def variants(
     All kernels are generated, since calls of a library cannot be steps of a walk: for other `kernels` it raises ValueError."""
     if kernels != "generated":
         raise ValueError("kernels=vendor is for device=cpu: on a CUDA device all kernels are generated")
-    wanted = schedules or default_schedules(kernel, target)
-    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+    schedules = schedules or default_schedules(kernel, target)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in schedules)
 
 
 def symbol(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> str:
     """A C name for the kernel, which only equal kernels share. Without a schedule it is the name with the first default one."""
-    schedule = schedule or default_schedules(kernel, target)[0][1]
-    digest = hashlib.sha256(repr((kernel, out_mode, target, schedule)).encode()).hexdigest()[:16]
-    return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
+    return interface.symbol(kernel, out_mode, target, schedule or default_schedules(kernel, target)[0][1])

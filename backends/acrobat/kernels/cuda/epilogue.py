@@ -5,8 +5,8 @@ from __future__ import annotations
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, indented, walk
 from backends.acrobat.kernels.elements import Constant
+from backends.acrobat.kernels.lanes import Address, Compute, Epilogue, Gate, Lane, Load
 from backends.acrobat.kernels.literals import number
-from backends.acrobat.kernels.plan import Address, Compute, Epilogue, Gate, Lane, Load
 
 
 class CudaEpilogueWriter:

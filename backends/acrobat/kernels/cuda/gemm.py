@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
-from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count
+from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count, widest
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
-from backends.acrobat.kernels.packing import PLAIN, Packing, panels
+from backends.acrobat.kernels.packing import Packing, layouts, panels
 from backends.acrobat.kernels.plan import Gemm, plan_gemm
 from backends.acrobat.options import Precision
 
@@ -30,26 +30,15 @@ class WrittenText:
 
 
 def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
-    """The plan and the number of lanes that it is for: vectors of four units if they are possible, else of one."""
-    for lanes in (LANES, 1):
-        plan = plan_gemm(kernel, lanes)
-        if plan:
-            return plan, lanes
-    return None
-
-
-def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
-    """The layout of each shared operand of a product: panels for the weight and the bias."""
-    packing = panels(plan.epilogue.gates, LANES, panel_count(plan.epilogue.units))
-    shared = [p.name for p in kernel.params if p.mode is Mode.SHARED]
-    return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}
+    """The plan and the number of lanes that it is for."""
+    return widest(plan_gemm, kernel)
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
     """The kernel's text. Static assertions in it check that sizes computed here are those of the headers."""
-    found = plan_of(kernel)
-    assert found
-    plan, lanes = found
+    plan_and_lanes = plan_of(kernel)
+    assert plan_and_lanes
+    plan, lanes = plan_and_lanes
     addresses = Addresses(kernel, out_mode)
     gates, units = plan.epilogue.gates, plan.epilogue.units
     bias = ""
@@ -85,7 +74,8 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         shared = ring_bytes(schedule, gates, precision) + 8 * len(plan.segments) * 16 * schedule.rows
         check = f"Many{shape}"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
-    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, packs(kernel, plan))
+    packed = dict.fromkeys((plan.weight, plan.bias), panels(gates, LANES, panel_count(units)))
+    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed))
 
 
 def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
@@ -113,10 +103,12 @@ def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
 
 
 def _instance(rows: int) -> str:
+    """Declares the instance that product row `row` belongs to, and which of its rows it is (`part`)."""
     return "const int instance = row, part = 0;" if rows == 1 else f"const int instance = row / {rows}, part = row % {rows};"
 
 
 def _starts(plan: Gemm, addresses: Addresses) -> list[str]:
+    """The function `start`: where a segment of the input begins in a product row, in elements from the base."""
     lines = ["static ACROBAT_DEVICE int64_t start(const Args& a, int segment, int row) {"]
     lines += [f"    {_instance(plan.rows)}", "    (void)part;"]
     for i, s in enumerate(plan.segments):
@@ -126,6 +118,7 @@ def _starts(plan: Gemm, addresses: Addresses) -> list[str]:
 
 
 def _place(plan: Gemm) -> list[str]:
+    """The function `place`: the segment that element `k` of a product row lies in, and where it lies after its `start`."""
     lines, begin = ["static ACROBAT_DEVICE void place(int k, int& segment, int& at) {"], 0
     for i, s in enumerate(plan.segments):
         within = f"k - {begin}" if begin else "k"
@@ -137,6 +130,7 @@ def _place(plan: Gemm) -> list[str]:
 
 
 def _runs(plan: Gemm) -> list[str]:
+    """The function `runs`: calls f(k, pointer, width) for each stretch of a product row that lies contiguously in memory."""
     lines, begin = ["template <class F>", "static ACROBAT_DEVICE void runs(const Args& a, int row, F&& f) {"], 0
     for i, s in enumerate(plan.segments):
         start = f"a.base + start(a, {i}, row)"

@@ -5,27 +5,23 @@ from __future__ import annotations
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
 from backends.acrobat.kernels.cuda.gemm import POLICY, WrittenText, ring_bytes
-from backends.acrobat.kernels.cuda.schedule import LANES, WARPS, CudaSchedule
+from backends.acrobat.kernels.cuda.schedule import WARPS, CudaSchedule, widest
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
-from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.kernels.packing import layouts
 from backends.acrobat.kernels.plan import Operand, Product, plan_product
 from backends.acrobat.options import Precision
 
 
 def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
-    """The plan and the number of lanes that it is for: vectors of four columns if they are possible, else of one."""
-    for lanes in (LANES, 1):
-        plan = plan_product(kernel, lanes)
-        if plan:
-            return plan, lanes
-    return None
+    """The plan and the number of lanes that it is for."""
+    return widest(plan_product, kernel)
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
     """The kernel's text: a product of two row operands."""
-    found = plan_of(kernel)
-    assert found
-    plan, lanes = found
+    plan_and_lanes = plan_of(kernel)
+    assert plan_and_lanes
+    plan, lanes = plan_and_lanes
     addresses = Addresses(kernel, out_mode)
     rows = plan.heads * plan.rows
     bias = f"*({addresses.operand(plan.bias, 'instance')} + unit + j)" if plan.bias else ""
@@ -48,7 +44,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         *indented(CudaEpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias)),
         "};",
     ]
-    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    packs = layouts(kernel)
     if schedule.template in ("dots", "columns"):
         across = plan.heads * -(-plan.columns // 32)
         definitions.append(f"static_assert(Dots<{symbol}>::kTiles == {across});")
@@ -66,6 +62,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
 
 
 def _operand(name: str, operand: Operand, addresses: Addresses) -> list[str]:
+    """The function `name`: a pointer to row (or column) `i` of an operand's matrix number `head`."""
     start = addresses.operand(operand.param, "instance")
     return [
         f"static ACROBAT_DEVICE const float* {name}(const Args& a, int instance, int head, int i) {{",

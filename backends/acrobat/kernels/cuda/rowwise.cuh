@@ -3,8 +3,6 @@
 #pragma once
 #include "device.cuh"
 
-constexpr int kGroupBytes = 2 * kWarps * 4;
-
 template <int W>
 ACROBAT_DEVICE float group_sum(float v, float* words, int thread) {
     v = warp_sum(v);

@@ -15,7 +15,7 @@ from backends.acrobat.kernels.cuda.slices import Slices, plan_slices
 from backends.acrobat.kernels.cuda.stages import write_general
 from backends.acrobat.kernels.cuda.text import Addresses, indented
 from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
-from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.kernels.packing import layouts
 
 ELEMENTS_EACH = 2
 """How many elements each thread computes if a row has many."""
@@ -29,8 +29,9 @@ def schedule_of(kernel: Kernel) -> CudaSchedule:
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, shared: int, blocks: int) -> WrittenText:
-    """`shared`: bytes of shared memory that a tile may take; `blocks`: how many blocks run at once at most."""
-    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    """The kernel's text. `shared` is the bytes of shared memory that a tile may take, `blocks` how many blocks run at once at
+    most."""
+    packs = layouts(kernel)
     match schedule.template:
         case "elements":
             body, rows, columns = write_elements(kernel, out_mode)

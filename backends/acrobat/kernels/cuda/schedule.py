@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, log
-from typing import Literal
+from typing import Literal, TypeVar
 
+from backends.acrobat.core.units import Kernel
 from backends.acrobat.kernels.plan import Gemm, Product
 from backends.acrobat.options import Precision
 
@@ -27,6 +28,8 @@ ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
 """The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
 instructions) and far below what tensor cores can do."""
 
+P = TypeVar("P")
+
 Template = Literal["few", "many", "both", "dots", "columns", "elements", "slices", "general"]
 
 
@@ -39,6 +42,14 @@ class CudaSchedule:
     rows: int = 1
     panels: int = 1
     lanes: int = 0
+
+
+def widest(plan: Callable[[Kernel, int], P | None], kernel: Kernel) -> tuple[P, int] | None:
+    """What `plan(kernel, lanes)` gives, and the lanes: vectors of four units if they are possible, else of one."""
+    for lanes in (LANES, 1):
+        if (result := plan(kernel, lanes)) is not None:
+            return result, lanes
+    return None
 
 
 def panel_count(units: int) -> int:
@@ -96,26 +107,26 @@ ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 10
 
 
 def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[tuple[int, CudaSchedule], ...]:
-    """The schedules, each with the number of instances from which on it is used; the first begins at 0. They are chosen one
+    """The schedules, each with the number of instances from which on it is used; the first begins at 0. They are selection one
     after another, VARIANTS at most: each time the one that lowers the predicted times most on average over ROWS."""
     candidates = list(gemm_schedules(plan))
     times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in ROWS] for s in candidates}
-    chosen: list[CudaSchedule] = []
+    selection: list[CudaSchedule] = []
     best = [float("inf")] * len(ROWS)
-    while len(chosen) < VARIANTS:
+    while len(selection) < VARIANTS:
         promise = {s: sum(log(min(t, b)) for t, b in zip(times[s], best, strict=True)) for s in candidates}
-        found = min(candidates, key=promise.__getitem__)
-        if chosen and sum(map(log, best)) - promise[found] < LEAST_SAVING * len(ROWS):
+        candidate = min(candidates, key=promise.__getitem__)
+        if selection and sum(map(log, best)) - promise[candidate] < LEAST_SAVING * len(ROWS):
             break
-        chosen.append(found)
-        best = [min(t, b) for t, b in zip(times[found], best, strict=True)]
+        selection.append(candidate)
+        best = [min(t, b) for t, b in zip(times[candidate], best, strict=True)]
     out: list[tuple[int, CudaSchedule]] = []
     for i, instances in enumerate(ROWS):
-        fastest = min(chosen, key=lambda s: times[s][i])
+        fastest = min(selection, key=lambda s: times[s][i])
         if not out or times[fastest][i] < times[out[-1][1]][i]:
             out.append((instances if out else 0, fastest))
-            chosen.remove(fastest)
-            if not chosen:
+            selection.remove(fastest)
+            if not selection:
                 break
     return tuple(out)
 

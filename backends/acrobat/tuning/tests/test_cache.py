@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.acrobat.core.kept import write
+from backends.acrobat.core.cache_files import write
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget

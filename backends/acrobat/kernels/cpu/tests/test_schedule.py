@@ -15,8 +15,8 @@ from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, KernelSchedule, gri
 from backends.acrobat.kernels.cpu.target import AVX2_REGISTERS, AVX512_REGISTERS, CpuTarget, Registers
 from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
 from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
+from backends.acrobat.kernels.lanes import MAX_GATES
 from backends.acrobat.kernels.packing import panels
-from backends.acrobat.kernels.plan import MAX_GATES
 
 G = Mode.GATHERED
 WIDE, NARROW = CpuTarget("x86-64-v4", 16), CpuTarget("x86-64-v3", 8)

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from backends.acrobat import versions
+from backends.acrobat.core.cache_files import Entry, read, write
 from backends.acrobat.core.folders import cache_folder
-from backends.acrobat.core.kept import Entry, read, write
 
 SOURCES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "core")
 """The folders of the templates, and of the modules that they are written with."""
@@ -26,13 +26,13 @@ def sources_hash() -> str:
     return versions.hash_of(path for folder in SOURCES for path in folder.rglob("*.py"))
 
 
-def stored(name: str, inputs: str, make: Callable[[], Entry]) -> Entry:
+def read_or_make(name: str, inputs: str, make: Callable[[], Entry]) -> Entry:
     """The entry that `make` gives, read from the disk if it was made before. `inputs` names all that it depends on beside the
     sources and TVM; the file's name begins with `name`."""
     key = hashlib.sha256("\n".join([inputs, sources_hash(), versions.code_generator()]).encode()).hexdigest()[:32]
     path = cache_folder() / "kernels" / f"{name}-{key}"
-    if (found := read(path)) is not None:
-        return found
-    made = make()
-    write(path, made)
-    return made
+    entry = read(path)
+    if entry is None:
+        entry = make()
+        write(path, entry)
+    return entry

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backends.acrobat.core.units import Mode
-from backends.acrobat.kernels.cpu import stored
+from backends.acrobat.kernels.cpu import kernel_cache
 from backends.acrobat.kernels.cpu.emit import emit, llvm_version
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.cpu.tests.support import HERE
@@ -70,7 +70,7 @@ def test_each_kernel_mode_and_target_has_a_file_of_its_own(folder: Path, monkeyp
         emit(kernel, mode, target)
     found = len(list(folder.iterdir()))
     assert found == 3
-    monkeypatch.setattr(stored, "sources_hash", lambda: "others")
+    monkeypatch.setattr(kernel_cache, "sources_hash", lambda: "others")
     emit.cache_clear()
     emit(KERNEL, Mode.GATHERED, HERE)
     assert len(list(folder.iterdir())) == found + 1

@@ -19,9 +19,9 @@ def read(path: Path) -> Entry | None:
     """The entry in a file, or None if there is no such file or it is damaged."""
     try:
         head, content = path.read_bytes().split(b"\n", 1)
-        described = json.loads(head)
-        facts: dict[str, Any] = described["facts"]
-        return (facts, content) if described["hash"] == digest(facts, content) else None
+        description = json.loads(head)
+        facts: dict[str, Any] = description["facts"]
+        return (facts, content) if description["hash"] == digest(facts, content) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -49,4 +49,5 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def digest(facts: dict[str, Any], content: bytes) -> str:
+    """The hash of an entry, by which a damaged file is noticed."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + content).hexdigest()

@@ -32,6 +32,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Image:
+    """A module's code for the device, and what its entries need."""
+
     content: bytes
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By entry; empty for an emulated device."""
@@ -47,29 +49,30 @@ def compiled(text: str, arch: str) -> Image:
     nvrtc = _nvrtc()
     headers = [(HERE / name).read_bytes() for name in HEADERS]
     names = [name.encode() for name in HEADERS]
-    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(headers), headers, names))
+    program = _value_of(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(headers), headers, names))
     options = [f"--gpu-architecture={arch}".encode(), b"-std=c++17", b"--ptxas-options=-v"]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    log = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
-    _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))
-    said = log.decode(errors="replace").rstrip("\0 \n")
+    log = b" " * _value_of(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
+    _value_of(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))
+    messages = log.decode(errors="replace").rstrip("\0 \n")
     if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise BuildError(f"NVRTC does not compile the kernels for {arch}:\n{said}")
-    content = b" " * _checked(nvrtc, nvrtc.nvrtcGetCUBINSize(program))
-    _checked(nvrtc, nvrtc.nvrtcGetCUBIN(program, content))
-    _checked(nvrtc, nvrtc.nvrtcDestroyProgram(program))
-    return Image(content, usage_of(said))
+        raise BuildError(f"NVRTC does not compile the kernels for {arch}:\n{messages}")
+    content = b" " * _value_of(nvrtc, nvrtc.nvrtcGetCUBINSize(program))
+    _value_of(nvrtc, nvrtc.nvrtcGetCUBIN(program, content))
+    _value_of(nvrtc, nvrtc.nvrtcDestroyProgram(program))
+    return Image(content, usage_of(messages))
 
 
 def version() -> tuple[int, int]:
     """NVRTC's version, such as (13, 0). Raises BuildError if there is none."""
     nvrtc = _nvrtc()
     result, major, minor = nvrtc.nvrtcVersion()
-    _checked(nvrtc, (result,))
+    _value_of(nvrtc, (result,))
     return int(major), int(minor)
 
 
 def _nvrtc() -> Any:
+    """Python's bindings of NVRTC. Raises BuildError if they or the library are missing."""
     try:
         from cuda.bindings import nvrtc
 
@@ -81,7 +84,8 @@ def _nvrtc() -> Any:
     return nvrtc
 
 
-def _checked(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
+def _value_of(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
+    """The value that a function of NVRTC returned beside its status, if any. Raises BuildError for the status of a failure."""
     result, *values = outcome
     if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         _, text = nvrtc.nvrtcGetErrorString(result)
@@ -91,7 +95,7 @@ def _checked(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
 
 def usage_of(log: str) -> dict[str, Usage]:
     """The Usage of each entry, from the log that `--ptxas-options=-v` makes."""
-    found = {}
+    usage = {}
     for part in log.split("Compiling entry function")[1:]:
         name = re.search(r"'(\w+)'", part)
         spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part)
@@ -100,8 +104,8 @@ def usage_of(log: str) -> dict[str, Usage]:
         if name and spills and registers:
             stack = max(int(s) for s, _, _ in spills)
             spilled = sum(int(stores) + int(loads) for _, stores, loads in spills)
-            found[name[1]] = Usage(int(registers[1]), spilled, stack, int(shared[1]) if shared else 0)
-    return found
+            usage[name[1]] = Usage(int(registers[1]), spilled, stack, int(shared[1]) if shared else 0)
+    return usage
 
 
 def emulated(text: str, flags: Sequence[str] = ("-O1",)) -> Image:
@@ -120,7 +124,7 @@ def emulated(text: str, flags: Sequence[str] = ("-O1",)) -> Image:
             f"-I{HERE}",
         ]
         command += [str(folder / "kernels.cpp"), "-o", str(folder / "kernels.so")]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise BuildError(f"the C++ compiler does not compile the emulated kernels:\n{done.stderr[-4000:]}")
+        process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode:
+            raise BuildError(f"the C++ compiler does not compile the emulated kernels:\n{process.stderr[-4000:]}")
         return Image((folder / "kernels.so").read_bytes())

@@ -64,8 +64,9 @@ class LoadedDevice:
             self.driver("cuModuleGetFunction", ctypes.byref(self.functions[name]), module, name.encode())
 
     def launch(self, name: str, blocks: int, memory: int, value: int) -> None:
-        held = (ctypes.c_uint64 * 2)(memory, value)
-        start = ctypes.addressof(held)
+        """Launches the kernel `name` with these two arguments."""
+        arguments = (ctypes.c_uint64 * 2)(memory, value)
+        start = ctypes.addressof(arguments)
         parameters = (ctypes.c_void_p * 2)(start, start + 8)
         shape = (blocks, 1, 1, THREADS, 1, 1, 0, ctypes.c_void_p(), parameters)
         if name == "barriers":
@@ -74,18 +75,19 @@ class LoadedDevice:
             self.driver("cuLaunchKernel", self.functions[name], *shape, ctypes.c_void_p())
 
     def synchronise(self) -> None:
+        """Waits until the device has done everything."""
         self.driver("cuCtxSynchronize")
 
     def best(self, work: Callable[[], None], times: int = 20) -> float:
         """The microseconds that `work` takes until the device has done it, the fastest of so many times."""
-        found = []
+        seconds = []
         for _ in range(times):
             self.synchronise()
             begin = time.perf_counter()
             work()
             self.synchronise()
-            found.append(time.perf_counter() - begin)
-        return min(found) * 1e6
+            seconds.append(time.perf_counter() - begin)
+        return min(seconds) * 1e6
 
     def each(self, name: str, blocks: int, memory: int) -> float:
         """The microseconds for one turn of a kernel that does as many turns as its argument `value` says."""
@@ -94,6 +96,7 @@ class LoadedDevice:
 
 
 def measure(target: CudaTarget) -> dict[str, float]:
+    """The constants by name: microseconds, and the peak in TFLOP/s."""
     device = LoadedDevice(target)
     count = 1 << 16
     table = (ctypes.c_int64 * count)(*((i * 4099 + 17) % count for i in range(count)))
@@ -132,6 +135,7 @@ def measure(target: CudaTarget) -> dict[str, float]:
 
 
 def main() -> None:
+    """Prints the constants of this machine's first device."""
     target = CudaTarget.detect()
     print(target)
     for name, value in measure(target).items():

@@ -20,7 +20,7 @@ class CudaEpilogueWriter:
         self.rows = rows
         self.lanes = lanes
         self.lines: list[str] = []
-        self.known: dict[int, str] = {}
+        self.names: dict[int, str] = {}
 
     def write(self, bias: str) -> list[str]:
         """The function. `bias` is an expression for the bias of gate `g` and unit `unit + j`, or ""."""
@@ -54,12 +54,13 @@ class CudaEpilogueWriter:
         return " + ".join(terms) or "0"
 
     def _value(self, lane: Lane) -> str:
-        if id(lane) not in self.known:
-            self.known[id(lane)] = self._compute(lane)
-        return self.known[id(lane)]
+        """The name of an array with the value's V elements; each value is computed once."""
+        if id(lane) not in self.names:
+            self.names[id(lane)] = self._compute(lane)
+        return self.names[id(lane)]
 
     def _declare(self, text: str) -> str:
-        name = f"v{len(self.known)}"
+        name = f"v{len(self.names)}"
         self.lines.append(f"float {name}[V]{text};")
         return name
 
@@ -67,7 +68,7 @@ class CudaEpilogueWriter:
         self.lines.append(f"for (int j = 0; j < V; ++j) {text}")
 
     def _compute(self, lane: Lane) -> str:
-        """The name of an array with the value's V elements."""
+        """What `_value` says, for a value that has no name yet."""
         match lane:
             case Gate(index):
                 return f"gate[{index}]"
@@ -79,12 +80,12 @@ class CudaEpilogueWriter:
                 head, item = self.addresses.items(param, "instance")
                 name = self._declare("")
                 self._each(f"{name}[j] = {start};")
-                joined = join.format(f"{name}[j]", "each[j]")
+                sum_with_item = join.format(f"{name}[j]", "each[j]")
                 self.lines += [
                     f"{head} {{",
                     "    float each[V];",
                     f"    {self._read('each', item, address)}",
-                    f"    for (int j = 0; j < V; ++j) {name}[j] = {joined};",
+                    f"    for (int j = 0; j < V; ++j) {name}[j] = {sum_with_item};",
                     "}",
                 ]
             case Load(param, address):
@@ -97,6 +98,7 @@ class CudaEpilogueWriter:
         return name
 
     def _read(self, name: str, start: str, address: Address) -> str:
+        """The statement that reads a value's elements into the array `name`, from a row operand that begins at `start`."""
         at = f"{start} + {self._offset(address)}"
         if address.stride or self.lanes == 1:
             return f"load<V>({name}, {at});"

@@ -3,6 +3,7 @@ work around them. One warp, or one block if a slice is long, computes each slice
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -33,10 +34,12 @@ class SlicePlan:
 
     @property
     def outer(self) -> int:
+        """The number of slices of a row."""
         return prod(self.leading)
 
     @property
     def each(self) -> int:
+        """How many elements of a slice each of its threads has, at most."""
         return -(-self.length // self.width)
 
 
@@ -57,8 +60,7 @@ def plan_slices(kernel: Kernel) -> SlicePlan | None:
     leading, length = whole[:-1], whole[-1]
     kinds: dict[str, str] = {}
     for instr in kernel.body:
-        named = [a for a in instr.args if isinstance(a, str)]
-        if is_pure(instr) and not any(a in kinds for a in named):
+        if is_pure(instr) and not any(a in kinds for a in instr.args):
             continue
         kind = _kind(instr, kernel, kinds, leading, length)
         if kind is None:
@@ -98,7 +100,7 @@ def _kind(instr: Instr, kernel: Kernel, kinds: dict[str, str], leading: tuple[in
 
 
 class Slices:
-    """Writes such a kernel."""
+    """Writes a kernel by its plan."""
 
     def __init__(self, kernel: Kernel, out_mode: Mode, plan: SlicePlan) -> None:
         self.kernel = kernel
@@ -128,24 +130,28 @@ class Slices:
                 to = f"result + {at}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {at})"
                 self.lines.append(f"if (lane == 0) ({to})[outer] = {self.names[name]};")
             else:
-                self._each(lambda name=name, at=at: f"result[{at} + outer * {p.length} + j] = {self._at(name)};")
+                self._store(name, at)
         return self.lines
 
-    def _each(self, text: object) -> None:
+    def _store(self, name: str, start: int) -> None:
+        """Stores a value's slice in the row of results, where the value begins at `start`."""
+        self._each(lambda: f"result[{start} + outer * {self.plan.length} + j] = {self._element(name)};")
+
+    def _each(self, text: Callable[[], str]) -> None:
         """A loop over a thread's elements, i of its own, j of the slice. `text` is called within it and gives its last line."""
         p = self.plan
         inner = self.values.begin()
-        last = text()  # type: ignore[operator]
+        last = text()
         self.lines += [
             "#pragma unroll",
             f"for (int i = 0; i < {p.each}; ++i) {{",
             f"    const int j = i * {p.width} + lane;",
             f"    if (j >= {p.length}) continue;" if p.length % p.width else "    (void)j;",
-            *indented([*inner, str(last)]),
+            *indented([*inner, last]),
             "}",
         ]
 
-    def _at(self, name: str | float, shape: tuple[int, ...] | None = None) -> str:
+    def _element(self, name: str | float, shape: tuple[int, ...] | None = None) -> str:
         """Element j of a value's slice. A pure value is broadcast to `shape` first (by default the shape of all slices)."""
         p = self.plan
         if not isinstance(name, str):
@@ -163,6 +169,7 @@ class Slices:
         return self.values.element(name, self.values.broadcast(name, index))
 
     def _compute(self, instr: Instr) -> None:
+        """Computes a value that is a reduction or depends on one: `float name` if it is a scalar, else an array."""
         p = self.plan
         out = self.names.get(instr.name) or self.values.fresh("s")
         if p.kinds[instr.name] == "vector":
@@ -171,15 +178,16 @@ class Slices:
             self._reduce(instr, out)
         elif p.kinds[instr.name] == "vector":
             self._each(
-                lambda: f"{out}[i] = {ELEMENTWISE[instr.op].format(*(self._at(a, instr.type.shape) for a in instr.args))};"
+                lambda: f"{out}[i] = {ELEMENTWISE[instr.op].format(*(self._element(a, instr.type.shape) for a in instr.args))};"
             )
         else:
             inner = self.values.begin()
-            text = ELEMENTWISE[instr.op].format(*(self._at(a, instr.type.shape) for a in instr.args))
+            text = ELEMENTWISE[instr.op].format(*(self._element(a, instr.type.shape) for a in instr.args))
             self.lines += [*inner, f"const float {out} = {text};"]
         self.names[instr.name] = out
 
     def _reduce(self, instr: Instr, out: str) -> None:
+        """Computes a reduction, whose result has the name `out`."""
         p = self.plan
         x, w = self.values.fresh("x"), p.width
         operand = str(instr.args[0])
@@ -187,7 +195,7 @@ class Slices:
             x = self.names[operand]
         else:
             self.lines.append(f"float {x}[{p.each}];")
-            self._each(lambda: f"{x}[i] = {self._at(operand)};")
+            self._each(lambda: f"{x}[i] = {self._element(operand)};")
         match instr.op:
             case "sum" | "mean":
                 by = f" / {p.length}.0f" if instr.op == "mean" else ""
@@ -222,7 +230,7 @@ class Slices:
                 scale, shift = str(instr.args[1]), str(instr.args[2])
                 self._each(
                     lambda: (
-                        f"{out}[i] = ({x}[i] - {out}_mean) * {out}_scale * {self._at(scale, instr.type.shape)} "
-                        f"+ {self._at(shift, instr.type.shape)};"
+                        f"{out}[i] = ({x}[i] - {out}_mean) * {out}_scale * {self._element(scale, instr.type.shape)} "
+                        f"+ {self._element(shift, instr.type.shape)};"
                     )
                 )

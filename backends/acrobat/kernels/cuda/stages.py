@@ -7,7 +7,7 @@ from collections import Counter
 from math import prod
 
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode
+from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, indented
 from backends.acrobat.kernels.cuda.values import MOVES, Index, Values, c_type, is_pure
@@ -29,19 +29,15 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
     """Definitions, the tile function's body, and the bytes of shared memory that it takes, at most `shared`."""
     addresses = Addresses(kernel, out_mode)
     values = Values(kernel, addresses)
-    kept = stored_instructions(kernel)
-    at, starts = 0, {}
-    for instr in kept:
-        starts[instr.name] = at
-        words = instr.type.width
-        at += -(-words // ALIGN) * ALIGN
-    fits = at * 4 <= shared
-    definitions = [] if fits else [f"ACROBAT_GLOBAL float {symbol}_kept[{blocks}ll * {at}];"]
-    where = "reinterpret_cast<float*>(shared)" if fits else f"{symbol}_kept + int64_t(blockIdx.x) * {at}"
+    stored = stored_instructions(kernel)
+    starts, size = displacements(tuple(instr.type for instr in stored))
+    fits = size * 4 <= shared
+    definitions = [] if fits else [f"ACROBAT_GLOBAL float {symbol}_kept[{blocks}ll * {size}];"]
+    where = "reinterpret_cast<float*>(shared)" if fits else f"{symbol}_kept + int64_t(blockIdx.x) * {size}"
     body = ["const int row = tile;", f"float* const kept = {where};", "(void)kept;"]
-    for instr in kept:
+    for instr, start in zip(stored, starts, strict=True):
         name = values.fresh("t")
-        to = f"kept + {starts[instr.name]}"
+        to = f"kept + {start}"
         if instr.type.dtype == "int64":
             to = f"reinterpret_cast<int64_t*>({to})"
         body += [
@@ -56,11 +52,12 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
         value = values.element(name, Index(t.shape, "e"))
         to = f"result + {displacement}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {displacement})"
         body += [*each(t.size), *indented([*lines, f"({to})[e] = {value};"]), "}"]
-    return definitions, body, at * 4 if fits else 0
+    return definitions, body, size * 4 if fits else 0
 
 
 def stored_instructions(kernel: Kernel) -> list[Instr]:
-    """What is computed once and kept: reductions, products, and element-wise work that these read or that has several uses."""
+    """The instructions whose values are computed once and stored: reductions, products, and element-wise work that these read
+    or that has several uses."""
     uses = Counter(a for i in kernel.body for a in i.args if isinstance(a, str))
     feeds_many = {a for i in kernel.body if not is_pure(i) for a in i.args if isinstance(a, str)}
     return [i for i in kernel.body if not is_pure(i) or i.name in feeds_many or uses[i.name] > 1]
@@ -141,6 +138,8 @@ def _over_lists(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[
 
 
 def _sum(size: int, depth: int, begin: list[str], inner: list[str], x: str, w: str, out: str) -> list[str]:
+    """Lines that fill the `size` elements of `out` with sums of `depth` products x * w. `begin` declares each sum, `inner` are
+    the lines that x and w need."""
     loop = [f"for (int k = 0; k < {depth}; ++k) {{", *indented([*inner, f"sum += {x} * {w};"]), "}"]
     return [*each(size), *indented([*begin, *loop, f"{out}[e] = sum;"]), "}"]
 
@@ -148,10 +147,10 @@ def _sum(size: int, depth: int, begin: list[str], inner: list[str], x: str, w: s
 def _matmul(
     instr: Instr, left: tuple[int, ...], right: tuple[int, ...], index: tuple[str, ...], out: str, values: Values
 ) -> list[str]:
-    index_left = list(index)
-    column = index_left.pop() if len(right) > 1 else None
-    row = index_left.pop() if len(left) > 1 else None
-    batch = index_left
+    """Lines for a product of operands with these shapes. `index`: of the result's element, along each dimension."""
+    batch = list(index)
+    column = batch.pop() if len(right) > 1 else None
+    row = batch.pop() if len(left) > 1 else None
 
     def own(shape: tuple[int, ...], *last: str | None) -> Index:
         outer = shape[:-2]
@@ -176,12 +175,12 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
     def loop(text: str) -> None:
         inside = values.begin()
         x = values.element(str(instr.args[0]), Index(shape, place))
-        more = {}
+        affine = {}
         if instr.op == "layer_norm" and "{scale}" in text:
-            more = {k: values.element(str(a), Index(shapes[i], "j")) for i, (k, a) in enumerate(
-                zip(("scale", "shift"), instr.args[1:], strict=True), 1)}  # fmt: skip
+            names = zip(("scale", "shift"), instr.args[1:], shapes[1:], strict=True)
+            affine = {name: values.element(str(arg), Index(shape, "j")) for name, arg, shape in names}
         head = f"for (int j = lane; j < {length}; j += 32) {{"
-        lines.extend([head, *indented([*inside, text.format(x=x, at=f"{out}[{place}]", **more)]), "}"])
+        lines.extend([head, *indented([*inside, text.format(x=x, at=f"{out}[{place}]", **affine)]), "}"])
 
     match instr.op:
         case "sum" | "mean":

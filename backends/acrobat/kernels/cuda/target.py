@@ -47,6 +47,7 @@ class CudaTarget:
 
     @property
     def emulated(self) -> bool:
+        """Whether the device's driver runs kernels on the processor."""
         return self.arch == EMULATED
 
     @staticmethod
@@ -103,8 +104,10 @@ class Driver:
         if result := getattr(self._library, function)(*arguments):
             text = ctypes.c_char_p()
             self._library.cuGetErrorString(result, ctypes.byref(text))
-            said = text.value.decode() if text.value else f"error {result}"
-            raise UnsupportedCuda(f"the CUDA driver cannot be used: {function} says {said}; use device=cpu, or mend the driver")
+            problem = text.value.decode() if text.value else f"error {result}"
+            raise UnsupportedCuda(
+                f"the CUDA driver cannot be used: {function} says {problem}; use device=cpu, or mend the driver"
+            )
 
     def version(self) -> tuple[int, int]:
         """The newest version of CUDA that the driver knows, such as (13, 0)."""

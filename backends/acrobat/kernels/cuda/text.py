@@ -105,5 +105,6 @@ def walk(w: Walk, index: str) -> str:
     return " + ".join(terms) or "0"
 
 
-def indented(lines: list[str], by: int = 1) -> list[str]:
-    return ["    " * by + line for line in lines]
+def indented(lines: list[str], levels: int = 1) -> list[str]:
+    """The lines, indented by so many levels."""
+    return ["    " * levels + line for line in lines]

@@ -39,6 +39,7 @@ class Index:
 
     @property
     def indices(self) -> tuple[str, ...]:
+        """An expression for the index along each dimension."""
         if not self.flat:
             return self.each
         out: list[str] = []
@@ -52,6 +53,7 @@ class Index:
 
 
 def c_type(t: TensorT) -> str:
+    """The C++ type of a tensor's elements."""
     return "int64_t" if t.dtype == "int64" else "float"
 
 
@@ -81,6 +83,7 @@ class Values:
         return self.lines
 
     def fresh(self, mark: str = "v") -> str:
+        """A new C++ name, which begins with `mark`."""
         self.count += 1
         return f"{mark}{self.count}"
 
@@ -88,13 +91,13 @@ class Values:
         """The name (or literal) of one element of a value; its lines join the scope. `index` has the value's own shape."""
         if not isinstance(name, str):
             return number(float(name))
-        index = self._named(index)
+        index = self._with_names(index)
         key = (name, index.position)
         if key not in self.known:
             self.known[key] = self._element(name, index)
         return self.known[key]
 
-    def _named(self, index: Index) -> Index:
+    def _with_names(self, index: Index) -> Index:
         """The same index with names for its expressions, so that what is made of them stays short."""
         if index.flat:
             return Index(index.shape, self._name(index.flat))
@@ -142,7 +145,7 @@ class Values:
             case Fusion.CONSTANT:
                 return number(float(dict(instr.attrs)["value"]))
             case Fusion.MOVE:
-                return self._moved(instr, index)
+                return self._source(instr, index)
         raise AssertionError(instr)
 
     def broadcast(self, arg: str | float, index: Index) -> Index:
@@ -157,7 +160,8 @@ class Values:
         own = index.indices[len(index.shape) - len(shape) :]
         return Index(shape, "", tuple("0" if n == 1 else i for n, i in zip(shape, own, strict=True)))
 
-    def _moved(self, instr: Instr, index: Index) -> str:
+    def _source(self, instr: Instr, index: Index) -> str:
+        """The element of a move's operand that the move puts at `index` of its result."""
         attrs = dict(instr.attrs)
         sources = [self.kernel.type_of(str(a)).shape for a in instr.args]
         first, shape = str(instr.args[0]), sources[0]

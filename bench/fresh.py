@@ -36,40 +36,43 @@ ASKING_S = 0.01  # the cost of a request with its reply, which the parent's cloc
 Runs = Sequence[Sequence[int]]  # for each mini-batch the wall and the processor time, in nanoseconds
 
 
-class Asked(Protocol):
+class CellProcess(Protocol):
     """The part of `isolate.Child` that this module needs."""
 
     usage: Any
 
-    def ask(self, do: str, **request: Any) -> dict[str, Any]: ...
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Sends a request and returns the reply."""
+        ...
 
 
 @dataclass
 class Pass:
-    """One pass over some mini-batches: the times `told` by the cell's process, and `passed_s` by the parent's clock."""
+    """One pass over some mini-batches: their `times` as the cell's process tells them, and the seconds that the pass took by
+    the parent's clock."""
 
-    told: Runs
-    passed_s: float
+    times: Runs
+    parent_s: float
 
     @property
-    def passed(self) -> float:
+    def parent_ns(self) -> float:
         """Nanoseconds for each mini-batch, by the parent's clock."""
-        return 1e9 * self.passed_s / len(self.told)
+        return 1e9 * self.parent_s / len(self.times)
 
 
 @dataclass
-class Looked:
+class Passes:
     """The passes that were run, each over timed or over new mini-batches."""
 
-    known: list[Pass] = field(default_factory=list)  # over mini-batches that were timed before
+    timed: list[Pass] = field(default_factory=list)  # over mini-batches that were timed before
     unseen: list[Pass] = field(default_factory=list)  # over new ones, which the system meets in the first of these passes
 
 
 class Plan(NamedTuple):
-    """How many timed mini-batches (`known`) and new ones (`drawn`) to run, and in how many passes: as many as `passes` over the
+    """How many timed mini-batches (`timed`) and new ones (`drawn`) to run, and in how many passes: as many as `passes` over the
     timed ones, after another one if they have to be warmed up again (`warm`), and one more over the new ones."""
 
-    known: int
+    timed: int
     drawn: int
     passes: int
     warm: bool = True
@@ -97,82 +100,86 @@ def instances_to_compare(batch_size: int) -> list[int]:
     first new mini-batch, the only one that every system runs."""
     draw = secrets.SystemRandom().sample
     first = draw(range(batch_size), min(batch_size, COMPARED // 2))
-    others = range(batch_size, FEW * batch_size)
-    return sorted([*first, *draw(others, min(len(others), COMPARED - len(first)))])
+    later = range(batch_size, FEW * batch_size)
+    return sorted([*first, *draw(later, min(len(later), COMPARED - len(first)))])
 
 
-def look(child: Asked, plan: Plan) -> Looked:
+def look(child: CellProcess, plan: Plan) -> Passes:
     """Run the passes of `plan`, those over timed mini-batches first."""
     if plan.warm:
-        _pass(child, plan.known, unseen=False)
-    looked = Looked([_pass(child, plan.known, unseen=False) for _ in range(plan.passes)])
+        _pass(child, plan.timed, unseen=False)
+    passes = Passes([_pass(child, plan.timed, unseen=False) for _ in range(plan.passes)])
     for _ in range(plan.passes + 1):
-        looked.unseen.append(_pass(child, plan.drawn, unseen=True))
-    return looked
+        passes.unseen.append(_pass(child, plan.drawn, unseen=True))
+    return passes
 
 
-def _pass(child: Asked, minibatches: int, unseen: bool) -> Pass:
+def _pass(child: CellProcess, minibatches: int, unseen: bool) -> Pass:
     before = child.usage.asked.get("replay", Used())
     reply = child.ask("replay", minibatches=minibatches, unseen=unseen)
     after = child.usage.asked["replay"]
     return Pass(reply["times"], min(after.wall_s - before.wall_s, after.cpu_s - before.cpu_s))
 
 
-def judge(looked: Looked, told_s: float, allowed_s: float) -> tuple[dict[str, Any], list[str]]:
+def judge(passes: Passes, told_s: float, allowed_s: float) -> tuple[dict[str, Any], list[str]]:
     """The ratios that the row keeps, and the flags. `told_s`: the steady latency of the timed mini-batches; `allowed_s`: the
     seconds that fetching the outputs of a mini-batch may cost."""
-    first, *again = looked.unseen
-    kept = {
-        "n": len(first.told),
-        "ratio_first": round(max(_ratio(looked.known, [first]), _passed(looked.known, [first])), 3),
-        "ratio_again": round(max(_ratio(looked.known, again), _passed(looked.known, again)), 3),
-        "ratio_hidden": round(hidden(looked, told_s, allowed_s), 3),
+    first, *again = passes.unseen
+    ratios = {
+        "n": len(first.times),
+        "ratio_first": round(max(_ratio(passes.timed, [first]), _parents_ratio(passes.timed, [first])), 3),
+        "ratio_again": round(max(_ratio(passes.timed, again), _parents_ratio(passes.timed, again)), 3),
+        "ratio_hidden": round(hidden(passes, told_s, allowed_s), 3),
     }
-    said = "mini-batches that it had never seen took {:.1f} times as long as the timed ones"
+    message = "mini-batches that it had never seen took {:.1f} times as long as the timed ones"
     flags = []
-    if kept["ratio_again"] > LONGER:
-        flags.append(said.format(kept["ratio_again"]))
-    elif kept["ratio_first"] > LONGER:
-        flags.append(said.format(kept["ratio_first"]) + ", the first time")
-    if kept["ratio_hidden"] > LONGER:
-        flags.append(said.format(kept["ratio_hidden"]) + ", by the clock of the process that asked for them")
-    return kept, flags
+    if ratios["ratio_again"] > LONGER:
+        flags.append(message.format(ratios["ratio_again"]))
+    elif ratios["ratio_first"] > LONGER:
+        flags.append(message.format(ratios["ratio_first"]) + ", the first time")
+    if ratios["ratio_hidden"] > LONGER:
+        flags.append(message.format(ratios["ratio_hidden"]) + ", by the clock of the process that asked for them")
+    return ratios, flags
 
 
-def hidden(looked: Looked, told_s: float, allowed_s: float) -> float:
+def hidden(passes: Passes, told_s: float, allowed_s: float) -> float:
     """How many times the steady latency `told_s` a new mini-batch took by the parent's clock, in the fastest pass, less what
     the request and fetching the outputs may cost. 0 where nothing is left."""
-    shortest = min(looked.unseen, key=lambda each: each.passed_s)
-    count = len(shortest.told)
-    return max(0.0, shortest.passed_s - ASKING_S - count * allowed_s) / (count * told_s)
+    shortest = min(passes.unseen, key=lambda each: each.parent_s)
+    count = len(shortest.times)
+    return max(0.0, shortest.parent_s - ASKING_S - count * allowed_s) / (count * told_s)
 
 
-def overwhelming(looked: Looked, batch_size: int, told_s: float, allowed_s: float) -> str | None:
+def overwhelming(passes: Passes, batch_size: int, told_s: float, allowed_s: float) -> str | None:
     """Why the samples cannot be the times of the work, or None unless that is beyond doubt, which it is in two cases: `hidden`
     is over `OVERWHELMING`; or every run of a new mini-batch, the first ones and the later ones, took over `OVERWHELMING` times
     as long as the slowest timed mini-batch, by wall time and by processor time. A system that is slow only the first time may
     be compiling for new shapes: that stays a flag."""
-    ratio = hidden(looked, told_s, allowed_s)
+    ratio = hidden(passes, told_s, allowed_s)
     if ratio > OVERWHELMING:
         return f"mini-batches that it had never seen took at least {ratio:.0f} times as long as its samples tell, every time"
     if batch_size < LEAST_INSTANCES:
         return None
     times = []
-    for which in (0, 1):
-        known = max(median(each[which] for each in runs) for runs in zip(*(each.told for each in looked.known), strict=True))
-        times.append(min(run[which] for each in looked.unseen for run in each.told) / max(known, 1.0))
+    for clock in (0, 1):
+        slowest = max(median(each[clock] for each in runs) for runs in zip(*(each.times for each in passes.timed), strict=True))
+        times.append(min(run[clock] for each in passes.unseen for run in each.times) / max(slowest, 1.0))
     if min(times) <= OVERWHELMING:
         return None
     return f"mini-batches that it had never seen took at least {min(times):.0f} times as long as the timed ones, every time"
 
 
-def _ratio(known: Sequence[Pass], unseen: Sequence[Pass]) -> float:
-    return min(_typical(unseen, which) / max(_typical(known, which), 1.0) for which in (0, 1))
+def _ratio(timed: Sequence[Pass], unseen: Sequence[Pass]) -> float:
+    """How many times as long a new mini-batch took as a timed one, as the cell's process tells: by wall time or by processor
+    time, whichever ratio is smaller."""
+    return min(_typical(unseen, clock) / max(_typical(timed, clock), 1.0) for clock in (0, 1))
 
 
-def _typical(passes: Sequence[Pass], which: int) -> float:
-    return float(median(median(run[which] for run in runs) for runs in zip(*(each.told for each in passes), strict=True)))
+def _typical(passes: Sequence[Pass], clock: int) -> float:
+    """The median time of a mini-batch by one of the clocks of `Runs`."""
+    return float(median(median(run[clock] for run in runs) for runs in zip(*(each.times for each in passes), strict=True)))
 
 
-def _passed(known: Sequence[Pass], unseen: Sequence[Pass]) -> float:
-    return median(each.passed for each in unseen) / max(median(each.passed for each in known), 1.0)
+def _parents_ratio(timed: Sequence[Pass], unseen: Sequence[Pass]) -> float:
+    """The same by the parent's clock."""
+    return median(each.parent_ns for each in unseen) / max(median(each.parent_ns for each in timed), 1.0)

@@ -47,7 +47,7 @@ class Running(Prepared):
     counters: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # of a mini-batch in a turn
     joules: float | None = None  # the energy used in all turns
     instances: int = 0  # how many were run in the turns whose energy is known
-    instructions: dict[str, int] | None = None  # how often each instruction set was seen, where it was looked for
+    instructions: dict[str, int] | None = None  # how often each instruction set was seen, where it was passes for
     twins: list[Running] = field(default_factory=list)  # variants with the same program, which get a copy of this cell's row
 
 
@@ -276,7 +276,7 @@ class Group:
         count = plan.drawn
         try:
             child.ask("draw", seed=self.fresh_seed, count=count)
-            looked = fresh.look(child, plan)
+            passes = fresh.look(child, plan)
             instances = self._compared(size)
             mine = [i for i in instances if i < count * size]
             shown = child.ask("show", instances=mine)["outputs"]
@@ -292,9 +292,9 @@ class Group:
                 raise
             row["flags"].append(f"its outputs for mini-batches that it had never seen were not verified: {ended.why}")
             verified = 0
-        row["fresh"], flags = fresh.judge(looked, told_s, verifier.fetch_s)
+        row["fresh"], flags = fresh.judge(passes, told_s, verifier.fetch_s)
         row["fresh"]["verified"] = verified
-        why = fresh.overwhelming(looked, size, told_s, verifier.fetch_s)
+        why = fresh.overwhelming(passes, size, told_s, verifier.fetch_s)
         if why is not None:
             raise Ended(Status.WRONG, why)
         row["flags"] += flags

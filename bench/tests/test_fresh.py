@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from bench import fresh
-from bench.fresh import Looked, Pass
+from bench.fresh import Pass, Passes
 
 MS = 1_000_000
 ALLOWED_S = 1e-4
 
 
-def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], asking_s: float = 0.002) -> Looked:
+def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], asking_s: float = 0.002) -> Passes:
     """Passes over timed mini-batches, whose runs took 1 ms, and over new ones: for each new one, `first` has wall and processor
     time of its first run in ms, `again` those of two more. The parent's clock shows the smaller ones, and `asking_s` a pass."""
 
@@ -19,7 +19,7 @@ def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], a
         told = [[int(wall * MS), int(cpu * MS)] for wall, cpu in runs]
         return Pass(told, sum(min(run) for run in told) / 1e9 + asking_s)
 
-    return Looked([one([(1.0, 1.0)] * 3)] * 2, [one(first), one(again), one(again)])
+    return Passes([one([(1.0, 1.0)] * 3)] * 2, [one(first), one(again), one(again)])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_process_that_tells_too_little_of_all_runs(true_ms: float, hidden: flo
     """The process tells 1 ms for every run, timed before or new; only the parent's clock shows the true time of new ones."""
     told = [[MS, MS]] * 2
     known, unseen = Pass(told, 0.01), Pass(told, 2 * true_ms / 1e3)
-    found = Looked([known] * 2, [unseen] * 3)
+    found = Passes([known] * 2, [unseen] * 3)
     assert int(fresh.hidden(found, 0.001, 0.0)) == hidden
     assert (fresh.overwhelming(found, 4, 0.001, 0.0) is not None) is (hidden > fresh.OVERWHELMING)
 

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import Type
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Special, Value
 from backends.acrobat.ir import nodes as n
 
@@ -232,6 +233,20 @@ class Keywords(Special):
 
     def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
         return type(self)(tuple((k, inner(v)) for k, v in self.entries))
+
+
+class AttributesByName(Keywords):
+    """`vars(x)`: the attributes of an object as they are at this moment. As Python's shows later changes, too, it is used at once
+    here, and has no name."""
+
+    __slots__ = ()
+
+    @property
+    def refusal(self) -> str:
+        return "what `vars` or `__dict__` gives is used at once: `C(**{**vars(x), ...})`"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        raise Mismatch(self.refusal)
 
 
 class FunctionTable(Keywords):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import list_changes, nested
-from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -140,7 +140,10 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     ]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
-        kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
+        given = {k.arg: read(k.value)} if k.arg is not None else _given_by_name(f, k.value, read)
+        if twice := [name for name in given if name in kwargs]:
+            raise Refused(f"`{twice[0]}` is given twice in this call")
+        kwargs |= given
     operands = _operands(node)
     if f.mutated and (early := read_too_early(operands, f.changed_by)):
         stale = [x for i, x in enumerate(operands) if i in early]
@@ -197,6 +200,28 @@ def _spread(f: Frame, written: ast.expr) -> list[Value]:
     if holds_parts(f, whole):
         seen_inside(f, written)
     return [Held("spread", whole)]
+
+
+def _given_by_name(f: Frame, written: ast.expr, read: Callable[[ast.expr], Value]) -> dict[str, Value]:
+    """The arguments that `**written` gives to a call, of which `read` compiles an expression. Displays, `dict(...)` and `|` of
+    dictionaries are no dictionaries of the program for that: their entries are the arguments. Raises Refused."""
+    entries: dict[str, Value] = {}
+    match written:
+        case ast.Dict(keys, values):
+            for key, value in zip(keys, values, strict=True):
+                name = "" if key is None else str(constant(f.expression(key), "the name of an argument"))
+                entries |= _given_by_name(f, value, read) if key is None else {name: read(value)}
+        case ast.Call(ast.Name("dict"), [] | [_], keywords) if f.is_builtin("dict"):
+            for part in (*written.args, *(k.value for k in keywords if k.arg is None)):
+                entries |= _given_by_name(f, part, read)
+            entries |= {k.arg: read(k.value) for k in keywords if k.arg is not None}
+        case ast.BinOp(left, ast.BitOr(), right):
+            entries = _given_by_name(f, left, read) | _given_by_name(f, right, read)
+        case _:
+            entries = _entries(f, read(written))
+    if any(changeable(f, type_or_none(v)) for v in entries.values()):
+        f.owned -= {c for x in ast.walk(written) if isinstance(x, ast.Name) for c in claims(x.id)}
+    return entries
 
 
 def _entries(f: Frame, value: Value) -> dict[str, Value]:

@@ -40,7 +40,9 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     held = dict(zip(names, values, strict=True))
     if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
         written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
-        shared = [x for x in written if changeable(f, type_or_none(held[x])) and not fresh_inside(f, written[x])]
+        spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
+        alone = {x for x in held if (fresh_inside(f, written[x]) if x in written else not spread)}
+        shared = [x for x in held if x not in alone and changeable(f, type_or_none(held[x]))]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, held)
 

@@ -33,7 +33,7 @@ from backends.acrobat.frontend.evaluator.strings import concatenation, shown
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
-from backends.acrobat.frontend.specials import Closure, OneOf
+from backends.acrobat.frontend.specials import Closure, Keywords, OneOf
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -227,6 +227,8 @@ def _named_entries(f: Frame, node: ast.AST, key: Value | None, value: Value) -> 
     if key is not None:
         name = known(key)[1]
         return {name: value} if isinstance(name, str) and name.isidentifier() else None
+    if isinstance(value, Keywords):
+        return dict(value.entries)
     if isinstance(value, Static) and isinstance(value.value, dict):
         if all(isinstance(k, str) and k.isidentifier() for k in value.value):
             return {k: f.program.wrap(v) for k, v in value.value.items()}

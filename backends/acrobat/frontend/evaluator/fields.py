@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.mixed import with_attribute
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.specials import Absent, Method, OneOf
+from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_of, unknown, variable_of
 from backends.acrobat.ir import nodes as n
@@ -38,6 +38,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return attribute(f, node, with_attribute(f, node, value, name), name)
     if name == "__class__":
         return class_of(f, node, value)
+    if name == "__dict__":
+        return attributes_of(f, node, value)
     if (kept := _kept(f, node, value, name)) is not None:
         return kept
     datatypes = f.program.datatypes
@@ -56,6 +58,25 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         message = f"AttributeError: {value.type.name!r} object has no attribute {name!r}"
         return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
     return found
+
+
+def attributes_of(f: Frame, node: ast.AST, value: Value) -> Value:
+    """`vars(value)` of an object that the model has made: its attributes, as they are now, by name."""
+    if nothing_known(value):
+        return unknown()
+    datatypes = f.program.datatypes
+    classes = datatypes.cases.get(value.type.name, ()) if isinstance(value, Dyn) and isinstance(value.type, DataT) else ()
+    if len(classes) != 1 or classes[0] in datatypes.seen or issubclass(classes[0], RecordOf) or datatypes.late.get(classes[0]):
+        what = "the attributes of an object by name are known of objects of one class that the model makes, with all of them"
+        return f.problem(node, what, "name the attributes")
+    assert isinstance(value, Dyn)
+    return AttributesByName(tuple((x, field_at_first(f, value, classes, x)) for x in datatypes.field_names(classes[0])))
+
+
+@handles(FUNCTIONS, vars)
+def _vars(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (x,) = CallArguments("vars", args, kwargs).bind("object")
+    return attributes_of(f, node, x)
 
 
 def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:

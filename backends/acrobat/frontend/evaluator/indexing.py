@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.strings import as_one, letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.specials import Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
@@ -81,7 +81,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
-NAMED: set[Any] = {Keywords, Static, "dict", "object"}
+NAMED: set[Any] = {Keywords, AttributesByName, Static, "dict", "object"}
 """The kinds of values that have entries under names."""
 
 

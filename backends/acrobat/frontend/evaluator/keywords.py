@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
-from backends.acrobat.frontend.specials import FunctionTable, Keywords, Method
+from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, Method
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value
 
 
@@ -18,7 +18,7 @@ def _attribute(f: Frame, node: ast.AST, value: Keywords | FunctionTable, name: s
     return Method(value, name)
 
 
-@handles(SUBSCRIPTS, Keywords)
+@handles(SUBSCRIPTS, Keywords, AttributesByName)
 def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value:
     key = constant(f.expression(index), "the name of an argument")
     if key not in dict(value.entries):
@@ -27,7 +27,7 @@ def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value
     return found
 
 
-@handles(MEMBERSHIP, Keywords)
+@handles(MEMBERSHIP, Keywords, AttributesByName)
 def _given(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
     return Static(constant(key, "the name of an argument") in dict(value.entries))
 

@@ -125,6 +125,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     match source:
         case ast.Constant() | ast.Compare() | ast.JoinedStr():
             return True
+        case ast.Starred(spread):
+            return fresh_inside(f, spread)
         case ast.List(elts) | ast.Set(elts):
             return all(fresh_inside(f, e, item) for e in elts)
         case ast.Tuple(elts):
@@ -147,7 +149,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return (
                 source in f.made_alone
                 or source in f.made_apart
-                or all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
+                or all(fresh_inside(f, e) for e in args)
+                and all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
             )
     if type is not None:
         return (

@@ -33,7 +33,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
 )
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.specials import Nested
+from backends.acrobat.frontend.specials import AttributesByName, Nested
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     END,
@@ -62,6 +62,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(name):
             if isinstance(value, Held) and value.kind == "iterator":
                 raise Mismatch(HELD["iterator"])
+            if isinstance(value, AttributesByName):
+                raise Mismatch(value.refusal)
             f.rebind(name, value)
         case ast.Tuple(elts) | ast.List(elts):
             if isinstance(value, Held) and value.kind == "iterator":

@@ -236,8 +236,8 @@ class Keywords(Special):
 
 
 class AttributesByName(Keywords):
-    """`vars(x)`: the attributes of an object as they are at this moment. As Python's shows later changes, too, it is used at once
-    here, and has no name."""
+    """`vars(x)`: the attributes of an object as they are at this moment. As Python's shows later changes, too, it is used at
+    once here, and has no name."""
 
     __slots__ = ()
 

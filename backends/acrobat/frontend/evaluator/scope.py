@@ -33,7 +33,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
 )
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.specials import AttributesByName, Nested
+from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     END,
@@ -55,13 +55,18 @@ from backends.acrobat.frontend.values import (
     variable_of,
 )
 
+ENDLESS = (
+    "an iterator without an end has a name here if it is `itertools.count` and its function uses it by `next(...)` alone, "
+    "where that is always computed: write an int"
+)
+
 
 def assign(f: Frame, target: ast.expr, value: Value) -> None:
     """Bind `value` to a target: a name, an item, an attribute, or a tuple or list of targets. Raises Mismatch."""
     match target:
         case ast.Name(name):
             if isinstance(value, Held) and value.kind == "iterator":
-                raise Mismatch(HELD["iterator"])
+                raise Mismatch(ENDLESS if isinstance(value.value, Endless) else HELD["iterator"])
             if isinstance(value, AttributesByName):
                 raise Mismatch(value.refusal)
             f.rebind(name, value)

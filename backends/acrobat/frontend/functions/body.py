@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.evaluator.counting import with_counters
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexed import by_place
@@ -107,7 +108,8 @@ class FunctionBody:
         owner = class_of(self.owner)
         key = (self.function, owner, tuple(self.attributes.items()))
         if key not in program.definitions:
-            made = by_place(plainly(self.definition), self.function, owner, program.changing)
+            plain = with_counters(plainly(self.definition), self.f.namespace)
+            made = by_place(plain, self.function, owner, program.changing)
             program.definitions[key] = as_variables(made, self.attributes) if self.attributes else made
         return program.definitions[key]
 

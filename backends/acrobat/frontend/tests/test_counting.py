@@ -1,0 +1,79 @@
+"""Counters with a name: `tie = itertools.count()` and `next(tie)`, as searches have them in the entries of a heap."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from itertools import count
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+LISTS = [[3.0], [1.0, 2.0, 1.0], [5.0, 1.0, 4.0, 1.0], [9.0, 9.0], [6.0, 2.0, 2.0, 3.0, 3.0, 3.0, 7.0, 1.0]]
+
+
+def ties_in_a_heap(self, xs):
+    tie = itertools.count()
+    heap = [(0.5, next(tie), "start")]
+    for x in xs:
+        heapq.heappush(heap, (max(x, 2.0), next(tie), "more"))
+    order = []
+    while heap:
+        _, number, _ = heapq.heappop(heap)
+        order.append(number)
+    return order
+
+
+def steps_and_starts(self, xs):
+    ids = count(len(xs), 3)
+    pair = next(ids), next(ids)
+    for x in xs:
+        other = count(10)
+        if x > 2 and next(ids) > 0 if len(xs) > 99 else x > 1.5:
+            pair = pair[1], next(ids)
+        first = next(other)
+        pair = pair[0] + first, pair[1] + next(other)
+    return pair
+
+
+def without_conditions(self, xs):
+    ids = count(len(xs), step=3)
+    pair = next(ids), next(ids)
+    for x in xs:
+        other = itertools.count(start=10)
+        if x > 1.5:
+            pair = pair[1], next(ids)
+        elif next(ids) % 2 == 0:
+            pair = next(ids), 0
+        pair = pair[0] + next(other), pair[1] + next(other)
+    return pair[0], pair[1], next(ids)
+
+
+@pytest.mark.parametrize("forward", [ties_in_a_heap, without_conditions])
+def test_counters_are_ints(forward) -> None:
+    agrees(with_forward(nn.Module(), forward), LISTS)
+
+
+def stepped_inside(self, xs):
+    ids = itertools.count()
+
+    def fresh():
+        return next(ids)
+
+    return fresh() + len(xs), torch.ones(2)
+
+
+def stepped_in_a_comprehension(self, xs):
+    ids = itertools.count()
+    return [next(ids) for _ in xs], torch.ones(2)
+
+
+@pytest.mark.parametrize("forward", [steps_and_starts, stepped_inside, stepped_in_a_comprehension])
+def test_a_counter_that_is_stepped_elsewhere_is_refused(forward) -> None:
+    with pytest.raises(CompileError, match="an iterator without an end has a name here if"):
+        build(with_forward(nn.Module(), forward), sample=LISTS)

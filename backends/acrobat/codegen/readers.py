@@ -60,8 +60,8 @@ class Readers:
                 body = self._varying(type)
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 body = self._dict(type, key, value)
-            case ListT(item):
-                body = self._list(item)
+            case ListT(item, kind=kind):
+                body = self._list(item, kind == "set")
             case TupleT(items):
                 body = self._tuple(type, items)
             case DataT():
@@ -98,15 +98,15 @@ class Readers:
             "return list;",
         ]
 
-    def _list(self, item: Any) -> list[str]:
+    def _list(self, item: Any, is_set: bool) -> list[str]:
         return [
-            "const auto [items, size] = read_list(o);",
+            f"const auto [items, size] = {'read_set(s, o)' if is_set else 'read_list(o)'};",
             f"auto list = make_list<{self.cpp(item)}>(s.cx.host, size);",
             "int64_t i = 0;",
             "try {",
             f"    for (; i < size; ++i) list.data[i] = {self.read(item, 'items[i]')};",
             "} catch (ReadError& e) {",
-            "    e.within_item(i);",
+            f"    e.{'within(place_in_set(items[i]))' if is_set else 'within_item(i)'};",
             "    throw;",
             "}",
             "return list;",

@@ -63,14 +63,6 @@ class DiagnosedFunctions(Functions):
                     return span_of(x, file)
         return None
 
-    def _check_sets(self, span: Span, instance: Any) -> None:
-        """Note a problem for each place of an instance that has a set."""
-        fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
-        for name, t in {"the instance": instance, **fields}.items():
-            if self._has_set(t):
-                advice = "give a list there, and make the set in the model: `set(xs)`"
-                self.problem(Problem(span, f"an instance has no sets, but {name} is one or has one in it", advice))
-
     def _name_unknown_fields(self, span: Span, instance: Any) -> None:
         """Note a problem for each field of an instance's objects whose type is not known."""
         for cls, name in self._reached(instance):
@@ -115,17 +107,6 @@ class DiagnosedFunctions(Functions):
                         out |= zip(new, types, strict=True)
                         pending += types
         return out
-
-    def _has_set(self, t: Any) -> bool:
-        """Whether a value of a type is a set, or has one in it outside of objects."""
-        match t:
-            case ListT(item, kind=kind):
-                return kind == "set" or self._has_set(item)
-            case TupleT(items):
-                return any(map(self._has_set, items))
-            case DataT(name):
-                return name in self.datatypes.optionals and self._has_set(self.datatypes.optionals[name])
-        return False
 
     def _unknown_field(self, span: Span, cls: type, name: str) -> Problem:
         if issubclass(cls, RecordOf):

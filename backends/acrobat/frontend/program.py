@@ -87,7 +87,6 @@ class ProgramBuilder(DiagnosedFunctions):
         entry = self._entry(sample)
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
-        self._check_sets(entry.span, instance)
         self._check_cycles(entry.span, sample or ())
         if self.problems:
             self._name_unknown_fields(entry.span, instance)

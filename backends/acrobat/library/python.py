@@ -55,6 +55,36 @@ def least(items, keys):
     return items[at]
 
 
+def only_one(keys, wanted):
+    """Raises if two elements of a set have this key: which of them comes first is not known."""
+    found = 0
+    for key in keys:
+        if key == wanted:
+            found += 1
+    if found > 1:
+        raise ValueError("two elements of a set have equal keys, and the order of a set is not known: give `sorted(...)` of it")
+
+
+def all_differ(items, keys):
+    """The elements of a set, of which no two have equal keys."""
+    for key in keys:
+        only_one(keys, key)
+    return items
+
+
+def one_best(items, keys):
+    """The elements of a set, of which only one has the highest key."""
+    if keys:
+        only_one(keys, best(keys, keys))
+    return items
+
+
+def one_least(items, keys):
+    if keys:
+        only_one(keys, least(keys, keys))
+    return items
+
+
 def order_of(keys, reverse):
     """The indices of `keys`, which are no numbers, in sorted order (`reverse`: descending); equal keys keep their order. Each
     key is put in its place by bisection, with the one comparison `<` that Python's sorting makes."""

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.classes import class_of, record_of
+from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import attribute_or
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
@@ -25,6 +26,9 @@ from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, is_number, kind, known, nothing_known, unknown
 
+WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
+"""Functions whose result does not depend on the order of what they walk over."""
+
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
@@ -32,6 +36,8 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
+    if name in WITHOUT_ORDER and len(args) == 1:
+        args = [in_any_order(f, node, args[0])]
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
         given = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
         return f.program.call(f, node, library.BUILTINS[name], given, {})

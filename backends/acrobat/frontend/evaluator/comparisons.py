@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, word_of
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, word_of
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import (
@@ -289,6 +289,7 @@ def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value],
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """`a in b`, for a container known at compile time, a tuple, a value with a rule for it, or a list of numbers or strings."""
     is_known, x = known(a)
+    b = opened(f, node, b, "`in` needs a container", ITERABLE)
     match b:
         case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):
             if is_known:

@@ -195,6 +195,11 @@ def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
     return items_of(whole) if kind_of(whole) == "set" else column(f, whole, 0)
 
 
+def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
+    """What a function walks over whose result does not depend on the order: of a set a list of its elements."""
+    return elements(f, node, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
+
+
 def column(f: Frame, whole: Dyn, which: int) -> Value:
     """The keys (0) or the values (1) of a dictionary."""
     return mapped(f, [items_of(whole)], lambda pair: (f.components(pair) or [unknown(), unknown()])[which])

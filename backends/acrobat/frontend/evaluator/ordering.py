@@ -115,6 +115,7 @@ def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: A
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`sorted` of a list, and `max` and `min` of one of strings or tuples, or with a `key`. What is compared is
     numbers, strings, or tuples of these."""
+    of_set = bool(args) and containers.kind_of(args[0]) == "set"
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
     if name in ("min", "max") and "default" in kwargs:
@@ -123,7 +124,8 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         whole = as_list(f, node, iterable(f, args[0]))
         if nothing_known(whole) or is_unknown(whole):
             return unknown()
-        return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [whole], rest))
+        walked = containers.of_kind(whole, "set") if of_set else whole
+        return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [walked], rest))
     if name in ("min", "max") and (len(args) > 1 or any(map(is_spread, args))):
         args = [_several(f, node, args)]
     xs, key, reverse = CallArguments(name, args, kwargs).bind(
@@ -142,6 +144,11 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if not has_order(f, type_of(keys).item):
         what = f"`{name}` compares numbers, strings, tuples and lists of these, and objects with `__lt__`"
         return f.problem(node, f"{what}, not {describe(type_of(keys).item)}")
+    if of_set and key != Static(None):  # of equal keys Python takes the first in the order of the set
+        check = {"sorted": library.python.all_differ, "max": library.python.one_best, "min": library.python.one_least}[name]
+        items = f.program.call(f, node, check, [items, keys], {})
+        if is_unknown(items):
+            return unknown()
     if name == "sorted":
         of_numbers = isinstance(type_of(keys).item, ScalarT)
         by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing

@@ -124,7 +124,7 @@ def _sequence(
     arm: Callable[[Sequence[ast.stmt]], Value],
     fall: Callable[[], Value],
 ) -> Value:
-    if is_list(value):
+    if is_list(value) and value.type.kind == "list":  # type: ignore[union-attr]
         return _list(f, s, rows, value, patterns, arm, fall)
     parts = f.components(value, len(patterns))
     if parts is not None and any(isinstance(p, ast.MatchStar) for p in patterns):

@@ -82,7 +82,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             elif nothing_known(value) and not isinstance(type_or_none(value), TupleT):
                 parts = [unknown()] * len(elts)
             else:
-                parted = kind(value) in ("tensor", "ragged") or getattr(value, "unrolled", False)
+                parted = kind(value) in ("tensor", "ragged", "dict", "set") or getattr(value, "unrolled", False)
                 whole = iterable(f, value) if parted else f.static_list(value)
                 parts = f.components(whole, len(elts))
             if parts is None:

@@ -110,6 +110,10 @@ class Boundary:
                 if not isinstance(value, dict):
                     raise InstanceError(f"{path}: expected a dict, got {type(value).__name__}")
                 return [self._in(item, pair, f"{path}[{pair[0]!r}]") for pair in value.items()]
+            case ListT(item, kind="set"):
+                if not isinstance(value, (set, frozenset)):
+                    raise InstanceError(f"{path}: expected a set, got {type(value).__name__}")
+                return [self._in(item, v, f"{path}{{{v!r}}}") for v in value]
             case ListT(item):
                 if not isinstance(value, (list, tuple)):
                     raise InstanceError(f"{path}: expected a list, got {type(value).__name__}")

@@ -48,9 +48,9 @@ def _parts(value: Any, read: Mapping[type, Sequence[str]]) -> Iterator[tuple[Any
         case dict():
             record = record_class(list(value))
             inside = [(value[name], (record, name)) for name in read.get(record, ()) if name in value]
-        case list() | tuple() if type(value) not in read:
+        case list() | tuple() | set() | frozenset() if type(value) not in read:
             inside = [(v, None) for v in value]
         case _:
             held = (attributes(value) or {}) if type(value) in read else {}
             inside = [(held[name], (type(value), name)) for name in read.get(type(value), ()) if name in held]
-    return ((v, field) for v, field in inside if isinstance(v, (dict, list, tuple)) or type(v) in read)
+    return ((v, field) for v, field in inside if isinstance(v, (dict, list, tuple, set, frozenset)) or type(v) in read)

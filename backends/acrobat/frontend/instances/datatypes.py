@@ -188,14 +188,14 @@ class Datatypes(SampleTypes):
             return SYMBOL
         if t is list:
             return ListT(UNKNOWN)
-        if t in (dict, tuple, set, Any, object):
+        if t in (dict, tuple, set, frozenset, Any, object):
             return UNKNOWN
         origin = get_origin(t)
         if (origin or t) in ABSTRACT:
             return UNKNOWN  # values tell what they are
         if origin is dict:
             return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
-        if origin is set:
+        if origin in (set, frozenset):
             return ListT(self.resolve(get_args(t)[0]), kind="set")
         if origin is Annotated:
             base, *extent = get_args(t)

@@ -28,7 +28,7 @@ class Place:
     kinds: set[str] = field(default_factory=set)
     shape: list[int | None] | None = None
     dtypes: set[torch.dtype] = field(default_factory=set)
-    item: Place | None = None  # of a list
+    item: Place | None = None  # of a list or set
     items: list[Place] = field(default_factory=list)  # of a tuple
     lengths: set[int] = field(default_factory=set)  # of the lists
     key: Place | None = None  # of a dictionary
@@ -258,6 +258,10 @@ class Observer:
                 place.lengths.add(len(value))
                 place.item = place.item or Place()
                 return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
+            case set() | frozenset():
+                place.kinds.add("set")
+                place.item = place.item or Place()
+                return [(place.item, v, f"an element of {path}") for v in value]
             case tuple() if not hasattr(value, "_fields"):
                 place.kinds.add("tuple")
                 place.sizes.add(len(value))

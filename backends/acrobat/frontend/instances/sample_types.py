@@ -88,6 +88,8 @@ class SampleTypes:
             kinds = (kinds - {"class"}) | {"dict"}
         if kinds == {"int", "float"}:
             kinds = {"float"}
+        if "set" in kinds and len(kinds) > 1:
+            raise AnnotationError(f"{what} is a set in one place of the sample and no set in another")
         if len(kinds) > 1 or place.recursive:
             inner = self._mixed_type_at(place, kinds, what)
         else:
@@ -138,6 +140,9 @@ class SampleTypes:
             case "list":
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}"))
+            case "set":
+                assert place.item is not None
+                return ListT(self.type_at(place.item, f"an element of {what}"), kind="set")
             case "tuple":
                 if len(place.sizes) > 1 and place.item is not None:
                     return ListT(self.type_at(place.item, f"an element of {what}"))

@@ -831,11 +831,3 @@ def test_all_problems_are_told_at_the_users_lines(tmp_path: Path, kind: str) -> 
     got = [f"{p.span.line}: {p.message}" for p in error.value.problems]
     assert got == wanted
     assert {p.span.file for p in error.value.problems} == {str(tmp_path / "together.py")}
-
-
-@pytest.mark.parametrize("type", ["set[int]", "list[set[int]]", "set[int] | None", "dict[int, set[int]]"])
-def test_an_instance_has_no_sets(tmp_path: Path, type: str) -> None:
-    head = HEAD.replace("    n: int\n", f"    n: int\n    seen: {type}\n", 1)
-    text = head + "    def forward(self, s: In) -> Tensor:\n        return s.x\n"
-    with pytest.raises(CompileError, match=r"an instance has no sets, but `In.seen` is one or has one in it"):
-        build(load(tmp_path, text).M())

@@ -214,20 +214,33 @@ int case_of(const Session& s, PyObject* o, int first, int count, const char* wan
     mismatch(o, wanted);
 }
 
+// The elements of a list that is kept until the run ends.
+static Elements kept_list(Session& s, PyObject* list) {
+    s.kept.emplace_back(checked(list));
+    return {PySequence_Fast_ITEMS(list), PyList_GET_SIZE(list)};
+}
+
+// What a path says of an object: its `repr`.
+static std::string shown(PyObject* o) {
+    Ref text(PyObject_Repr(o));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (!utf8) PyErr_Clear();
+    return utf8 ? utf8 : "?";
+}
+
+Elements read_set(Session& s, PyObject* o) {
+    if (!PyAnySet_Check(o)) mismatch(o, "a set");
+    return kept_list(s, PySequence_List(o));
+}
+std::string place_in_set(PyObject* element) { return "{" + shown(element) + "}"; }
+
 Elements read_dict(Session& s, PyObject* o) {
     if (!PyDict_Check(o)) mismatch(o, "a dict");
-    s.kept.emplace_back(checked(PyDict_Items(o)));
-    PyObject* items = s.kept.back().get();
-    return {PySequence_Fast_ITEMS(items), PyList_GET_SIZE(items)};
+    return kept_list(s, PyDict_Items(o));
 }
 PyObject* key_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 0); }
 PyObject* value_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 1); }
-std::string place_of(PyObject* pair) {
-    Ref text(PyObject_Repr(key_of(pair)));
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (!utf8) PyErr_Clear();
-    return std::string("[") + (utf8 ? utf8 : "?") + "]";
-}
+std::string place_of(PyObject* pair) { return "[" + shown(key_of(pair)) + "]"; }
 
 int64_t read_symbol(Session& s, PyObject* o) { return s.python->symbols.number(o); }
 int64_t next_object(Session& s) { return ++s.python->objects; }

@@ -165,6 +165,10 @@ int case_of(const Session& s, PyObject* o, int first, int count, const char* wan
 void* known(const Session& s, PyObject* o, int type);
 void remember(Session& s, PyObject* o, int type, void* value);
 
+// The elements of a set, in Python's order, kept until the run ends; how a path names one.
+Elements read_set(Session& s, PyObject* o);
+std::string place_in_set(PyObject* element);
+
 // The (key, value) pairs of a dictionary, kept until the run ends; the key and value of a pair; how a path names a pair.
 Elements read_dict(Session& s, PyObject* o);
 PyObject* key_of(PyObject* pair);

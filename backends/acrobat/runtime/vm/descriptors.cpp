@@ -9,13 +9,14 @@ namespace acrobat::vm {
 namespace {
 
 Slot read_items(Session& s, const Types& t, const Type& type, PyObject* o) {
-    const auto [objects, size] = read_list(o);
+    const bool is_set = type.kind == Kind::Set;
+    const auto [objects, size] = is_set ? read_set(s, o) : read_list(o);
     const Items list = make_list<Slot>(s.cx.host, size);
     int64_t i = 0;
     try {
         for (; i < size; ++i) list.data[i] = read(s, t, type.first, objects[i]);
     } catch (ReadError& e) {
-        e.within_item(i);
+        is_set ? e.within(place_in_set(objects[i])) : e.within_item(i);
         throw;
     }
     return boxed(s.cx.host, list);

@@ -38,6 +38,21 @@ def last(text, wanted):
     return max(at, -1)
 
 
+def found_at(at):
+    """`at`, the place of a string in another; raises ValueError where it is not in it."""
+    if at < 0:
+        raise ValueError("substring not found")
+    return at
+
+
+def index(text, wanted):
+    return found_at(find(text, wanted))
+
+
+def last_index(text, wanted):
+    return found_at(last(text, wanted))
+
+
 def contains(text, wanted):
     return place(text, wanted, 0) >= 0
 

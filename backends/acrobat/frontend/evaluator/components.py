@@ -25,7 +25,7 @@ class TakingApartFrame(CoercingFrame):
         if (
             isinstance(value, Dyn)
             and isinstance(value.type, ListT)
-            and (size := self.sizes.get(variable_of(value))) is not None
+            and isinstance(size := self.sizes.get(variable_of(value)), int)
         ):
             return [self.host("list.get", [value, Static(i)], value.type.item, "element") for i in range(size)]
         return None
@@ -63,6 +63,9 @@ class TakingApartFrame(CoercingFrame):
                     Static(None) if t == NONE else self.bind(n.Field(atom, i, t, span=self.span), "field")
                     for i, t in enumerate(atom.type.items)
                 ]
+                sizes = self.sizes.get(variable_of(value))
+                if isinstance(sizes, tuple):
+                    self.sizes |= {variable_of(v): size for v, size in zip(out, sizes, strict=True) if size}
             case _:
                 return None
         return out if count is None or len(out) == count else None

@@ -167,7 +167,7 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     owner: Any = method.__self__
     name = method.__name__
     facts = [known(a) for a in args]
-    of_dicts_and_lists = ("get", "index", "items", "keys", "values", "count")
+    of_dicts_and_lists = ("get", "index", "rindex", "rfind", "items", "keys", "values", "count")
     of_strings = ("lower", "upper", "title", "strip", "lstrip", "rstrip", "split", "startswith", "endswith")
     more_of_strings = ("format", "join", "replace", "removeprefix", "removesuffix", "isdigit", "isalpha", "zfill", "find")
     if name not in (*of_dicts_and_lists, *of_strings, *more_of_strings):

@@ -59,7 +59,7 @@ class FrameState:
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
-        self.sizes: dict[str, int] = {}  # variable of a list -> how many elements it has, where that is known
+        self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)
         self.empties: set[str] = set()  # variables of empty lists
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones

@@ -12,10 +12,22 @@ from backends.acrobat.frontend.evaluator.choice import open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.narrowing import class_key, of_class
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, begins_anew, claims, leaves, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
-from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, held_in, is_empty, type_of, type_or_none
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    Static,
+    Value,
+    held_in,
+    is_empty,
+    is_list,
+    type_of,
+    type_or_none,
+    variable_of,
+)
 
 LoopStatement: TypeAlias = ast.For | ast.While
 
@@ -26,11 +38,14 @@ only widen, from int to float, say, and in each round one name at least takes th
 is an error that names it."""
 
 
-def enter_round(f: Frame, values: Mapping[str, Value]) -> None:
-    """Bind the carried names to their values at the start of a round. A name that owned its list still does."""
+def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int]) -> None:
+    """Bind the carried names to their values at the start of a round, or after the loop; those in `sizes` are lists of so many
+    elements. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in claims(name)}
     for name, value in values.items():
         f.rebind(name, value)
+        if name in sizes and variable_of(value):
+            f.sizes[variable_of(value)] = sizes[name]
     f.owned |= owned
 
 
@@ -57,9 +72,10 @@ def opened_by_test(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Ca
     return then()
 
 
-def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any], list[str]]:
-    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes. Last
-    the names of empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
+def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any], list[str], dict[str, int]]:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes. Then
+    the names of empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true. Last the
+    names of lists that have the same number of elements before the loop and after each round, with that number."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
         if name in f.env and type_or_none(f.env[name]) is None:
@@ -79,19 +95,23 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
         carried.append(name)
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
-    trials = TRIALS + len(carried)
+    sizes = {
+        name: size for name, value in first.items() if is_list(value) and isinstance(size := sizes_in(f, value), int) and size
+    }
+    trials = TRIALS + len(carried) + len(sizes)
     for _ in range(trials):
         ways: list[dict[str, Value]] = []
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
         earlier, f.mutated = f.mutated, set()
         with f.trial():
             starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
-            enter_round(f, starts)
+            enter_round(f, starts, sizes)
+            round = partial(trial_round, f, s, ways, kept := dict(sizes))
             if isinstance(s, ast.For):
                 assign(f, s.target, held_in(Dyn(f.var("item", item))))
-                trial_round(f, s, ways)
+                round()
             else:
-                opened_by_test(f, s, lambda ways=ways: trial_round(f, s, ways), lambda: Static(0))  # type: ignore[misc]
+                opened_by_test(f, s, round, lambda: Static(0))
         if missed := sorted((f.mutated - set(carried)) & set(f.env)):
             f.problem(s, f"{f.shown(missed[0])} is changed in a loop in a way that is not followed", "assign it in the loop")
         f.mutated |= earlier
@@ -107,15 +127,16 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
                 f.owned.discard(name)
                 why = f"does not keep its type in the loop: {f.places([first[name], *after])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
-        if types == before:
+        if types == before and sizes == kept:
             break
+        sizes = kept
     else:
         for name in [name for name in types if types[name] != before[name]][:1]:
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
     untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways)]
     types = {name: t for name, t in types.items() if name not in untouched}
-    return list(types), list(types.values()), untouched
+    return list(types), list(types.values()), untouched, sizes
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:
@@ -125,11 +146,14 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
-def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
-    """Compile a round to find types. At each end of the round the names in scope and their values are appended to `ways`."""
+def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]], sizes: dict[str, int]) -> Value:
+    """Compile a round to find types. At each end of the round the names in scope and their values are appended to `ways`, and
+    the lists that have another number of elements than `sizes` says are taken out of it."""
 
     def end() -> Value:
         ways.append(dict(f.env))
+        for name in [x for x, size in sizes.items() if size_of(f, f.env.get(x)) != size]:
+            del sizes[name]
         return Static(0)
 
     def returns(at: ast.AST, value: Value) -> Value:

@@ -38,7 +38,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         _skip(f, s)
         return
     quits = any(ends(b) for b in s.body)
-    carried, types, untouched = carried_names(f, s, item)
+    carried, types, untouched, sizes = carried_names(f, s, item)
     if any(contains_unknown(t) for t in types):
         _skip(f, s, dict(zip(carried, types, strict=True)))
         return
@@ -53,7 +53,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     unchanged = TupleV(tuple(held_in(Dyn(v)) for v in all_vars))
 
     def enter() -> None:
-        enter_round(f, scope)
+        enter_round(f, scope, sizes)
 
     if isinstance(s, ast.For):
         assert isinstance(xs, Dyn)
@@ -84,10 +84,9 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         f.env.pop(name, None)
         f.owned -= claims(name) if name not in carried else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
-    for i, (name, t) in enumerate(zip(carried, types, strict=True)):
-        owned = claims(name) & f.owned
-        f.rebind(name, f.bind(n.Field(result.atom, i, t, span=f.span), name))
-        f.owned |= owned
+    together = enumerate(zip(carried, types, strict=True))
+    last = {name: f.bind(n.Field(result.atom, i, t, span=f.span), name) for i, (name, t) in together}
+    enter_round(f, last, sizes)
 
 
 def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:

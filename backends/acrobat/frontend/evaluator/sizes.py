@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.values import Static, Value, is_empty, variable_of
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty, is_list, variable_of
+
+Size: TypeAlias = "int | tuple[Size, ...]"
+"""The number of elements of a list, or such numbers for the components of a tuple; 0 where it is not known."""
 
 LONGEST = 32
 """Of a list with so many elements at most their number is known, so that `torch.stack` of it has a fixed shape."""
@@ -22,6 +26,25 @@ def size_of(f: Frame, value: Value | None) -> int | None:
         return len(value.value) if isinstance(value.value, (range, list, tuple)) else None
     items = f.display(value)
     return None if items is None else len(items)
+
+
+def sizes_in(f: Frame, value: Value) -> Size:
+    """How many elements a list has, or the lists in a tuple have, as far as that is known."""
+    if is_list(value):
+        size = size_of(f, value) or 0
+        return size if size <= LONGEST else 0
+    if not isinstance(value, TupleV):
+        return 0 if isinstance(value, Static) else f.sizes.get(variable_of(value), 0)
+    inside = tuple(sizes_in(f, v) for v in value.items)
+    return inside if any(inside) else 0
+
+
+def common_size(a: Size, b: Size) -> Size:
+    """What two values of one type have in common of what `sizes_in` says of them."""
+    if a == b or not isinstance(a, tuple) or not isinstance(b, tuple):
+        return a if a == b else 0
+    inside = tuple(map(common_size, a, b))
+    return inside if any(inside) else 0
 
 
 def sizes_after(

@@ -27,6 +27,8 @@ TESTS = ("isalpha", "isdigit", "isnumeric", "isdecimal", "isalnum", "isspace", "
 IN_LIBRARY = {
     "find": (strings.find, "sub"),
     "rfind": (strings.last, "sub"),
+    "index": (strings.index, "sub"),
+    "rindex": (strings.last_index, "sub"),
     "count": (strings.count, "sub"),
     "startswith": (strings.startswith, "prefix"),
     "endswith": (strings.endswith, "suffix"),

@@ -112,7 +112,7 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
             for x in changed:  # a number that each round changes, as `size *= 2` does, is not known in the loop
                 if isinstance(known(f.env[x])[1], (int, float)):
                     f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
-            trial_round(f, s, ways)
+            trial_round(f, s, ways, {})
         failed = f.cause is not None
         f.cause, f.mutated = cause, earlier
         for x, t in before.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
@@ -18,7 +19,7 @@ from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
-from backends.acrobat.frontend.evaluator.sizes import size_of
+from backends.acrobat.frontend.evaluator.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.state import as_variables
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -64,7 +65,7 @@ class FunctionBody:
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
-        self.sizes: set[int] = set()  # of the lists that are returned; 0 where that is not known
+        self.sizes: list[Size] = []  # of the lists that each `return` gives
         self.carried: dict[str, bool] = {}
         self.gives_back: list[str] = []
         self.wanted: Any = UNKNOWN
@@ -177,7 +178,7 @@ class FunctionBody:
             program.changed |= not program.still_owned[self.key] <= owned
             program.still_owned[self.key] &= owned
         value = self._returned(at, value)
-        self.sizes.add((size_of(f, value) or 0) if is_list(value) else 0)
+        self.sizes.append(sizes_in(f, value))
         if not self.gives_back:
             return value
         for p in self.gives_back:
@@ -234,9 +235,9 @@ class FunctionBody:
     # ---- after
 
     def _note_size(self) -> None:
-        """Note how many elements the returned list has, if all returns agree."""
+        """Note how many elements the returned lists have, as far as all returns agree."""
         program = self.program
-        size = self.sizes.pop() if len(self.sizes) == 1 else 0
+        size = reduce(common_size, self.sizes) if self.sizes else 0
         if program.sizes.setdefault(self.key, size) != size:  # a recursion has used another one
             program.changed |= program.sizes[self.key] != 0
             program.sizes[self.key] = 0

@@ -12,7 +12,6 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
-from backends.acrobat.frontend.evaluator.sizes import LONGEST
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.signatures import fixed, operands
@@ -29,7 +28,6 @@ from backends.acrobat.frontend.values import (
     guess,
     held_in,
     is_container,
-    is_list,
     is_unknown,
     retyped,
     unknown,
@@ -197,8 +195,8 @@ class FunctionCall(ChangingCall):
         return Static(None) if gives_nothing(self.definition) else first
 
     def _sized(self, key: Any, result: Value) -> Value:
-        """The result of the call. How many elements it has is noted, if it is a list of which that is known."""
+        """The result of the call. How many elements it has, or the lists in it have, is noted where that is known."""
         size = self.program.sizes.get(key, 0)
-        if isinstance(result, Dyn) and is_list(result) and 0 < size <= LONGEST:
+        if isinstance(result, Dyn) and size:
             self.f.sizes[variable_of(result)] = size
         return held_in(result) if isinstance(result, Dyn) else result

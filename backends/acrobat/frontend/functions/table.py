@@ -17,6 +17,7 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.outputs import Changing, changes_object
+from backends.acrobat.frontend.evaluator.sizes import Size
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -69,7 +70,7 @@ class Functions:
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
-        self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0
+        self.sizes: dict[Any, Size] = {}  # function key -> how many elements the lists that it returns always have
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there

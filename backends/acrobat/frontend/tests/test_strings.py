@@ -15,6 +15,7 @@ from torch import nn
 from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
@@ -220,3 +221,16 @@ def test_members_of_an_enum_have_no_order() -> None:
     interpreter = Interpreter(build(of(members_in_order), sample=[Color.RED, Color.BLUE]))
     with pytest.raises(InstanceError, match="a string is needed here"):
         interpreter.run(Color.RED)
+
+
+def places(words):  # type: ignore[no-untyped-def]
+    return [(w.index("a"), w.rindex("a"), "xyzx".index(w[0]), "xyzx".rindex(w[0])) for w in words]
+
+
+def test_index_of_a_string_that_is_missing_is_an_error_of_the_instance() -> None:
+    words = ["xax", "yabba", "za"]
+    interpreter = Interpreter(build(module(places), sample=[words]))
+    assert interpreter.run(words) == places(words)
+    for wrong in (["xyz"], ["a"]):
+        with pytest.raises(InstanceError, match="ValueError: substring not found"):
+            interpreter.run(wrong)

@@ -226,6 +226,16 @@ def is_list(value: Value) -> bool:
     return isinstance(t, ListT) and t.rows is None and t.kind == "list"
 
 
+def holds_constant_list(value: Value) -> bool:
+    """Whether a value is a list, set or dictionary that is known at compile time, or a tuple with one in it."""
+    match value:
+        case Static(tuple() as items):
+            return any(holds_constant_list(Static(v)) for v in items)
+        case TupleV(items):
+            return any(map(holds_constant_list, items))
+    return isinstance(value, Static) and isinstance(value.value, (list, set, dict))
+
+
 def is_container(value: Value) -> bool:
     """Whether the value is a list, set or dictionary of Python's."""
     t = type_or_none(value)

@@ -87,7 +87,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     var = f.var(hint_of(target) if hint_of(target) not in ("", "_") else "item", xs.type.item)
     with f.branch() as b:
         assign(f, target, held_in(Dyn(var)))
-        value = f.expression(node.elt)
+        value = f.staged(f.expression(node.elt))
         value = f.coerce(value, wanted)
         t = type_of(value)
         if contains_unknown(t):

@@ -49,6 +49,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, xs = found
+    if name in ("append", "appendleft", "insert") and not isinstance(xs, TupleV):
+        values = [f.staged(v) for v in values]
     for v, a in zip(values, args, strict=True):
         if changeable(f, type_or_none(v)) and not fresh_inside(f, a):
             seen_inside(f, owner, type_or_none(v))

@@ -56,6 +56,9 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     try:
         t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
     except Mismatch:
+        staged = None if all(isinstance(v, Static) for v in items) else _staged(f, items)
+        if staged is not None:
+            return list_of(f, node, staged, hint)
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
             return TupleV(tuple(items))
         if all(map(is_function, items)):
@@ -71,6 +74,16 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     assert isinstance(result.atom, n.Var)
     f.displays[result.atom.name] = tuple(items)
     return result
+
+
+def _staged(f: Frame, items: list[Value]) -> list[Value] | None:
+    """The items with constant lists as lists of the program; None where they have no common type then either."""
+    with f.trial():
+        try:
+            f.common([type_of(f.staged(v)) for v in items])
+        except Mismatch:
+            return None
+    return list(map(f.staged, items))
 
 
 def as_list(f: Frame, node: ast.AST, value: Value) -> Value:

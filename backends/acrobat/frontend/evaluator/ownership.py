@@ -36,7 +36,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, Value, is_array, is_container, is_object, type_or_none
+from backends.acrobat.frontend.values import Static, Value, holds_constant_list, is_array, is_container, is_object, type_or_none
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
@@ -159,6 +159,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     with f.trial():
         value = f.expression(source)
         found = type_or_none(value)
+        if holds_constant_list(value):
+            return False  # the model refers to it
         if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
             return False  # a name refers to it, also while it is empty and the type of its elements is not known
         return found is None or contains_unknown(found) or fresh_inside(f, source, found)

@@ -23,12 +23,16 @@ def batch_norm(self, input):
     return input * scale + shift
 
 
-def rms_norm(self, input):
-    if len(self.normalized_shape) != 1:
-        refuse("an RMSNorm over more than the last dimension")
-    eps = 1.1920928955078125e-07 if self.eps is None else self.eps
-    out = input / torch.sqrt((input * input).mean(-1, True) + eps)
-    return out * self.weight if self.elementwise_affine else out
+def rms_norm_module(self, input):
+    return rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    if len(normalized_shape) != 1 or normalized_shape[0] != input.size(-1):
+        refuse("an RMSNorm over other than the last dimension", "name its extent in a tuple: `(n,)`")
+    small = 1.1920928955078125e-07 if eps is None else eps
+    out = input / torch.sqrt((input * input).mean(-1, True) + small)
+    return out if weight is None else out * weight
 
 
 def layer_norm(self, input):
@@ -44,14 +48,18 @@ def layer_norm(self, input):
     return out if self.bias is None else out + self.bias
 
 
-def group_norm(self, input):
-    """`nn.GroupNorm` of (batch, channels, ...), whose extents are all fixed."""
+def group_norm_module(self, input):
+    return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Of (batch, channels, ...), whose extents are all fixed."""
     if input.dim() < 2:
         refuse("GroupNorm of a tensor without a batch", "unsqueeze it")
-    groups = input.reshape(input.size(0), self.num_groups, -1)
+    groups = input.reshape(input.size(0), num_groups, -1)
     centred = groups - groups.mean(-1, True)
-    out = (centred / torch.sqrt((centred * centred).mean(-1, True) + self.eps)).reshape(input.shape)
-    if self.weight is None:
-        return out
-    shape = (1, self.num_channels) + (1,) * (input.dim() - 2)
-    return out * self.weight.reshape(shape) + self.bias.reshape(shape)
+    out = (centred / torch.sqrt((centred * centred).mean(-1, True) + eps)).reshape(input.shape)
+    shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
+    if weight is not None:
+        out = out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)

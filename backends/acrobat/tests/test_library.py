@@ -70,7 +70,10 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.BatchNorm1d(5), "self.inner(x)", SEQUENCE),
     (lambda: nn.BatchNorm2d(2), "self.inner(x)", (1, 2, 3, 3)),
     (lambda: nn.BatchNorm1d(5, affine=False), "self.inner(x)", (1, 5, None)),
+    (lambda: nn.Conv1d(5, 3, 2), "nn.functional.conv1d(x, self.inner.weight, self.inner.bias, padding=1)", (5, None)),
+    (lambda: nn.Linear(5, 3), "nn.functional.conv1d(x.view(1, 1, -1), self.inner(x).view(1, 1, -1), stride=(2,))", FIXED),
     (lambda: nn.RMSNorm(5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.RMSNorm(5), "nn.functional.rms_norm(x, x.shape[-1:], self.inner.weight, eps=0.5)", SEQUENCE),
     (lambda: nn.Bilinear(5, 5, 3), "self.inner(x, x * 2.0)", FIXED),
     (lambda: nn.Bilinear(5, 5, 3, bias=False), "self.inner(x, x)", SEQUENCE),
     (lambda: nn.EmbeddingBag(6, 4, mode="sum"), "self.inner(torch.tensor([[1, 3, 5]])) + x[:4]", FIXED),
@@ -105,6 +108,7 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.AdaptiveAvgPool2d((2, 3)), "self.inner(x.unsqueeze(0))", (2, 5, 7)),
     (lambda: nn.AdaptiveMaxPool2d(3), "self.inner(x)", (2, 7, 4)),
     (lambda: nn.GroupNorm(2, 4), "self.inner(x)", (1, 4, 3)),
+    (lambda: nn.GroupNorm(2, 4), "nn.functional.group_norm(x, 2, bias=self.inner.bias)", (1, 4, 3)),
     (lambda: nn.LayerNorm((3, 4)), "self.inner(x)", (2, 3, 4)),
     (lambda: nn.LayerNorm(5, elementwise_affine=False), "self.inner(x)", SEQUENCE),
     (nn.Identity, "x[torch.relu(x[:, 0]) > 0.0]", SEQUENCE),
@@ -188,7 +192,12 @@ def test_every_module_of_the_library_is_tested() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in library.FUNCTIONS if n.endswith(("loss", "norm")) or n in ("abs", "softplus", "outer")]
+    "name",
+    [
+        n
+        for n in library.FUNCTIONS
+        if n.endswith(("loss", "norm")) and n not in ("rms_norm", "group_norm") or n in ("abs", "softplus", "outer")
+    ],
 )
 def test_the_library_is_python_that_eager_runs(name: str) -> None:
     x, y = torch.randn(6), torch.randn(6)
@@ -234,3 +243,9 @@ def test_remainders_are_exact(name: str) -> None:
     assert torch.equal(
         library.FUNCTIONS[name](torch.tensor([7.5, -7.5]), 2), getattr(torch, name)(torch.tensor([7.5, -7.5]), 2)
     )
+
+
+def test_a_kernel_whose_extent_varies_is_refused(tmp_path: Path) -> None:
+    model = made(lambda: nn.Linear(5, 3), "nn.functional.conv1d(x.view(1, 1, -1), x.view(1, 1, -1))", tmp_path)
+    with pytest.raises(CompileError, match="a convolution whose kernel varies in its extents"):
+        build(model, sample=inputs((None,)))

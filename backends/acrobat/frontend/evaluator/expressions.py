@@ -111,7 +111,11 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
-    value = subscript(f, node, f.borrowed(node.value), node.slice)
+    whole = f.borrowed(node.value)
+    owned = set(f.owned)
+    value = subscript(f, node, whole, node.slice)
+    if is_array(whole):
+        f.owned |= owned & _indexing(f, node.slice)
     if isinstance(node.slice, ast.Slice) and has_plain_items(f, value):
         return value  # a copy
     if changeable(f, type_or_none(value)):
@@ -121,6 +125,12 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     if not is_number(value) and not _copies(f, node.slice):
         seen_through_view(f, node)
     return value
+
+
+def _indexing(f: Frame, index: ast.expr) -> set[str]:
+    """The names of tensors by which a tensor is indexed: its parts keep no reference to them."""
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    return {e.id for e in entries if isinstance(e, ast.Name) and is_array(f.env.get(e.id))}
 
 
 def _copies(f: Frame, index: ast.expr) -> bool:

@@ -179,7 +179,7 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     if isinstance(entries[0], ast.Slice) and kind(xs) == "list":
         _put_slice(f, s, name, xs, entries[0], value)
         return
-    i = f.expression(entries[0])
+    i = f.borrowed(entries[0])
     for rule in PARTS_PUT:
         if (whole := rule(f, s, xs, i, value)) is not None:
             give(f, name, whole)

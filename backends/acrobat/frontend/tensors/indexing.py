@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, whole
 from backends.acrobat.frontend.tensors.lifting import (
@@ -32,7 +32,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import is_mask, mask
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move
@@ -136,9 +136,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
 def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
     """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
     names several parts. It is a mask, ints in a list or tensor, or an int."""
-    i: Any = f.expression(e)
-    if is_ragged(i) and dtype_of(i) == torch.bool:
-        i = mask(as_floats(f, i))
+    i: Any = as_mask(f, f.expression(e))
     if is_mask(i):
         return _chosen_by(f, node, value, dim, i), True
     if isinstance(i, Dyn) and is_tensor(i) and shape(i):

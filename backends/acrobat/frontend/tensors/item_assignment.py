@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, PARTS_PUT, handles
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, in_place, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.mask_operations import true_places
-from backends.acrobat.frontend.tensors.masks import is_mask, mask
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST
@@ -53,6 +53,7 @@ def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.exp
 def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Value | None:
     """`x[mask] = value` and `x[places] = value`: the tensor with other parts where the mask is true, or at the
     places that a list or tensor of ints names."""
+    chosen = as_mask(f, chosen)
     if isinstance(chosen, Held) and is_mask(chosen):
         flags: Any = chosen.value
         if is_number(value):

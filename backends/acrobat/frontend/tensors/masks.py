@@ -180,6 +180,11 @@ def of_bools(value: Any) -> bool:
     return is_ragged(value) and dtype_of(value) == torch.bool
 
 
+def as_mask(f: Frame, value: Any) -> Any:
+    """A tensor of bools of the instance, or one that the model made, as a mask; any other value as it is."""
+    return mask(as_floats(f, value)) if of_bools(value) else value
+
+
 @handles(TRUTHS, Held)
 def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
     return f.host("bool", [item(f, x.value, "value")], BOOL) if is_mask(x) and is_tensor(x.value) else None  # type: ignore[arg-type]

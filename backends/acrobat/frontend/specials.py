@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Special, Value
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 from backends.acrobat.ir import nodes as n
 
 
@@ -80,6 +80,8 @@ class OneOf(Special):
 
     @property
     def refusal(self) -> str:
+        if all(isinstance(v, Static) and isinstance(v.value, (str, int, float)) for v in self.alternatives):
+            return "an attribute of what is chosen at run time is no value of the program: write a list, `NAMES[i]`"
         return "a module chosen at run time is called where it is chosen: `self.modules[i](x)`"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:

@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import nn
 
+from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same, with_forward
 
 
 class Writer(nn.Module):
@@ -191,3 +192,22 @@ def test_agrees_with_eager(model, draw):
     with torch.no_grad():
         for i, instance in enumerate(instances):
             assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+
+
+def test_the_name_of_a_function_that_is_chosen_at_run_time_is_told_as_that() -> None:
+    def forward(self, n: int):
+        return VISITS[n % 2].__name__, torch.ones(2)
+
+    with pytest.raises(CompileError, match="an attribute of what is chosen at run time"):
+        build(with_forward(nn.Module(), forward), sample=[1, 2, 3])
+
+
+def visit_one(x):
+    return x
+
+
+def visit_two(x):
+    return x + 1
+
+
+VISITS = [visit_one, visit_two]

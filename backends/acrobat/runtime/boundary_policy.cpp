@@ -40,10 +40,10 @@ void set_table(Session& s, int encoding, PyObject* table) {
         if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(entries.get(), i), "O!O", &PyTuple_Type, &numbers, &unit)) throw PythonError{};
         State state;
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(numbers); ++k) state.push_back(char16_t(number_of(PyTuple_GET_ITEM(numbers, k))));
-        const long chosen = number_of(unit);
-        if (state.empty() || units_of(state, policy.encoding).find(char16_t(chosen)) == std::u16string_view::npos)
+        const long number = number_of(unit);
+        if (state.empty() || units_of(state, policy.encoding).find(char16_t(number)) == std::u16string_view::npos)
             throw std::invalid_argument("a state of this policy's table does not have the unit that is to run in it");
-        policy.table[state] = int(chosen);
+        policy.table[state] = int(number);
     }
 }
 
@@ -67,8 +67,8 @@ PyObject* object_or_null(Body&& body) {
 using namespace acrobat;
 
 ACROBAT_EXPORT void acrobat_keep_graphs(Session* s, int on) {
-    s->policy->keeps = on != 0;
-    s->policy->kept.clear();
+    s->policy->keeps_graphs = on != 0;
+    s->policy->graphs.clear();
 }
 
 // The kept graphs as bytes, which are the same for equal graphs: Python finds a learned policy in the cache by them.
@@ -80,7 +80,7 @@ ACROBAT_EXPORT PyObject* acrobat_graphs(Session* s) {
             bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
             bytes.append(reinterpret_cast<const char*>(numbers.data()), size * sizeof(int32_t));
         };
-        for (const Graph& g : s->policy->kept) {
+        for (const Graph& g : s->policy->graphs) {
             add({g.stage, g.units});
             add(g.unit);
             add(g.first);
@@ -93,14 +93,14 @@ ACROBAT_EXPORT PyObject* acrobat_graphs(Session* s) {
 // The sum of the lower bounds of all kept graphs.
 ACROBAT_EXPORT int64_t acrobat_lower_bound(Session* s) {
     int64_t bound = 0;
-    for (const Graph& g : s->policy->kept) bound += g.lower_bound();
+    for (const Graph& g : s->policy->graphs) bound += g.lower_bound();
     return bound;
 }
 
 // Learns from the kept graphs: (encoding, table, batches, agenda's batches, lower bound, trials). Keeps the session's policy.
 ACROBAT_EXPORT PyObject* acrobat_learn(Session* s, int64_t trials, uint64_t seed) {
     return object_or_null([&] {
-        const Learned learned = learn(s->policy->kept, trials, seed, [] {
+        const Learned learned = learn(s->policy->graphs, trials, seed, [] {
             if (PyErr_CheckSignals() != 0) throw PythonError{};
         });
         Ref table(table_of(learned.policy));

@@ -2,18 +2,18 @@
 
 namespace acrobat {
 
-void Column::reserve(int64_t wanted) {
-    if (wanted <= capacity) return;
-    capacity = std::max<int64_t>({wanted, 2 * capacity, 16});
-    void* grown = std::realloc(data, size_t(capacity) * sizeof(int64_t));
-    if (!grown) throw std::bad_alloc();
-    data = static_cast<int64_t*>(grown);
+void Column::reserve(int64_t least) {
+    if (least <= capacity) return;
+    capacity = std::max<int64_t>({least, 2 * capacity, 16});
+    void* memory = std::realloc(data, size_t(capacity) * sizeof(int64_t));
+    if (!memory) throw std::bad_alloc();
+    data = static_cast<int64_t*>(memory);
 }
 
 Bucket::Bucket(const Unit& unit) : operands(size_t(unit.operands)), starts(size_t(unit.groups)), items(size_t(unit.lists)) {}
 
-void Bucket::take(const Bucket& from, const std::vector<int64_t>& chosen, const Unit& unit) {
-    for (const int64_t row : chosen) {
+void Bucket::take(const Bucket& from, const std::vector<int64_t>& numbers, const Unit& unit) {
+    for (const int64_t row : numbers) {
         const int64_t own = open();
         for (size_t i = 0; i < operands.size(); ++i) operands[i].data[own] = from.operands[i].data[row];
         out.data[own] = from.out.data[row];

@@ -44,8 +44,8 @@ struct Column {
         std::copy_n(values, count, data + size);
         size += count;
     }
-    // Makes room for `wanted` addresses at least. Throws std::bad_alloc.
-    void reserve(int64_t wanted);
+    // Makes room for at least so many addresses. Throws std::bad_alloc.
+    void reserve(int64_t least);
 };
 
 struct Bucket {
@@ -68,8 +68,8 @@ struct Bucket {
         rows = 0;
         for (Column& c : items) c.size = 0;
     }
-    // Appends copies of the rows `chosen` of another bucket of the same unit.
-    void take(const Bucket& from, const std::vector<int64_t>& chosen, const Unit& unit);
+    // Appends copies of the rows with these numbers of another bucket of the same unit.
+    void take(const Bucket& from, const std::vector<int64_t>& numbers, const Unit& unit);
 
    private:
     void grow();

@@ -81,7 +81,7 @@ class Context : public Arenas, public RunLimits {
     Tensor now(Tensor t) const {
         if (!plans_) return t;
         const int64_t number = tracking.producer(tensors.line_of(pointer(t)));
-        return number < 0 ? t : t + tracking.moved(number);
+        return number < 0 ? t : t + tracking.displacement(number);
     }
     // Begins to track an operation with these operands. Returns the depth at which it is to be recorded.
     int64_t track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists);

@@ -15,7 +15,7 @@ void Execution::execute(int last, int64_t end, FunctionRef<void(int64_t)> comput
     Stage* const recording = cx_.stage;
     for (int p = 0; p <= last; ++p) {
         cx_.stage = &cx_.stages[size_t(p)];
-        if (cx_.tracks() && policy_.keeps && !cx_.forms()) policy_.kept.push_back(cx_.tracking.graph(p, unit_count_));
+        if (cx_.tracks() && policy_.keeps_graphs && !cx_.forms()) policy_.graphs.push_back(cx_.tracking.graph(p, unit_count_));
         if (cx_.forms())
             run_formed(cx_.tracking.graph(p, unit_count_));
         else
@@ -54,7 +54,7 @@ void Execution::all_computed() {
 
 void Execution::run_formed(Graph&& graph) {
     Stage& stage = *cx_.stage;
-    std::vector<Batch> batches = cx_.chooses() ? chosen(graph, policy_) : by_level(graph);
+    std::vector<Batch> batches = cx_.chooses() ? by_policy(graph, policy_) : by_level(graph);
     if (cx_.plans()) arrange(cx_, units_, graph, batches);
     std::vector<int64_t> rows;
     int64_t ran = 0;
@@ -68,7 +68,7 @@ void Execution::run_formed(Graph&& graph) {
         run(graph.stage, stage.levels_run() + ran++, batch.unit, bucket);
     }
     stage.skip(ran);
-    if (policy_.keeps) policy_.kept.push_back(std::move(graph));
+    if (policy_.keeps_graphs) policy_.graphs.push_back(std::move(graph));
 }
 
 }  // namespace acrobat

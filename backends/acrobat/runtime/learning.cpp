@@ -131,10 +131,10 @@ class Learner {
     }
 
     Policy policy() const {
-        Policy made;
-        made.encoding = encoding_;
-        for (const auto& [state, values] : values_) made.table[state] = units_of(state, encoding_)[best(values)];
-        return made;
+        Policy policy;
+        policy.encoding = encoding_;
+        for (const auto& [state, values] : values_) policy.table[state] = units_of(state, encoding_)[best(values)];
+        return policy;
     }
 
    private:
@@ -158,15 +158,15 @@ class Learner {
 
 // The policy that always runs the unit that the state names first: the one with the most or the most urgent ready operations.
 Policy first_named(const std::vector<Owned<Lesson>>& lessons, Encoding encoding) {
-    Policy made;
-    made.encoding = encoding;
+    Policy policy;
+    policy.encoding = encoding;
     State state;
     for (const Owned<Lesson>& lesson : lessons)
-        for (lesson->frontier.restart(); !lesson->frontier.done(); lesson->frontier.run(made.table[state])) {
+        for (lesson->frontier.restart(); !lesson->frontier.done(); lesson->frontier.run(policy.table[state])) {
             encode(encoding, lesson->frontier, state);
-            made.table[state] = state[1];
+            policy.table[state] = state[1];
         }
-    return made;
+    return policy;
 }
 
 int64_t batches(const std::vector<Owned<Lesson>>& lessons, const Policy& policy) {

@@ -49,7 +49,7 @@ void arrange(Context& cx, const Unit* units, const Graph& graph, std::vector<Bat
         const int64_t elements = (units[batch.unit].row_size + 15) / 16 * 16;  // whole cache lines
         Tensor next = cx.place(elements * int64_t(batch.operations.size()));
         for (const int32_t i : batch.operations) {
-            cx.tracking.moved(graph.number[size_t(i)]) = next - all.out.data[graph.row[size_t(i)]];
+            cx.tracking.displacement(graph.number[size_t(i)]) = next - all.out.data[graph.row[size_t(i)]];
             next += elements;
         }
     }

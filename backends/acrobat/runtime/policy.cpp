@@ -31,12 +31,12 @@ int lowest(const Frontier& frontier) {
 int Policy::choose(const Frontier& frontier, State& state) const {
     if (!table.empty()) {
         encode(encoding, frontier, state);
-        if (const auto found = table.find(state); found != table.end()) return found->second;
+        if (const auto entry = table.find(state); entry != table.end()) return entry->second;
     }
     return lowest(frontier);
 }
 
-std::vector<Batch> chosen(const Graph& graph, const Policy& policy) {
+std::vector<Batch> by_policy(const Graph& graph, const Policy& policy) {
     std::vector<Batch> batches;
     State state;
     for (Frontier frontier(graph, policy.heights()); !frontier.done();) {
@@ -47,10 +47,10 @@ std::vector<Batch> chosen(const Graph& graph, const Policy& policy) {
 }
 
 std::vector<Batch> by_level(const Graph& graph) {
-    std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> found;
-    for (size_t i = 0; i < graph.size(); ++i) found[{graph.level[i], graph.unit[i]}].push_back(int32_t(i));
+    std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> groups;
+    for (size_t i = 0; i < graph.size(); ++i) groups[{graph.level[i], graph.unit[i]}].push_back(int32_t(i));
     std::vector<Batch> batches;
-    for (auto& [at, operations] : found) batches.push_back({at.second, std::move(operations)});
+    for (auto& [level_and_unit, operations] : groups) batches.push_back({level_and_unit.second, std::move(operations)});
     return batches;
 }
 

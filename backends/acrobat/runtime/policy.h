@@ -49,9 +49,9 @@ class Policy {
    public:
     Encoding encoding = Encoding::sorted;
     std::unordered_map<State, int> table;
-    // Whether graphs that have run are kept, to learn from them and for lower bounds; and the kept graphs.
-    bool keeps = false;
-    std::vector<Graph> kept;
+    // Whether the graphs that have run are kept, to learn from them and for lower bounds; and these graphs.
+    bool keeps_graphs = false;
+    std::vector<Graph> graphs;
 
     // Whether the frontier has to know heights.
     bool heights() const { return !table.empty() && by_height(encoding); }
@@ -60,7 +60,7 @@ class Policy {
 };
 
 // Cuts a graph into batches, in the order in which they run: as a policy chooses; by level, then by unit.
-std::vector<Batch> chosen(const Graph& graph, const Policy& policy);
+std::vector<Batch> by_policy(const Graph& graph, const Policy& policy);
 std::vector<Batch> by_level(const Graph& graph);
 
 }  // namespace acrobat

@@ -12,12 +12,12 @@ void Tracking::reset(size_t stages) {
 }
 
 void Tracking::operand(int64_t line) {
-    const int64_t made = producer(line);
-    Operation& now = operations_.back();
+    const int64_t source = producer(line);
+    Operation& operation = operations_.back();
     // An operand is no dependence if it has been computed, or is computed by another stage, which runs before this one.
-    if (made < ran_[size_t(now.stage)] || operations_[size_t(made)].stage != now.stage) return;
-    edges_.push_back(made);
-    now.level = std::max(now.level, operations_[size_t(made)].level + 1);
+    if (source < ran_[size_t(operation.stage)] || operations_[size_t(source)].stage != operation.stage) return;
+    edges_.push_back(source);
+    operation.level = std::max(operation.level, operations_[size_t(source)].level + 1);
 }
 
 void Tracking::result(int64_t line, int64_t lines, int64_t row) {

@@ -23,7 +23,7 @@ class Tracking {
         int64_t level;  // one more than that of its deepest operand that has not run
         int64_t row;    // in its bucket
         int64_t first;  // where its edges begin in `edges_`
-        int64_t moved = 0;  // by how many elements memory planning has moved its result
+        int64_t displacement = 0;  // by how many elements memory planning (`planning.h`) has moved its result
     };
 
     void reset(size_t stages);
@@ -38,9 +38,8 @@ class Tracking {
         return line < 0 || size_t(line) >= lines_.size() ? -1 : int64_t(lines_[size_t(line)]) - 1;
     }
     size_t count() const { return operations_.size(); }
-    // By how many elements memory planning (`planning.h`) has moved the result of an operation.
-    int64_t& moved(int64_t number) { return operations_[size_t(number)].moved; }
-    int64_t moved(int64_t number) const { return operations_[size_t(number)].moved; }
+    int64_t& displacement(int64_t number) { return operations_[size_t(number)].displacement; }
+    int64_t displacement(int64_t number) const { return operations_[size_t(number)].displacement; }
     // Notes that everything which was recorded in a stage has run.
     void all_ran(int stage) { ran_[size_t(stage)] = int64_t(operations_.size()); }
 

@@ -14,9 +14,9 @@ void Waiting::clear() {
 void Waiting::cancel(Context& cx) {
     cancelled_ = true;
     while (!next_.empty() || !empty()) {
-        std::vector<One> now;
-        now.swap(next_.empty() ? waiting_ : next_);
-        for (const One& w : now) {
+        std::vector<Waiter> waiters;
+        waiters.swap(next_.empty() ? waiting_ : next_);
+        for (const Waiter& w : waiters) {
             cx.counters.waits += 1;
             w.handle.resume();
         }
@@ -24,12 +24,12 @@ void Waiting::cancel(Context& cx) {
 }
 
 void Waiting::prepare(const Context& cx, const Device& device, int last) {
-    const auto later = [&](const One& w) { return w.stage - cx.stages.data() > last; };
+    const auto later = [&](const Waiter& w) { return w.stage - cx.stages.data() > last; };
     next_.clear();
     std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(next_), std::not_fn(later));
     std::erase_if(waiting_, std::not_fn(later));
     required_ = 0;
-    if (device.goes_on()) std::stable_sort(next_.begin(), next_.end(), [](const One& a, const One& b) { return a.depth < b.depth; });
+    if (device.goes_on()) std::stable_sort(next_.begin(), next_.end(), [](const Waiter& a, const Waiter& b) { return a.depth < b.depth; });
 }
 
 void Waiting::require(Context& cx, Device& device, int64_t depth) {
@@ -40,14 +40,14 @@ void Waiting::require(Context& cx, Device& device, int64_t depth) {
 void Waiting::resume(Context& cx, Device& device) {
     require(cx, device, kAllDepths);
     device.proceed();
-    std::vector<One> now;
-    now.swap(next_);
-    for (size_t i = 0; i < now.size(); ++i) {
-        const One& w = now[i];
+    std::vector<Waiter> waiters;
+    waiters.swap(next_);
+    for (size_t i = 0; i < waiters.size(); ++i) {
+        const Waiter& w = waiters[i];
         try {
             cx.awaited = device.values(int64_t(i), cx.now(w.tensor), w.elements);
         } catch (...) {
-            waiting_.insert(waiting_.end(), now.begin() + std::ptrdiff_t(i), now.end());  // for `cancel`
+            waiting_.insert(waiting_.end(), waiters.begin() + std::ptrdiff_t(i), waiters.end());  // for `cancel`
             throw;
         }
         cx.counters.waits += 1;
@@ -57,9 +57,9 @@ void Waiting::resume(Context& cx, Device& device) {
 
 std::pair<int, int64_t> Waiting::first(const Context& cx) const {
     Stage* stage = waiting_.front().stage;
-    for (const One& w : waiting_) stage = std::min(stage, w.stage);
+    for (const Waiter& w : waiting_) stage = std::min(stage, w.stage);
     int64_t depth = 0;
-    for (const One& w : waiting_)
+    for (const Waiter& w : waiting_)
         if (w.stage == stage) depth = std::max(depth, w.depth);
     return {int(stage - cx.stages.data()), depth};
 }

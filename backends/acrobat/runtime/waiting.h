@@ -64,7 +64,8 @@ class Waiting {
     std::pair<int, int64_t> first(const Context& cx) const;
 
    private:
-    struct One {
+    // A coroutine that waits in the phase `stage` until a tensor is computed, which can be used from depth `depth` on.
+    struct Waiter {
         std::coroutine_handle<> handle;
         Stage* stage;
         int64_t depth;
@@ -76,8 +77,8 @@ class Waiting {
         waiting_.push_back({handle, w.stage, w.depth, w.tensor, w.elements});
     }
 
-    std::vector<One> waiting_;
-    std::vector<One> next_;   // those that are resumed next, in this order
+    std::vector<Waiter> waiting_;
+    std::vector<Waiter> next_;   // those that are resumed next, in this order
     size_t required_ = 0;     // how many of these have been required
     bool cancelled_ = false;
 };

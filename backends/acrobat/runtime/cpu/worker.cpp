@@ -12,9 +12,9 @@ const int64_t* Worker::steps(int64_t start, int64_t stride, int64_t rows) {
 
 const int64_t* Worker::shifted(const int64_t* table, int64_t by, int64_t rows) {
     if (by == 0) return table;
-    int64_t* moved = memory_.make<int64_t>(size_t(rows));
-    for (int64_t i = 0; i < rows; ++i) moved[i] = table[i] + by;
-    return moved;
+    int64_t* out = memory_.make<int64_t>(size_t(rows));
+    for (int64_t i = 0; i < rows; ++i) out[i] = table[i] + by;
+    return out;
 }
 
 const int64_t* Worker::joined(std::initializer_list<const int64_t*> tables, int64_t rows) {

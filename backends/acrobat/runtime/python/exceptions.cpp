@@ -31,11 +31,14 @@ void set_error(PyObject* type, const std::string& message, PyObject* cause) {
 #endif
 }
 
-std::string exception_text(PyObject* exception) {
-    Ref text(PyObject_Str(exception));
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+std::string utf8_or(const Ref& string, const char* otherwise) {
+    const char* utf8 = string ? PyUnicode_AsUTF8(string.get()) : nullptr;
     if (!utf8) PyErr_Clear();
-    return type_name(exception) + ": " + (utf8 ? utf8 : "?");
+    return utf8 ? utf8 : otherwise;
+}
+
+std::string exception_text(PyObject* exception) {
+    return type_name(exception) + ": " + utf8_or(Ref(PyObject_Str(exception)), "?");
 }
 
 }  // namespace acrobat

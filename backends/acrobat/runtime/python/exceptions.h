@@ -21,6 +21,8 @@ inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
 PyObject* take_exception();
 // Sets an exception, with `cause` as its cause.
 void set_error(PyObject* type, const std::string& message, PyObject* cause = nullptr);
+// The text of a string, which may be null with an exception set: that is cleared, and the text is `otherwise`.
+std::string utf8_or(const Ref& string, const char* otherwise);
 // The class and message of an exception, as in `ValueError: the message`.
 std::string exception_text(PyObject* exception);
 

@@ -69,36 +69,36 @@ void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of
     // A dataclass whose constructor only fills its slots is built by filling them.
     bool slots_only = type->tp_dictoffset == 0 && !PyObject_HasAttrString(cls, "__post_init__");
     for (const Field& f : fields) slots_only = slots_only && f.offset >= 0;
-    made = plain ? Made::by_attributes : keys ? Made::as_dict : slots_only ? Made::by_slots : Made::by_call;
+    construction = plain ? Construction::by_attributes : keys ? Construction::as_dict : slots_only ? Construction::by_slots : Construction::by_call;
 }
 
 bool Class::is(PyObject* o) const {
     if (!keys) return Py_TYPE(o) == type;
     if (!PyDict_Check(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(keys.get())) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
-        const int there = PyDict_Contains(o, PyTuple_GET_ITEM(keys.get(), i));
-        if (there < 0) throw PythonError{};
-        if (!there) return false;
+        const int present = PyDict_Contains(o, PyTuple_GET_ITEM(keys.get(), i));
+        if (present < 0) throw PythonError{};
+        if (!present) return false;
     }
     return true;
 }
 
 PyObject* Class::make(Ref* values) const {
-    if (made == Made::by_slots) {
+    if (construction == Construction::by_slots) {
         PyObject* o = checked(type->tp_alloc(type, 0));
         for (size_t i = 0; i < fields.size(); ++i)
             *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + fields[i].offset) = values[i].release();
         return o;
     }
-    if (made == Made::by_call) {
+    if (construction == Construction::by_call) {
         std::vector<PyObject*> arguments;
         for (size_t i = 0; i < fields.size(); ++i) arguments.push_back(values[i].get());
         return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), 0, names.get()));
     }
     Ref none(checked(PyTuple_New(0)));
-    Ref o(checked(made == Made::as_dict ? PyDict_New() : PyBaseObject_Type.tp_new(type, none.get(), nullptr)));
+    Ref o(checked(construction == Construction::as_dict ? PyDict_New() : PyBaseObject_Type.tp_new(type, none.get(), nullptr)));
     for (size_t i = 0; i < fields.size(); ++i) {
-        const int failed = made == Made::as_dict ? PyDict_SetItem(o.get(), fields[i].name, values[i].get())
+        const int failed = construction == Construction::as_dict ? PyDict_SetItem(o.get(), fields[i].name, values[i].get())
                                                  : PyObject_GenericSetAttr(o.get(), fields[i].name, values[i].get());
         if (failed) throw PythonError{};
     }
@@ -134,10 +134,7 @@ std::string dict_text(PyObject* o) {
     std::string text = "a dict";
     for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()) && i < 12; ++i) {
         PyObject* key = PyList_GET_ITEM(keys.get(), i);
-        Ref shown(PyUnicode_Check(key) ? PyObject_Str(key) : PyObject_Repr(key));
-        const char* utf8 = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
-        if (!utf8) PyErr_Clear();
-        text += (i ? ", " : " of ") + std::string(utf8 ? utf8 : "?");
+        text += (i ? ", " : " of ") + utf8_or(Ref(PyUnicode_Check(key) ? PyObject_Str(key) : PyObject_Repr(key)), "?");
     }
     return text;
 }
@@ -199,11 +196,11 @@ PyObject* const* read_tuple(PyObject* o, int64_t elements) {
 }
 
 void* known(const Session& s, PyObject* o, int type) {
-    const auto found = s.python->known.find({o, type});
-    return found == s.python->known.end() ? nullptr : found->second;
+    const auto entry = s.python->values_of_objects.find({o, type});
+    return entry == s.python->values_of_objects.end() ? nullptr : entry->second;
 }
 
-void remember(Session& s, PyObject* o, int type, void* value) { s.python->known.emplace(std::pair{o, type}, value); }
+void remember(Session& s, PyObject* o, int type, void* value) { s.python->values_of_objects.emplace(std::pair{o, type}, value); }
 
 int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted) {
     const Class* classes = s.classes.data() + first;
@@ -221,12 +218,7 @@ static Elements kept_list(Session& s, PyObject* list) {
 }
 
 // What a path says of an object: its `repr`.
-static std::string shown(PyObject* o) {
-    Ref text(PyObject_Repr(o));
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (!utf8) PyErr_Clear();
-    return utf8 ? utf8 : "?";
-}
+static std::string shown(PyObject* o) { return utf8_or(Ref(PyObject_Repr(o)), "?"); }
 
 Elements read_set(Session& s, PyObject* o) {
     if (!PyAnySet_Check(o)) mismatch(o, "a set");

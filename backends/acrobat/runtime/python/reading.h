@@ -105,12 +105,13 @@ struct Class {
     std::vector<Field> fields;
     Ref keys;   // of a dictionary: all its keys, also those that the program does not read
     Ref names;  // of the fields, for a call with keywords
-    enum class Made { by_slots, by_call, by_attributes, as_dict } made = Made::by_call;
+    // How an object is made: by filling its slots, by a call of the class, by setting attributes, or as a dictionary.
+    enum class Construction { by_slots, by_call, by_attributes, as_dict } construction = Construction::by_call;
 
     Class() = default;
     Class(Class&& other) noexcept
         : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), keys(std::move(other.keys)),
-          names(std::move(other.names)), made(other.made) {}
+          names(std::move(other.names)), construction(other.construction) {}
     ~Class();
 
     // `field_names` ends with null. `keys_of_dict` is None or, where dictionaries are meant, the tuple of all their keys. With

@@ -14,7 +14,7 @@ struct PythonSide {
     Guard guard;
     Symbols symbols;
     PyObject* arrange = nullptr;  // (type index, tensor, extents that vary) -> the tensor in the order of its dimensions
-    std::map<std::pair<PyObject*, int>, void*> known;  // (object of the instance that is being read, type) -> its value
+    std::map<std::pair<PyObject*, int>, void*> values_of_objects;  // by object of the instance being read, and type
     int64_t objects = 0;          // how many objects of this instance have a number (`next_object`)
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
@@ -23,7 +23,7 @@ struct PythonSide {
     std::string advice;  // what to do about an instance that does not fit
 
     void begin_instance() {
-        known.clear();
+        values_of_objects.clear();
         objects = 0;
     }
 };

@@ -28,7 +28,7 @@ class Symbols {
     // The number of a string or member of an Enum; a new one gets the next number. Throws ReadError for other objects.
     int64_t number(PyObject* o) {
         if (!PyUnicode_Check(o) && !PyObject_TypeCheck(o, member_)) mismatch(o, "a string or a member of an Enum");
-        if (PyObject* known = PyDict_GetItemWithError(numbers_.get(), o)) return PyLong_AsLongLong(known);
+        if (PyObject* entry = PyDict_GetItemWithError(numbers_.get(), o)) return PyLong_AsLongLong(entry);
         if (PyErr_Occurred()) throw PythonError{};
         const Py_ssize_t next = PyList_GET_SIZE(values_.get());
         if (PyList_Append(values_.get(), o) < 0) throw PythonError{};

@@ -132,12 +132,12 @@ void write_numbers(const Outgoing& out, char* to) {
 }  // namespace
 
 void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types) {
-    std::vector<Ref> made(types.size());
+    std::vector<Ref> buffers(types.size());
     for (size_t i = 0; i < types.size(); ++i) {
         Outgoing& out = types[i];
         if (out.tensors.empty() && out.lengths.empty()) continue;
-        made[i] = Ref(checked(PyObject_CallFunction(allocate, "nO", Py_ssize_t(i), counts_of(out).get())));
-        char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(made[i].get(), 0)));
+        buffers[i] = Ref(checked(PyObject_CallFunction(allocate, "nO", Py_ssize_t(i), counts_of(out).get())));
+        char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(buffers[i].get(), 0)));
         if (!to && PyErr_Occurred()) throw PythonError{};
         if (out.number)
             write_numbers(out, to);
@@ -147,9 +147,9 @@ void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types) {
     device.finish();
     // A device that goes on by itself computes while the tensors are made, which takes longer than many a launch.
     for (size_t i = 0; i < types.size(); ++i) {
-        if (!made[i]) continue;
+        if (!buffers[i]) continue;
         Outgoing& out = types[i];
-        Ref tensors(checked(PyObject_CallNoArgs(PyTuple_GET_ITEM(made[i].get(), 1))));
+        Ref tensors(checked(PyObject_CallNoArgs(PyTuple_GET_ITEM(buffers[i].get(), 1))));
         out.holder = Ref(checked(PySequence_Fast(tensors.get(), "allocate must give what makes a sequence of tensors")));
         PyObject** items = PySequence_Fast_ITEMS(out.holder.get());
         out.objects.assign(items, items + PySequence_Fast_GET_SIZE(out.holder.get()));

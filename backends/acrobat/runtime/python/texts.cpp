@@ -7,26 +7,29 @@
 namespace acrobat {
 namespace texts {
 
-// A result of Python's, or the exception that it set, as an error of the instance.
-Ref given(PyObject* result) {
+// The result of a function of Python. Throws InstanceError with Python's message if the function has set an exception.
+Ref result_or_error(PyObject* result) {
     if (result) return Ref(result);
     Ref exception(take_exception());
     throw InstanceError(exception_text(exception.get()));
 }
 
+// The string that has a number. Throws InstanceError for the number of a member of an Enum.
 Ref string(Session& s, int64_t number) {
     Ref text(s.python->symbols.value(number));
     if (PyUnicode_Check(text.get())) return text;
-    Ref written(given(PyObject_Repr(text.get())));
-    throw InstanceError(std::string("TypeError: a string is needed here, not ") + PyUnicode_AsUTF8(written.get()));
+    Ref representation(result_or_error(PyObject_Repr(text.get())));
+    throw InstanceError(std::string("TypeError: a string is needed here, not ") + PyUnicode_AsUTF8(representation.get()));
 }
 
-int64_t numbered(Session& s, const Ref& text) { return s.python->symbols.number(text.get()); }
+// The number of a string; a new one gets the next number.
+int64_t number_of(Session& s, const Ref& text) { return s.python->symbols.number(text.get()); }
 
+// A Python int as one of the program's. Throws InstanceError if it does not fit.
 int64_t as_int(const Ref& value) {
-    const int64_t found = PyLong_AsLongLong(value.get());
-    if (found == -1 && PyErr_Occurred()) given(nullptr);
-    return found;
+    const int64_t number = PyLong_AsLongLong(value.get());
+    if (number == -1 && PyErr_Occurred()) result_or_error(nullptr);
+    return number;
 }
 
 }  // namespace texts
@@ -36,29 +39,29 @@ using namespace texts;
 List<int64_t> text_letters(Session& s, int64_t text) {
     const Ref whole = string(s, text);
     List<int64_t> out = make_list<int64_t>(s.cx.host, PyUnicode_GET_LENGTH(whole.get()));
-    for (int64_t i = 0; i < out.size; ++i) out.data[i] = numbered(s, given(PyUnicode_Substring(whole.get(), i, i + 1)));
+    for (int64_t i = 0; i < out.size; ++i) out.data[i] = number_of(s, result_or_error(PyUnicode_Substring(whole.get(), i, i + 1)));
     return out;
 }
 
 int64_t text_joined(Session& s, const List<int64_t>& texts) {
-    Ref whole(given(PyUnicode_FromString("")));
-    for (int64_t i = 0; i < texts.size; ++i) whole = given(PyUnicode_Concat(whole.get(), string(s, texts[i]).get()));
-    return numbered(s, whole);
+    Ref whole(result_or_error(PyUnicode_FromString("")));
+    for (int64_t i = 0; i < texts.size; ++i) whole = result_or_error(PyUnicode_Concat(whole.get(), string(s, texts[i]).get()));
+    return number_of(s, whole);
 }
 
 int64_t text_method(Session& s, int64_t name, int64_t text) {
-    const Ref result = given(PyObject_CallMethodNoArgs(string(s, text).get(), string(s, name).get()));
-    return PyUnicode_Check(result.get()) ? numbered(s, result) : as_int(result);
+    const Ref result = result_or_error(PyObject_CallMethodNoArgs(string(s, text).get(), string(s, name).get()));
+    return PyUnicode_Check(result.get()) ? number_of(s, result) : as_int(result);
 }
 
 int64_t text_shown(Session& s, int64_t number) {
-    return numbered(s, given(PyUnicode_FromFormat("%lld", static_cast<long long>(number))));
+    return number_of(s, result_or_error(PyUnicode_FromFormat("%lld", static_cast<long long>(number))));
 }
 
-int64_t text_int(Session& s, int64_t text) { return as_int(given(PyLong_FromUnicodeObject(string(s, text).get(), 10))); }
+int64_t text_int(Session& s, int64_t text) { return as_int(result_or_error(PyLong_FromUnicodeObject(string(s, text).get(), 10))); }
 
 double text_float(Session& s, int64_t text) {
-    return PyFloat_AsDouble(given(PyFloat_FromString(string(s, text).get())).get());
+    return PyFloat_AsDouble(result_or_error(PyFloat_FromString(string(s, text).get())).get());
 }
 
 int64_t text_code(Session& s, int64_t text) {

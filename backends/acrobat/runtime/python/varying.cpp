@@ -21,13 +21,11 @@ struct Layout {
 
 std::string dtype_of(PyObject* o) {
     Ref dtype(PyObject_GetAttrString(o, "dtype"));
-    Ref text(dtype ? PyObject_Str(dtype.get()) : nullptr);
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (!utf8) PyErr_Clear();
-    return utf8 ? utf8 : "another dtype";
+    return utf8_or(Ref(dtype ? PyObject_Str(dtype.get()) : nullptr), "another dtype");
 }
 
-dlpack::Tensor looked_at(Session& s, PyObject* o, const Varying& v, const char* of) {
+// The description of the tensor `o`. Throws ReadError, which says `of` what numbers the tensor must be, unless its shape fits `v`.
+dlpack::Tensor tensor_of_shape(Session& s, PyObject* o, const Varying& v, const char* of) {
     dlpack::Tensor t{};
     switch (s.python->tensor_reader.tensor(o, t)) {
         case TensorReader::Found::tensor: break;
@@ -82,7 +80,7 @@ PyObject* plain_copy(Session& s, PyObject* o) {
 }  // namespace
 
 Rows read_rows(Session& s, PyObject* o, const Varying& v) {
-    dlpack::Tensor t = looked_at(s, o, v, "");
+    dlpack::Tensor t = tensor_of_shape(s, o, v, "");
     if (t.dtype.code != kFloat || t.dtype.bits != 32) misfit(v, "torch.float32 and ", "one of " + dtype_of(o));
     const bool host = t.device.type == 1, there = s.cx.device->reads(t.device.type, t.device.id);
     if (!host && !there) misfit(v, "", "one on another device");
@@ -102,9 +100,9 @@ Rows read_rows(Session& s, PyObject* o, const Varying& v) {
         Ref order(checked(PyTuple_New(v.ndim)));
         for (int i = 0; i < v.ndim; ++i) PyTuple_SET_ITEM(order.get(), i, checked(PyLong_FromLong(v.order[i])));
         Ref permuted(checked(PyObject_CallMethod(o, "permute", "O", order.get())));
-        PyObject* copied = plain_copy(s, permuted.get());
+        PyObject* contiguous = plain_copy(s, permuted.get());
         pack(layout, v.ndim);
-        if (!s.python->tensor_reader.look(copied, t)) misfit(v, "", kUnreadable);
+        if (!s.python->tensor_reader.look(contiguous, t)) misfit(v, "", kUnreadable);
         return {s.cx.address(static_cast<const char*>(t.data) + t.byte_offset), layout.sizes, layout.strides};
     }
     const Layout from = layout_of(s, t, v);
@@ -116,7 +114,7 @@ Rows read_rows(Session& s, PyObject* o, const Varying& v) {
 
 Numbers read_numbers(Session& s, PyObject* o, const Varying& v, char kind) {
     const char* of = kind == 'b' ? "bools and " : kind == 'i' ? "ints and " : "floats and ";
-    dlpack::Tensor t = looked_at(s, o, v, of);
+    dlpack::Tensor t = tensor_of_shape(s, o, v, of);
     const uint8_t code = t.dtype.code;
     const bool fits = kind == 'b'   ? code == kBool
                       : kind == 'i' ? code == kInt || code == kBool || (code == kUnsigned && t.dtype.bits < 64)

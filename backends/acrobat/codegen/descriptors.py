@@ -58,24 +58,24 @@ class Descriptors:
         self._outgoing(type, set())
         return self.of(type)
 
-    def _outgoing(self, type: Any, seen: set[Any]) -> None:
+    def _outgoing(self, type: Any, visited: set[Any]) -> None:
         """Enter the types of all tensors in a result's type in `tensors`."""
-        if type in seen:
+        if type in visited:
             return
-        seen.add(type)
+        visited.add(type)
         match type:
             case TensorT() | ListT(rows=int()):
                 if (tensor_type := ResultTensor.of(type)) not in self.tensors:
                     self.tensors.append(tensor_type)
             case TupleT(items):
                 for item in items:
-                    self._outgoing(item, seen)
+                    self._outgoing(item, visited)
             case ListT(item):
-                self._outgoing(item, seen)
+                self._outgoing(item, visited)
             case DataT(name):
                 for case in self.outside.datatypes[name].cases:
                     for _, field in case.fields:
-                        self._outgoing(field, seen)
+                        self._outgoing(field, visited)
 
     def _tensor_index(self, type: Any) -> int:
         tensor_type = ResultTensor.of(type)

@@ -34,15 +34,15 @@ class Interleaving:
         """Run all tasks. `read`: from all that tasks wait for to what they are resumed with, by default expressions' values."""
         while self.ready:
             waiting: list[Task] = []
-            wanted: list[Any] = []
+            reads: list[Any] = []
             for task, value in self.ready:  # which grows as tasks start others
                 try:
-                    wanted.append(task.send(value))
+                    reads.append(task.send(value))
                     waiting.append(task)
                 except StopIteration:
                     pass
-            found = read(wanted) if read else graph.values(wanted, self.latest)
-            self.ready = list(zip(waiting, found, strict=True))
+            values = read(reads) if read else graph.values(reads, self.latest)
+            self.ready = list(zip(waiting, values, strict=True))
 
 
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:

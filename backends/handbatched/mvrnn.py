@@ -34,12 +34,12 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
-        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
+            forest = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(forest.inner), forest.nodes - forest.leaves
         self.make_room(self.vocabulary + counts.nodes)
-        for level in found.inner:
+        for level in forest.inner:
             self.compose(level.children, slice(level.first, level.first + level.size))
-        return list(self.classifier(self.vectors.index_select(0, found.roots)))
+        return list(self.classifier(self.vectors.index_select(0, forest.roots)))
 
     def make_room(self, rows: int) -> None:
         """Makes the tables long enough for `rows` rows, the vocabulary first. They grow once, for the largest mini-batch."""

@@ -35,8 +35,8 @@ def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
     """The lines that are not blank, each with its number from 1 on; a byte order mark is dropped. Raises DataError if there are
     none or the file cannot be read as UTF-8."""
     if isinstance(path, Shuffled):
-        numbered = lines(path.path)
-        return [numbered[i] for i in np.random.default_rng(path.seed).permutation(len(numbered))]
+        found = lines(path.path)
+        return [found[i] for i in np.random.default_rng(path.seed).permutation(len(found))]
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -50,10 +50,10 @@ def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, len(before[before.rfind(b"\n") + 1 :].decode()) + 1
         raise DataError(f"{path}:{line}:{column}: the byte 0x{data[error.start]:02x} cannot be decoded as UTF-8") from error
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not numbered:
+    found = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not found:
         raise DataError(f"{path}: the file is empty")
-    return numbered
+    return found
 
 
 def check_words(words: Iterable[tuple[str, int]], where: str) -> None:

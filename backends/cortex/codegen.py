@@ -296,7 +296,7 @@ def flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def index(entries: list, key: object) -> int:
-    if key not in entries:
-        entries.append(key)
-    return entries.index(key)
+def index(found: list, key: object) -> int:
+    if key not in found:
+        found.append(key)
+    return found.index(key)

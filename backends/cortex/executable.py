@@ -115,11 +115,11 @@ class Executable:
         self._session: int | None = self._lib.cortex_create(threads)
         if not self._session:
             raise MemoryError("there is no memory or no thread for a session")
-        self._alive: list[Any] = []
+        self._kept: list[Any] = []
         structure = program.structure
         self._nested = not isinstance(structure, Tree)
         if isinstance(structure, Tree):
-            self._alive += [structure.leaf, structure.node]
+            self._kept += [structure.leaf, structure.node]
             words = structure.word.encode(), structure.node_word.encode()
             self._lib.cortex_set_tree(self._session, structure.leaf, structure.node, *words)
             for name in structure.children:
@@ -143,7 +143,7 @@ class Executable:
         self._dtype = getattr(torch, program.result.dtype)
 
     def _address(self, array: np.ndarray) -> int:
-        self._alive.append(array)
+        self._kept.append(array)
         return array.ctypes.data
 
     def _add_weight(self, constant: Value, array: np.ndarray, packing: Mapping[str, Any]) -> None:

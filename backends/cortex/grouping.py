@@ -34,8 +34,8 @@ class Grouping:
     def __init__(self, results: Sequence[Value], in_memory: Callable[[Value], bool], fusion: bool) -> None:
         self.in_memory = in_memory
         self.fusion = fusion
-        self.result_values = set(results)
-        self.by_creation: list[Group] = []
+        self.wanted = set(results)
+        self.made: list[Group] = []
         self.home: dict[Value, Group] = {}
         """The group that computes a value. A value without a group is computed inside every group that uses it."""
         for value in self._order(results):
@@ -45,7 +45,7 @@ class Grouping:
             if left:
                 self._open(left)
         self.groups: list[Group] = []
-        for group in self.by_creation:
+        for group in self.made:
             self._append(group)
 
     def _order(self, values: Sequence[Value]) -> list[Value]:
@@ -93,13 +93,13 @@ class Grouping:
                 if isinstance(a, Value):
                     self._materialise(a)
             return
-        also = [v for v in self._order([value]) if v in self.result_values and v not in self.home and v is not value]
+        also = [v for v in self._order([value]) if v in self.wanted and v not in self.home and v is not value]
         self._open([v for v in also if per_child(v) == per_child(value)] + [value])
 
     def _join(self, value: Value) -> None:
         sources = self._sources([value])
         ends = [g for g in sources if g.per_child == per_child(value)]
-        for group in sorted(ends, key=self.by_creation.index, reverse=True):
+        for group in sorted(ends, key=self.made.index, reverse=True):
             if not any(other is not group and other.waits_for(group) for other in sources):
                 group.members.append(value)
                 group.needs |= set(sources) - {group}
@@ -109,7 +109,7 @@ class Grouping:
     def _open(self, members: list[Value]) -> None:
         group = Group(per_child(members[0]), list(members))
         group.needs = set(self._sources(members))
-        self.by_creation.append(group)
+        self.made.append(group)
         for value in members:
             self.home[value] = group
 
@@ -132,7 +132,7 @@ class Grouping:
     def _append(self, group: Group) -> None:
         if group in self.groups:
             return
-        for needed in sorted(group.needs, key=self.by_creation.index):
+        for needed in sorted(group.needs, key=self.made.index):
             self._append(needed)
         self.groups.append(group)
 

@@ -53,15 +53,15 @@ class Value:
         return dict(self.attrs)
 
 
-_values: dict[tuple[Any, ...], Value] = {}
+_made: dict[tuple[Any, ...], Value] = {}
 
 
 def make(op: str, args: tuple[Operand, ...], attrs: Attrs, type: TensorT) -> Value:
     """The Value with these fields; the same object for equal ones."""
     key = (op, tuple(id(a) if isinstance(a, Value) else a for a in args), attrs, type)
-    if key not in _values:
-        _values[key] = Value(op, args, attrs, type)
-    return _values[key]
+    if key not in _made:
+        _made[key] = Value(op, args, attrs, type)
+    return _made[key]
 
 
 def operation(op: str, *args: Operand, **attrs: Any) -> Value:

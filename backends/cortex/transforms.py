@@ -129,10 +129,10 @@ def divided(value: Value) -> Value:
                 inputs.append(part)
                 columns.append(operation("slice", weight, dim=1, start=at, stop=at + width))
             at += width
-        whole_input = inputs[0] if len(inputs) == 1 else operation("cat", *inputs, dim=last)
+        joined = inputs[0] if len(inputs) == 1 else operation("cat", *inputs, dim=last)
         share = columns[0] if len(columns) == 1 else operation("cat", *columns, dim=1)
         bias = () if kind else value.args[2:]
-        terms.append(operation("linear", whole_input, share, *bias))
+        terms.append(operation("linear", joined, share, *bias))
     return operation("add", *terms)
 
 
@@ -174,14 +174,14 @@ def refactor(traced: Traced) -> Traced:
 
 
 def _refactored(cases: Cases) -> Cases:
-    new_states: dict[tuple[str, int], tuple[str, Value]] = {}
+    added: dict[tuple[str, int], tuple[str, Value]] = {}
 
     def product_of(child: Value, weight: Value) -> Value:
         name = str(child.attributes["state"])
         key = (name, id(weight))
-        if key not in new_states:
-            new_states[key] = (f"{name} {len(new_states)}", weight)
-        attrs = tuple((k, new_states[key][0] if k == "state" else v) for k, v in child.attrs)
+        if key not in added:
+            added[key] = (f"{name} {len(added)}", weight)
+        attrs = tuple((k, added[key][0] if k == "state" else v) for k, v in child.attrs)
         return make(child.op, (), attrs, TensorT((*child.type.shape[:-1], weight.type.shape[0])))
 
     def spread(x: Operand, weight: Value) -> Value | None:
@@ -198,14 +198,14 @@ def _refactored(cases: Cases) -> Cases:
     def rule(value: Value) -> Value:
         if value.op != "linear" or not isinstance(weight := value.args[1], Value) or not is_constant(weight):
             return value
-        spread_operand = spread(value.args[0], weight)
-        if spread_operand is None:
+        moved = spread(value.args[0], weight)
+        if moved is None:
             return value
-        return spread_operand if len(value.args) < 3 else operation("add", spread_operand, value.args[2])
+        return moved if len(value.args) < 3 else operation("add", moved, value.args[2])
 
     inner = {name: rebuild(v, rule) for name, v in cases.inner.items()}
     leaf = dict(cases.leaf)
-    for (state, _), (name, weight) in new_states.items():
+    for (state, _), (name, weight) in added.items():
         leaf[name] = propagated(linear(leaf[state], weight))
         inner[name] = linear(inner[state], weight)
     return Cases(leaf, inner)

@@ -19,13 +19,13 @@ def load() -> Any:
     the import."""
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
-    is_chosen, before = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)
+    told, before = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)
     os.environ.setdefault("DGLBACKEND", "pytorch")
     sys.modules.setdefault(GRAPHBOLT, types.ModuleType(GRAPHBOLT))
     try:
         return importlib.import_module("dgl")
     finally:
-        if not is_chosen:
+        if not told:
             del os.environ["DGLBACKEND"]
         if before is None:
             del sys.modules[GRAPHBOLT]

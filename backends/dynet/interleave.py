@@ -34,15 +34,15 @@ class Interleaving:
         """Run all tasks. `read`: from all that tasks wait for to what they are resumed with, by default expressions' values."""
         while self.ready:
             waiting: list[Task] = []
-            reads: list[Any] = []
+            wanted: list[Any] = []
             for task, value in self.ready:  # which grows as tasks start others
                 try:
-                    reads.append(task.send(value))
+                    wanted.append(task.send(value))
                     waiting.append(task)
                 except StopIteration:
                     pass
-            values = read(reads) if read else graph.values(reads, self.latest)
-            self.ready = list(zip(waiting, values, strict=True))
+            found = read(wanted) if read else graph.values(wanted, self.latest)
+            self.ready = list(zip(waiting, found, strict=True))
 
 
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:

@@ -96,7 +96,7 @@ def _standard_output() -> Iterator[Callable[[], str]]:
     sys.stdout.flush()
     c.fflush(None)
     with tempfile.TemporaryFile() as file:
-        stdout = os.dup(1)
+        kept = os.dup(1)
         os.dup2(file.fileno(), 1)
 
         def read() -> str:
@@ -108,5 +108,5 @@ def _standard_output() -> Iterator[Callable[[], str]]:
             yield read
         finally:
             c.fflush(None)
-            os.dup2(stdout, 1)
-            os.close(stdout)
+            os.dup2(kept, 1)
+            os.close(kept)

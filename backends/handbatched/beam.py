@@ -81,8 +81,8 @@ class Program:
             if not going:
                 break
             if len(going) < KEPT * len(rows):
-                going_on = torch.tensor(going, device=memory.device)
-                memory, mask = memory[going_on], mask[going_on]
+                kept = torch.tensor(going, device=memory.device)
+                memory, mask = memory[kept], mask[kept]
                 rows = [rows[number] for number in going]
             before, last = [0] * (width * len(rows)), [END] * (width * len(rows))
             for number, each in enumerate(rows):

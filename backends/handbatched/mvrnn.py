@@ -34,12 +34,12 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            forest = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
-        counts.batches, counts.nodes = len(forest.inner), forest.nodes - forest.leaves
+            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
         self.make_room(self.vocabulary + counts.nodes)
-        for level in forest.inner:
+        for level in found.inner:
             self.compose(level.children, slice(level.first, level.first + level.size))
-        return list(self.classifier(self.vectors.index_select(0, forest.roots)))
+        return list(self.classifier(self.vectors.index_select(0, found.roots)))
 
     def make_room(self, rows: int) -> None:
         """Makes the tables long enough for `rows` rows, the vocabulary first. They grow once, for the largest mini-batch."""

@@ -62,8 +62,8 @@ class Program:
             packed = pack(minibatch, self.device)
         memory, mask, state = translator.read(packed)
         counts.nodes, counts.batches = len(packed.words), len(packed.steps)
-        sentences: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
-        rows: list[list[int] | None] = [*sentences]  # the list that each row appends its words to; None: its sentence has ended
+        found: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
+        rows: list[list[int] | None] = [*found]  # the list that each row appends its words to; None: its sentence has ended
         words = torch.full((len(rows),), END, device=memory.device)
         for _ in range(translator.longest):
             state = translator.decoder.step(translator.decoder.shares(words), state)
@@ -82,7 +82,7 @@ class Program:
             if not stay:
                 break
             if len(stay) < KEPT * len(rows):
-                going_on = torch.tensor(stay, device=memory.device)
-                memory, mask, state, words = memory[going_on], mask[going_on], state[going_on], words[going_on]
+                kept = torch.tensor(stay, device=memory.device)
+                memory, mask, state, words = memory[kept], mask[kept], state[kept], words[kept]
                 rows = [rows[row] for row in stay]
-        return [sentences[rank] for rank in packed.ranks.tolist()]
+        return [found[rank] for rank in packed.ranks.tolist()]

@@ -28,14 +28,14 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            forest = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
-        counts.batches, counts.nodes = len(forest.inner), forest.nodes - forest.leaves
+            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
         if self.vocabulary + counts.nodes > len(self.states):
             self.states = torch.cat((self.states[: self.vocabulary], self.states.new_empty(counts.nodes, self.hidden)))
-        for level in forest.inner:
+        for level in found.inner:
             pairs = self.states.index_select(0, level.children).view(-1, 2 * self.hidden)
             torch.tanh(self.cell(pairs), out=self.states[level.first : level.first + level.size])
-        return list(self.states.index_select(0, forest.roots))
+        return list(self.states.index_select(0, found.roots))
 
 
 def children(tree: Node) -> tuple[Tree, Tree]:

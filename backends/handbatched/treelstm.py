@@ -40,16 +40,16 @@ class Program:
     def encode(self, trees: Sequence[Tree], counts: Counts) -> Tensor:
         """The states of the roots: [instances, hidden]."""
         with counts.ingesting():
-            forest = levels(trees, Leaf, children, self.device)
-        counts.batches, counts.nodes = forest.batches, forest.nodes
+            found = levels(trees, Leaf, children, self.device)
+        counts.batches, counts.nodes = found.batches, found.nodes
         hidden = self.hidden
-        leaves = self.inputs(forest.words)
-        states = leaves.new_empty(forest.nodes, 2 * hidden)
+        leaves = self.inputs(found.words)
+        states = leaves.new_empty(found.nodes, 2 * hidden)
         self.cells(leaves, None, states[: len(leaves)])
-        for level in forest.inner:
+        for level in found.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
             self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])
-        return states.index_select(0, forest.roots)[:, :hidden]
+        return states.index_select(0, found.roots)[:, :hidden]
 
     def cells(self, gates: Tensor, kept: Tensor | None, states: Tensor) -> None:
         """Computes rows of `states` from the sums of the gates i, o, u and (not for leaves) the children's forgotten cells."""

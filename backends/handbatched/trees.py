@@ -49,8 +49,8 @@ class Levels(NamedTuple):
         count = torch.arange(vocabulary, vocabulary + self.nodes - self.leaves, device=self.words.device)
         rows = torch.cat((self.words, count))
         shift = vocabulary - self.leaves
-        new_rows = rows.index_select(0, torch.cat([*(level.children for level in self.inner), self.roots]))
-        *children, roots = new_rows.split([*(len(level.children) for level in self.inner), len(self.roots)])
+        moved = rows.index_select(0, torch.cat([*(level.children for level in self.inner), self.roots]))
+        *children, roots = moved.split([*(len(level.children) for level in self.inner), len(self.roots)])
         inner = [
             Level(level.first + shift, level.size, below, level.starts)
             for level, below in zip(self.inner, children, strict=True)

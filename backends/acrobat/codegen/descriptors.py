@@ -58,24 +58,24 @@ class Descriptors:
         self._outgoing(type, set())
         return self.of(type)
 
-    def _outgoing(self, type: Any, visited: set[Any]) -> None:
+    def _outgoing(self, type: Any, seen: set[Any]) -> None:
         """Enter the types of all tensors in a result's type in `tensors`."""
-        if type in visited:
+        if type in seen:
             return
-        visited.add(type)
+        seen.add(type)
         match type:
             case TensorT() | ListT(rows=int()):
                 if (tensor_type := ResultTensor.of(type)) not in self.tensors:
                     self.tensors.append(tensor_type)
             case TupleT(items):
                 for item in items:
-                    self._outgoing(item, visited)
+                    self._outgoing(item, seen)
             case ListT(item):
-                self._outgoing(item, visited)
+                self._outgoing(item, seen)
             case DataT(name):
                 for case in self.outside.datatypes[name].cases:
                     for _, field in case.fields:
-                        self._outgoing(field, visited)
+                        self._outgoing(field, seen)
 
     def _tensor_index(self, type: Any) -> int:
         tensor_type = ResultTensor.of(type)

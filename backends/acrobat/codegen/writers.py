@@ -143,8 +143,8 @@ class Writers:
                 if case.name == "None":
                     lines += ["            return build_none();"]
                 else:
-                    member = f"c->{self.types.field(type, case.name, 'value')}"
-                    lines += [f"            return {self.build(case.fields[0][1], member)};"]
+                    held = f"c->{self.types.field(type, case.name, 'value')}"
+                    lines += [f"            return {self.build(case.fields[0][1], held)};"]
             else:
                 index = self.classes.index((name, case.name))
                 lines += [f"            Ref values[{max(len(case.fields), 1)}];"]

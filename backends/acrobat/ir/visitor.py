@@ -54,10 +54,10 @@ def from_lets(bindings: Sequence[Binding], result: Expr, span: Span = NOWHERE) -
 
 def operands(expr: Expr) -> tuple[Atom, ...]:
     """The atoms a node uses directly; none for a let."""
-    get_operands = OPERANDS.get(type(expr))
-    if get_operands is None:  # the front end's placeholders are subclasses of Var
+    used = OPERANDS.get(type(expr))
+    if used is None:  # the front end's placeholders are subclasses of Var
         return (expr,) if isinstance(expr, Var) else ()
-    return get_operands(expr)
+    return used(expr)
 
 
 OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
@@ -106,8 +106,8 @@ def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
 
 def bodies(expr: Expr) -> tuple[Expr, ...]:
     """The nested expressions of a branching or looping node; for a let its value and its body."""
-    get_bodies = BODIES.get(type(expr))
-    return get_bodies(expr) if get_bodies else ()
+    inside = BODIES.get(type(expr))
+    return inside(expr) if inside else ()
 
 
 BODIES: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
@@ -141,8 +141,8 @@ def with_bodies(expr: Expr, new: Sequence[Expr]) -> Expr:
 
 def map_bodies(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
     """The node with `f` applied to its nested expressions; a chain of lets is not recursed into but passed to `f` whole."""
-    get_bodies = BODIES.get(type(expr))
-    return expr if get_bodies is None else with_bodies(expr, [f(body) for body in get_bodies(expr)])
+    inside = BODIES.get(type(expr))
+    return expr if inside is None else with_bodies(expr, [f(body) for body in inside(expr)])
 
 
 def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
@@ -168,10 +168,10 @@ def walk(expr: Expr) -> list[Expr]:
         if isinstance(node, Let):
             stack.append(node.body)
             stack.append(node.value)
-        elif (get_operands := INNER_OPERANDS.get(type(node))) is not None:
-            nodes += get_operands(node)
-            if (get_bodies := BODIES.get(type(node))) is not None:
-                stack.extend(reversed(get_bodies(node)))
+        elif (used := INNER_OPERANDS.get(type(node))) is not None:
+            nodes += used(node)
+            if (inside := BODIES.get(type(node))) is not None:
+                stack.extend(reversed(inside(node)))
     return nodes
 
 
@@ -225,8 +225,8 @@ def _fill_caches(expr: Expr) -> None:
         node = pending[-1]
         if not isinstance(node, NESTING) or node.free is not None:
             pending.pop()
-        elif unfilled := [part for part in _parts(node) if isinstance(part, NESTING) and part.free is None]:
-            pending += unfilled
+        elif inside := [part for part in _parts(node) if isinstance(part, NESTING) and part.free is None]:
+            pending += inside
         else:
             object.__setattr__(node, "free", _free(node))  # nodes are frozen, but these two fields are no part of their value
             object.__setattr__(node, "works", _works(node))

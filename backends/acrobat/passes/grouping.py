@@ -64,15 +64,15 @@ class Groups:
 
     def can_merge(self, groups: Collection[int]) -> bool:
         """Whether the groups are of one phase, and no path of dependences leaves them and comes back to them."""
-        group_set = set(groups)
-        if self._phases and len(set().union(*(self._phases.get(g, ()) for g in group_set))) > 1:
+        merged = set(groups)
+        if self._phases and len(set().union(*(self._phases.get(g, ()) for g in merged))) > 1:
             return False
-        between = self._all(self._needed, group_set) & self._all(self._needing, group_set) & ~self._all(self._own, group_set)
+        between = self._all(self._needed, merged) & self._all(self._needing, merged) & ~self._all(self._own, merged)
         if between:  # a path through single bindings; merged bindings can only add paths, which are searched below
             return False
-        outside = set[int]().union(*(self._after[g] for g in group_set)) - group_set
+        outside = set[int]().union(*(self._after[g] for g in merged)) - merged
         further = reachable(outside, self._after.__getitem__)
-        return group_set.isdisjoint(further)
+        return merged.isdisjoint(further)
 
     def delays(self, groups: Collection[int]) -> bool:
         """Whether merging the groups would delay work. A merged group starts when all groups in it could start, so work outside
@@ -108,24 +108,24 @@ class Groups:
 
     def merge(self, groups: Collection[int]) -> int:
         """Makes one group of several and returns its name."""
-        group_set = set(groups)
-        name = min(group_set)
-        before = set().union(*(self._before[g] for g in group_set)) - group_set
-        after = set().union(*(self._after[g] for g in group_set)) - group_set
-        self._members[name] = sorted(i for g in group_set for i in self._members[g])
+        merged = set(groups)
+        name = min(merged)
+        before = set().union(*(self._before[g] for g in merged)) - merged
+        after = set().union(*(self._after[g] for g in merged)) - merged
+        self._members[name] = sorted(i for g in merged for i in self._members[g])
         for masks in (self._sources, self._ready, self._own, self._needed, self._needing):
-            masks[name] = self._all(masks, group_set)
-        if not self._working.isdisjoint(group_set):
+            masks[name] = self._all(masks, merged)
+        if not self._working.isdisjoint(merged):
             self._working.add(name)
-        if phases := set().union(*(self._phases.get(g, ()) for g in group_set)):
+        if phases := set().union(*(self._phases.get(g, ()) for g in merged)):
             self._phases[name] = phases
-        for g in group_set - {name}:
+        for g in merged - {name}:
             del self._members[g], self._before[g], self._after[g]
         self._before[name], self._after[name] = before, after
         for g in before:
-            self._after[g] = self._after[g] - group_set | {name}
+            self._after[g] = self._after[g] - merged | {name}
         for g in after:
-            self._before[g] = self._before[g] - group_set | {name}
+            self._before[g] = self._before[g] - merged | {name}
         for i in self._members[name]:
             self.of[i] = name
         return name

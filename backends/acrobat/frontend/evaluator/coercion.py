@@ -174,7 +174,7 @@ class CoercingFrame(FrameState):
             if have is UNASSIGNED if is_unassigned(type) else have is NONE:
                 return self.bind(n.Construct("None", (), type, span=self.span), "none")
             inner = self.program.datatypes.optionals[type.name]
-            if have != inner and self.without_none(have) != have and not is_unassigned(have) and not is_unassigned(type):
+            if have != inner and self.without_none(have) != have and is_unassigned(have) == is_unassigned(type):
                 return self._as_optional(value, self.without_none(have), type)
             return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
         match value, type:
@@ -212,7 +212,7 @@ class CoercingFrame(FrameState):
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
     def _as_optional(self, value: Value, held: Any, type: Any) -> Value:
-        """A value that is None or of the type `held` as one of another optional type. Raises Mismatch."""
+        """A value that is None (or not assigned) or of the type `held` as one of another such type. Raises Mismatch."""
         some = self.var("value", held)
         none = n.Construct("None", (), type, span=self.span)
         with self.branch() as b:

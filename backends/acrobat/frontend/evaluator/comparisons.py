@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
     COMPARED_AS_WHOLES,
     COMPARED_SETS,
+    EQUALITY,
     EXPRESSIONS,
     MEMBERSHIP,
     handles,
@@ -91,6 +92,9 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     by_cases = _by_cases(f, node, op, a, b)
     return _of_values(f, node, op, a, b) if by_cases is None else by_cases
+
+
+EQUALITY.append(lambda f, node, a, b: comparison(f, node, ast.Eq(), a, b))
 
 
 def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:

@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import among, choose, fail
+from backends.acrobat.frontend.evaluator.choice import among, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, mixed, of_type
+from backends.acrobat.frontend.evaluator.tables import EQUALITY
 from backends.acrobat.frontend.types import SYMBOL, describe
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -40,14 +41,32 @@ SPARSE = 4
 
 def equal(f: Frame, key: Value, constant: Any) -> Value:
     """`key == constant`, for a key that is known at run time only."""
-    return f.host("eq", [key, Static(constant)], BOOL, "same") if alike(key, constant) else Static(False)
+    if type_or_none(key) not in (SYMBOL, INT):
+        return EQUALITY[0](f, ast.Pass(), key, f.program.wrap(constant))
+    return f.host("eq", [key, Static(constant if type_of(key) == SYMBOL else int(constant))], BOOL, "same")
 
 
 def alike(key: Value, constant: Any) -> bool:
-    """Whether a constant is of the type of a key that is known at run time only: a string, a member of an Enum, or an int."""
-    t = type_or_none(key)
-    is_int = isinstance(constant, int) and not isinstance(constant, bool)  # also a member of an IntEnum
-    return t == SYMBOL and isinstance(constant, (str, Enum)) and not is_int or t == INT and is_int
+    """Whether a constant may be equal to a key that is known at run time only: both are strings, members of an Enum, numbers or
+    tuples. Of ints that excludes floats with a fraction."""
+    is_number = isinstance(constant, (int, float))  # also a bool and a member of an IntEnum
+    match type_or_none(key):
+        case ScalarT() as t:
+            return is_number and (t != INT or constant == constant // 1)
+        case TupleT(items):
+            return isinstance(constant, tuple) and len(constant) == len(items)
+        case t:
+            return t == SYMBOL and isinstance(constant, (str, Enum)) and not is_number
+
+
+def by_none(
+    f: Frame, key: Value, keys: Sequence[Any], make: Callable[[Value], Value], missing: Callable[[], Value]
+) -> Value | None:
+    """`make(key)` of a key that may be None, known at run time only, with what is in it or, where None is among the constants
+    `keys`, with None; `missing()` where None is not among them. None for other keys."""
+    if not isinstance(key, Dyn) or optional(f, key) is None:
+        return None
+    return open_optional(f, ast.Pass(), key, make, lambda: make(Static(None)) if None in keys else missing())
 
 
 def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
@@ -64,8 +83,12 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
     """`key in keys`, for a key that is known at run time only and constants."""
     if mixed(f, key):
         return by_type(f, ast.Pass(), key, lambda _, inner: contains(f, inner, keys))  # type: ignore[arg-type]
+    if (found := by_none(f, key, keys, lambda some: contains(f, some, keys), lambda: Static(False))) is not None:
+        return found
+    if key == Static(None):
+        return Static(True)
     keys = [k for k in keys if alike(key, k)]
-    if len(keys) > FEW:
+    if len(keys) > FEW and type_of(key) in (SYMBOL, INT):
         return f.host("lt", [looked_up(f, key, keys), Static(len(keys))], BOOL, "among")
     result: Value = Static(False)
     for constant in keys:
@@ -79,6 +102,9 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
 def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     """`table[key]`. A run-time key that is missing is an error of the instance."""
     key = of_keys(f, node, key, table)
+    missing = partial(fail, f, "KeyError: None")
+    if (found := by_none(f, key, [*table], lambda some: entry(f, node, table, some), missing)) is not None:
+        return found
     is_known, constant = known(key)
     if is_known:
         if constant not in table:
@@ -86,11 +112,12 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         return f.program.wrap(table[constant])
     keys = [k for k in table if alike(key, k)]
     values = [Static(table[k]) for k in keys]
-    if len(keys) > FEW and len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str)):
+    plain = len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str))
+    if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and plain:
         at = looked_up(f, key, keys)
         there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
-        found = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
-        return choose(f, node, there, found, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
+        value_at = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
+        return choose(f, node, there, value_at, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
     return constant_by_key(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
 
 
@@ -123,18 +150,25 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
     key = of_keys(f, node, key, keys)
     if is_unknown(key):
         return guess(INT)
-    if type_or_none(key) not in (SYMBOL, INT):
-        raise Refused(f"a key that is known at run time only is a string or an int here, not {describe(type_of(key))}")
-    if len(keys) > FEW and all(alike(key, k) for k in keys):
+    none_missing = partial(fail, f, missing.replace("{0!r}", "None"))
+    if (of_some := by_none(f, key, keys, lambda some: position(f, node, some, keys, missing), none_missing)) is not None:
+        return f.coerce(of_some, INT)  # type: ignore[return-value]
+    if key == Static(None):
+        return f.coerce(Static(keys.index(None)), INT)  # type: ignore[return-value]
+    if not isinstance(type_of(key), (ScalarT, TupleT)) and type_of(key) != SYMBOL:
+        raise Refused(f"a key that is known at run time only is a string, a number or a tuple, not {describe(type_of(key))}")
+    if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and all(alike(key, k) for k in keys):
         at: Value = looked_up(f, key, keys)
     else:
         at = Static(len(keys))
         for i, constant in reversed(list(enumerate(keys))):
-            same = equal(f, key, constant)
+            same = equal(f, key, constant) if alike(key, constant) else Static(False)
             if same != Static(False):
                 at = choose(f, node, same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
-    found = choose(f, node, there, lambda: at, lambda: fail(f, missing, [key], strings_in([key])))
+    named = [] if isinstance(type_of(key), TupleT) else [key]
+    text = missing if named else missing.partition(":")[0]
+    found = choose(f, node, there, lambda: at, lambda: fail(f, text, named, strings_in(named)))
     return f.coerce(found, INT)  # type: ignore[return-value]
 
 
@@ -148,7 +182,8 @@ def constant_by_key(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: 
     if is_unknown(key):
         return unknown()
     key = of_keys(f, node, key, keys)
-    keys = [k for k in keys if alike(key, k)]
+    if optional(f, key) is None:
+        keys = [k for k in keys if alike(key, k)]
     if not 0 < len(keys) <= LARGEST:
         what = "no key of this kind" if not keys else f"{len(keys)} entries, and {LARGEST} are the most"
         return f.problem(node, f"this dict has {what}", "keep the values in a list, or a buffer")

@@ -13,7 +13,7 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, mapped
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
@@ -183,9 +183,13 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
 
 
 def _key(f: Frame, whole: Dyn, key: Value) -> Value:
+    return f.coerce(key, _type_of_keys(whole))
+
+
+def _type_of_keys(whole: Dyn) -> Any:
+    """The type of the keys of a dictionary, or of the elements of a set."""
     assert isinstance(whole.type, ListT)
-    assert isinstance(whole.type.item, TupleT)
-    return f.coerce(key, whole.type.item.items[0])
+    return whole.type.item.items[0] if isinstance(whole.type.item, TupleT) and kind_of(whole) == "dict" else whole.type.item
 
 
 def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
@@ -213,10 +217,10 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         return Static(False)
     if is_unknown(key):
         return unknown()
-    if kind_of(whole) == "set":
-        assert isinstance(whole.type, ListT)
-        return f.program.call(f, node, python.contains, [items_of(whole), f.coerce(key, whole.type.item)], {})
-    return f.program.call(f, node, python.has_key, [items_of(whole), _key(f, whole, key)], {})
+    if isinstance(key, Dyn) and optional(f, key) is not None and f.without_none(_type_of_keys(whole)) == _type_of_keys(whole):
+        return open_optional(f, node, key, lambda some: contains(f, node, whole, some), lambda: Static(False))
+    has = python.contains if kind_of(whole) == "set" else python.has_key
+    return f.program.call(f, node, has, [items_of(whole), _key(f, whole, key)], {})
 
 
 @handles(ITERATION, "dict")

@@ -69,7 +69,7 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
         again = (name, why) in f.reported
         if not f.trials:
             f.reported.add((name, why))
-        return unknown() if again else f.problem(node, f"`{name}` {why}", advice)
+        return unknown() if again else f.problem(node, f"{f.shown(name)} {why}", advice)
     if name in f.namespace:
         f.program.reads.note_global(f.function, name, f.namespace[name])
         return f.program.wrap(f.namespace[name])

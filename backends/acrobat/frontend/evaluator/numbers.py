@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from backends.acrobat.core.types import FLOAT, INT
+from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.strings import number, shown
@@ -63,7 +64,10 @@ def _number(f: Frame, convert: type[int | float], args: list[Value]) -> Value | 
     a = args[0] if rule is None else rule(f, args[0])
     is_known, x = known(a)
     if is_known:
-        return Static(convert(x))
+        try:
+            return Static(convert(x))
+        except (TypeError, ValueError, OverflowError) as error:  # as in Python, only if it is computed
+            return fail(f, f"{type(error).__name__}: {error}")
     if not is_number(a):
         return None
     wanted = INT if convert is int else FLOAT

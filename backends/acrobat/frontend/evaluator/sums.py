@@ -82,7 +82,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if isinstance(t, DataT):  # objects with `__add__`
         others, first = head(f, xs) if start is None else (xs, start)
         return fold(f, others, add(Static(0), first) if start is None and name == "sum" else first, add)
-    if not isinstance(t, TensorT):
+    if not isinstance(t, TensorT) and not (isinstance(t, ListT) and t.rows is not None):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (start == Static(0) and name == "sum"):
         return fold(f, *head(f, xs), add)

@@ -80,6 +80,8 @@ COMPARED_AS_WHOLES: list[Callable[..., Value | None]] = []
 """(frame, comparison, left, right) -> what it gives of values that are compared element by element; None for others."""
 COMPARED_SETS: dict[Any, Callable[..., Value | None]] = {}
 """(frame, node, name of the comparison, left, right) -> what it gives of two values of the kind; None if nothing."""
+EQUALITY: list[Callable[..., Value]] = []
+"""(frame, node, left, right) -> left == right: the one way to compare any two values, for what comes before it in the order."""
 AUGMENTED: dict[Any, Callable[..., None]] = {}
 """(frame, statement, name, value of the name, the new value as written): `name += ...` of a value that it changes."""
 MEMBERSHIP: dict[Any, Callable[..., Value]] = {}

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, contains_unknown, is_unassigned
+from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Value, guess, is_container, is_empty, is_unknown, type_or_none
 
 
@@ -117,7 +117,9 @@ class CarriedValues:
         return {name: self.state_of(module, name) for name in sorted(names)}
 
     def learn_state(self, f: Frame, variable: str, value: Value) -> None:
-        """Note the type of a value that is assigned to such an attribute."""
+        """Note the type of a value that is assigned to such an attribute. It is the same in all functions; only the function
+        that no other calls may give an attribute a value of another type, `self.scores = torch.stack(self.scores)` at its end,
+        which is that of a local name then. Raises Mismatch."""
         t = type_or_none(value)
         if isinstance(t, ListT) and contains_unknown(t) and self.types[variable] == UNKNOWN:
             self.types[variable] = t
@@ -125,7 +127,12 @@ class CarriedValues:
         if t is None or contains_unknown(t) or t in (UNASSIGNED, NEVER):
             return
         t = self._program.datatypes.optionals[t.name] if is_unassigned(t) else t
-        together = f.common([self.types[variable], t], numbers=True)
+        try:
+            together = f.common([self.types[variable], t], numbers=True)
+        except Mismatch:
+            if len(self._program.entered) == 1:
+                return
+            raise
         if together != self.types[variable]:
             self.types[variable] = together
             self._program.changed = True

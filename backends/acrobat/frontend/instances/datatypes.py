@@ -8,6 +8,7 @@ import operator
 import sys
 from collections import abc
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
@@ -186,6 +187,8 @@ class Datatypes(SampleTypes):
             return {int: INT, bool: BOOL, float: FLOAT}[t]
         if t is str:
             return SYMBOL
+        if isinstance(t, type) and issubclass(t, Enum):  # members are strings in the program, of an IntEnum ints
+            return INT if issubclass(t, int) else SYMBOL
         if t is list:
             return ListT(UNKNOWN)
         if t in (dict, tuple, set, frozenset, Any, object):

@@ -67,6 +67,7 @@ class SampleTypes:
             return UNKNOWN
         name = "Unassigned_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
         self.optionals[name] = inner
+        SHOWN[name] = f"{describe(inner)}, or not assigned"
         return DataT(name)
 
     def note_walked(self, cls: type) -> None:

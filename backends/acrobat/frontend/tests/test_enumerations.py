@@ -80,8 +80,19 @@ def named_tuple(self, node):
     return state[0] + h, state[-1], list(state[1:]), (*state, count), state
 
 
+def one(op: Op, otherwise: Level) -> list[Op]:
+    found: list[Op] = []
+    if otherwise > 0:
+        found.append(op)
+    return found
+
+
+def annotated(self, node):
+    return len(one(node.op, node.level)), [op is node.op for op in one(node.op, node.level)]
+
+
 NODES = [Node(op, level) for op in Op for level in Level]
-FUNCTIONS = [by_member, as_ints, named_levels, counted_members, named_tuple]
+FUNCTIONS = [annotated, by_member, as_ints, named_levels, counted_members, named_tuple]
 
 
 def of(function: Any) -> nn.Module:

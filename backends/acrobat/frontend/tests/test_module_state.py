@@ -200,6 +200,38 @@ class Counting(Steps):
         return super().forward(xs)
 
 
+class Gathered(nn.Module):
+    """What is gathered in lists becomes a tensor under the same name, in the function that no other calls."""
+
+    def visit(self, x):
+        self.seen.append(x * 2)
+
+    def forward(self, xs):
+        self.seen = []
+        for x in xs:
+            self.visit(x)
+        self.seen = torch.stack(self.seen)
+        both = self.seen
+        self.seen = []
+        self.visit(xs[0])
+        self.seen = torch.cat(self.seen)
+        return both, self.seen
+
+
+class GatheredTooEarly(Gathered):
+    def forward(self, xs):
+        self.seen = []
+        self.visit(xs[0])
+        self.seen = torch.stack(self.seen)
+        self.visit(xs[-1])
+        return xs[0]
+
+
+def test_an_attribute_has_one_type_where_functions_share_it():
+    with pytest.raises(CompileError, match="where a list of tensors of shape"):
+        build(GatheredTooEarly(), sample=sentences())
+
+
 class Ticking(nn.Module):
     @property
     def tick(self):
@@ -216,7 +248,7 @@ def test_properties_that_change_the_model_are_refused():
         build(Ticking(), sample=sentences())
 
 
-@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth, Watched, Counting])
+@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth, Watched, Counting, Gathered])
 def test_state(cls):
     torch.manual_seed(1)
     agrees(cls(), sentences())

@@ -97,6 +97,8 @@ EXPRESSIONS = [
     "x[n - 1]",
     "x[: n - 1].sum(0)",
     "x[ids[0] % 1]",
+    "sum([x, x * 0.5, x * 2.0]) / 3",
+    "sum([h(x) for h in (torch.tanh, torch.relu)])",
     "[row * 2.0 for row in x]",
     "[x[i] for i in range(x.size(0))]",
     "[(row @ self.q, 1.0) for row in x]",

@@ -16,7 +16,7 @@ from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 
 class Cell(nn.Module):
@@ -122,6 +122,33 @@ def test_as_in_eager_pytorch(model):
     with torch.no_grad():
         for i, instance in enumerate(instances):
             assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+
+
+class FromRoot(nn.Module):
+    """`i`, which a loop that may have no round assigns, holds what may be None in a later loop."""
+
+    def forward(self, xs):
+        root = None
+        for i, x in enumerate(xs):
+            if x < 0:
+                root = i
+        reached = {}
+
+        def visit(k):
+            reached[k] = 1
+
+        visit(root)
+        depth = {root: reached[root]}
+        queue = [root]
+        while queue:
+            i = queue.pop(0)
+            for c in range(i):
+                depth[c] = reached[root] + depth[i]
+        return depth[root], i
+
+
+def test_what_is_not_assigned_on_all_paths_may_hold_none():
+    agrees(FromRoot(), [[-1, 0], [1, -1, 1], [-1]])
 
 
 SOURCE = """import torch

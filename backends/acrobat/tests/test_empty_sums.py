@@ -1,4 +1,5 @@
-"""A sum without a start value is an error for an empty list, also if its items are computed inside a static block."""
+"""A sum without a start value is an error for an empty list, also if its items are computed inside a static block. Of tensors
+without dimensions `sum` of an empty list is the number 0, as in Python, but as a tensor."""
 
 from __future__ import annotations
 
@@ -30,3 +31,13 @@ def test_empty_sum_inside_a_block(tmp_path: Path) -> None:
         executable([[1], []])
     with torch.inference_mode():
         torch.testing.assert_close(executable([[1, 2], [3]]), [module([1, 2]), module([3])])
+
+
+class Margins(nn.Module):
+    def forward(self, xs: list[float]) -> Tensor:
+        return sum([torch.tensor(x) for x in xs]) * 2.0 + 1.0  # type: ignore[return-value]
+
+
+def test_empty_sum_of_numbers_as_tensors(tmp_path: Path) -> None:
+    executable = compile(Margins(), checked=True, cache_folder=tmp_path)
+    assert [x.item() for x in executable([[1.0, 2.0], [], [3.0]])] == [7.0, 1.0, 7.0]

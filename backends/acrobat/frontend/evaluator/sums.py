@@ -85,6 +85,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if not isinstance(t, TensorT) and not (isinstance(t, ListT) and t.rows is not None):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (start == Static(0) and name == "sum"):
+        if name == "sum" and t == TensorT(()):  # of no tensor the number 0, as a tensor
+            return fold(f, xs, f.coerce(Static(0), t), add)
         return fold(f, *head(f, xs), add)
     if type_of(start) != t:
         return f.problem(

@@ -6,12 +6,14 @@ import ast
 import inspect
 from collections.abc import Sequence
 from types import FunctionType
+from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
@@ -19,8 +21,19 @@ from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import assigned, root_of
 from backends.acrobat.frontend.specials import Method, Nested
-from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_of, type_or_none
+from backends.acrobat.frontend.types import Mismatch, extents
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    held_in,
+    is_ragged,
+    is_unknown,
+    known,
+    type_of,
+    type_or_none,
+)
 
 
 def iterated(f: Frame, s: ast.For) -> Value:
@@ -40,10 +53,16 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if (
         isinstance(value, Static)
         and isinstance(value.value, range)
-        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, value.value))
+        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, len(value.value), INT))
     ):
         return TupleV(tuple(map(Static, value.value)))
-    return iterable(f, value)
+    each = iterable(f, value)
+    if is_ragged(value) and isinstance(each, Dyn) and not is_unknown(each):
+        count = (extents(type_of(value)) or (None,))[0] or 0
+        if _needs_rounds(f, s, count, type_of(each).item):
+            parts = [ast.copy_location(ast.Subscript(Given(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)]
+            return TupleV(tuple(map(f.expression, parts)))
+    return each
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
@@ -96,10 +115,11 @@ def _cuts_blocks(s: ast.For, rounds: range) -> bool:
     return 0 < len(rounds) <= UNROLLED and any(map(by_round, slices))
 
 
-def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
-    """Whether the body cannot be compiled for a round that is known at run time only: it may name an attribute by the round, or
-    change the shape of a tensor. Found by compiling it for such a round, in a trial."""
-    if not 0 < len(rounds) <= UNROLLED or not isinstance(s.target, ast.Name):
+def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
+    """Whether the body cannot be compiled for a round that is known at run time only, of a loop with `count` rounds over items
+    of type `item`: it may name an attribute by the round, change the shape of a tensor, or add a tensor whose extent varies to
+    a number. Found by compiling it for such a round, in a trial."""
+    if not 0 < count <= UNROLLED or not isinstance(s.target, ast.Name):
         return False
     if s not in f.unrolled:
         changed = [x for x in changed_in(f, s.body) if x in f.env]
@@ -108,7 +128,7 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
         (cause, f.cause), earlier = (f.cause, None), f.mutated
         f.mutated = set()
         with f.trial():
-            assign(f, s.target, Dyn(f.var(s.target.id, INT)))
+            assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
             for x in changed:  # a number that each round changes, as `size *= 2` does, is not known in the loop
                 if isinstance(known(f.env[x])[1], (int, float)):
                     f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))

@@ -37,6 +37,18 @@ ROWS = [torch.randn(k % 4 + 2, 3, generator=torch.Generator().manual_seed(k)) fo
 TOKENS = [torch.arange(k % 4 + 2).unsqueeze(0) for k in range(6)]
 
 MODELS: dict[str, tuple[str, list[Any]]] = {
+    "a number to which parts of the same varying extent are added": (
+        """
+        total = 0
+        for part in torch.stack([x, x * 2]):
+            total = total + part
+        product = 1
+        for part in torch.stack([x, x + 1]).permute(0, 2, 1):
+            product = product * part if part.sum() > 1 else product - part
+        return total, product
+""",
+        ROWS,
+    ),
     "rows, one in each round": (
         """
         h = torch.zeros(1, 4)

@@ -226,6 +226,11 @@ def is_list(value: Value) -> bool:
     return isinstance(t, ListT) and t.rows is None and t.kind == "list"
 
 
+def is_string(value: Value) -> bool:
+    """Whether a value is a string: one that is known, or one of the program."""
+    return isinstance(known(value)[1], str) or kind(value) == "string"
+
+
 def holds_constant_list(value: Value) -> bool:
     """Whether a value is a list, set or dictionary that is known at compile time, or a tuple with one in it."""
     match value:

@@ -26,7 +26,8 @@ class NamedFunctions:
 
     def number(self, f: Frame, value: Value | None) -> Value:
         """The number that an arm gives for its function, noted as one of the alternatives. To be called at the arm's end."""
-        if value is None or not is_function(value) or f.builder is not self.builder and not holds_only(value, self.outside):
+        there = value is not None and (is_function(value) or value == Static(None))
+        if value is None or not there or f.builder is not self.builder and not holds_only(value, self.outside):
             self.lost = True
             return Static(0)
         at = Static(len(self.alternatives))

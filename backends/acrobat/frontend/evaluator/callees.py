@@ -27,7 +27,7 @@ from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.spreading import taken_apart
-from backends.acrobat.frontend.evaluator.strings import is_string, method_of_string
+from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
@@ -47,6 +47,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_container,
     is_list,
+    is_string,
     kind,
     known,
     nothing_known,
@@ -98,6 +99,8 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
 
     for i, each in enumerate(callee.alternatives):
         given = args
+        if each == Static(None):
+            each = Absent("TypeError: 'NoneType' object is not callable")
         if callee.about is not None and _compiled(each):  # the object whose class decides is of that class there
             cls = callee.classes[i]
             given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]

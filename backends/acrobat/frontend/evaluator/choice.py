@@ -69,7 +69,7 @@ def one_of(
             f.builder = outer
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
-    if all(map(is_function, values)):  # which one is decided now, what it is used for later
+    if are_functions(values):  # which one is decided now, what it is used for later
         numbers, alternatives = [], list[Value]()
         for b, v in branches:
             outer, f.builder = f.builder, b
@@ -105,10 +105,16 @@ def is_function(value: Value) -> bool:
         case Method(owner):
             return isinstance(owner, Special) and owner.chosen
         case OneOf(_, alternatives):
-            return all(map(is_function, alternatives))
+            return are_functions(alternatives)
         case Closure() | Nested():
             return True
     return isinstance(value, Special) and value.chosen
+
+
+def are_functions(values: Sequence[Value]) -> bool:
+    """Whether a choice of these values at run time is a value of its own: each is a function, as `is_function` says, or None
+    beside functions."""
+    return any(map(is_function, values)) and all(v == Static(None) or is_function(v) for v in values)
 
 
 def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value], Value]) -> Value:

@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from backends.acrobat import library
@@ -106,6 +107,8 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
         return f.problem(node, "`is` only compares with None, and objects of the instance")
     if isinstance(a, Static):
         return Static((a.value is None) != negate)
+    if isinstance(a, OneOf):
+        return among(f, node, a.index, [partial(_same_object, f, node, v, b, negate) for v in a.alternatives])
     if isinstance(a, Dyn) and optional(f, a) is not None:
         return is_none(f, a, negate)
     if type_or_none(a) is NONE:  # an element of a list of None

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_never,
     is_number,
+    is_string,
     is_unknown,
     kind,
     known,
@@ -63,7 +64,8 @@ SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|
 def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
-    a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    types = ("str",) if isinstance(op, ast.Add) and any(map(is_string, (a, b))) else COMPUTED
+    a, b = (opened(f, node, v, types=types) for v in (a, b))
     if (never := among_operands([a, b])) is not None:
         return never
     (known_a, x), (known_b, y) = known(a), known(b)

@@ -12,7 +12,7 @@ from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
 from backends.acrobat.frontend.evaluator import container_methods, list_changes, loops, unrolling
 from backends.acrobat.frontend.evaluator.arms import NamedFunctions
-from backends.acrobat.frontend.evaluator.choice import is_function
+from backends.acrobat.frontend.evaluator.choice import are_functions
 from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
@@ -178,7 +178,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
             some = [v if v is not None else NOTHING for v in values] if some else []
         if not some:
             continue
-        if all(map(is_function, some)) and not (some[0] == before.get(name) and all(v == some[0] for v in some)):
+        if are_functions(some) and not (some[0] == before.get(name) and all(v == some[0] for v in some)):
             functions[name] = NamedFunctions(set(f.names.taken), f.builder)
             live.append(name)
             continue

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, kind, known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_string, is_unknown, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
@@ -36,11 +36,6 @@ IN_LIBRARY = {
     "removesuffix": (strings.removesuffix, "suffix"),
 }
 """Methods of one string, with the name of that argument in messages."""
-
-
-def is_string(value: Value) -> bool:
-    """Whether a value is a string: one that is known, or one of the program."""
-    return isinstance(known(value)[1], str) or kind(value) == "string"
 
 
 def letters(f: Frame, text: Value) -> Dyn:
@@ -65,7 +60,7 @@ def shown(f: Frame, value: Value) -> Value | None:
     is_known, x = known(value)
     if is_known:
         return Static(str(x))
-    if kind(value) == "string":
+    if is_string(value):
         return value
     return f.host("text.shown", [value], SYMBOL, "text") if type_or_none(value) == INT else None
 

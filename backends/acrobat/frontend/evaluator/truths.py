@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
-from backends.acrobat.frontend.evaluator.choice import is_none, open_optional, optional
+from backends.acrobat.frontend.evaluator.choice import among, is_none, open_optional, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
@@ -66,6 +67,14 @@ def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     if always_true(f, inner):
         return is_none(f, value, negate=True)
     return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
+
+
+@handles(TRUTHS, OneOf)
+def _of_one(f: Frame, value: OneOf, node: ast.AST) -> Value | None:
+    def arm(each: Value) -> Value:
+        return Static(True) if isinstance(each, (Method, Closure, Nested)) else condition(f, each, node)
+
+    return among(f, node, value.index, [partial(arm, each) for each in value.alternatives])
 
 
 TRUTH_METHODS = ("__bool__", "__len__")

@@ -165,6 +165,13 @@ def _covers(ragged: Any, dense: Any) -> bool:
     )
 
 
+def innermost(type: Any) -> Any:
+    """The type of what is in a list, and in the lists in it."""
+    while isinstance(type, ListT):
+        type = type.item
+    return type
+
+
 def shape_of_ints(type: Any) -> tuple[int | None, ...] | None:
     """The extents of a tensor of ints, on the host or computed; an int that is an element of one has none. None for others."""
     match type:
@@ -173,10 +180,7 @@ def shape_of_ints(type: Any) -> tuple[int | None, ...] | None:
         case TensorT(shape, "int64"):
             return shape
         case ListT(rows=int()):
-            part: Any = type
-            while isinstance(part, ListT):
-                part = part.item
-            return extents(type) if part == ScalarT("int") else None
+            return extents(type) if innermost(type) == ScalarT("int") else None
     return None
 
 
@@ -215,7 +219,10 @@ def describe(type: Any) -> str:
             if extents(type) is None:
                 return "a tensor"
             shape = ", ".join("n" if e is None else str(e) for e in extents(type) or ())
-            return f"a tensor of shape ({shape})" + (", whose extent n varies" if None in (extents(type) or ()) else " of ints")
+            numbers = {ScalarT("int"): " of ints", ScalarT("bool"): " of bools"}.get(innermost(type), "")
+            return f"a tensor of shape ({shape}){numbers}" + (
+                ", whose extent n varies" if None in (extents(type) or ()) else ""
+            )
         case SymbolT():
             return "a string"
         case HeldT(kind, inner):

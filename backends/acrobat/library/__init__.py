@@ -8,7 +8,7 @@ method, of that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch import nn
@@ -130,6 +130,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "frac": elementwise.frac,
     "erf": elementwise.erf,
     "cdist": functional.cdist,
+    "quotient": elementwise.quotient,
     "floor_divide": elementwise.floor_divide,
     "remainder": elementwise.remainder,
     "fmod": elementwise.fmod,
@@ -203,6 +204,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scaled_dot_product_attention": attention.scaled_dot_product_attention,
 }
 """Name of a function of torch or a method of tensors -> the function that is compiled in its place."""
+
+WITH_ARGUMENT = {("div", "rounding_mode"): "quotient", ("divide", "rounding_mode"): "quotient"}
+"""Name of a function of torch or a method, and of an argument -> the name in `FUNCTIONS` for calls that give this argument."""
+
+
+def name_for(name: str, arguments: Iterable[str]) -> str:
+    """The name under which a call of torch's function or method `name` with these named arguments stands in `FUNCTIONS`, if it
+    does."""
+    return next((WITH_ARGUMENT[name, a] for a in arguments if (name, a) in WITH_ARGUMENT), name)
+
 
 BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of, "round": python.rounded}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""

@@ -47,6 +47,17 @@ def floor_divide(input, other):
     return torch.where(y == 0.0, x / y, _of_sign(y, rest, rounded - 1.0, rounded))
 
 
+def quotient(input, other, rounding_mode):
+    """`torch.div` with a `rounding_mode`."""
+    if rounding_mode is None:
+        return input / other
+    if rounding_mode == "floor":
+        return input // other
+    if input.dtype == torch.int64:
+        refuse('`div` of ints with `rounding_mode="trunc"`', "divide floats so, and write `.long()` behind it")
+    return trunc(input / other)
+
+
 def remainder(input, other):
     x, y = input + torch.zeros(()), other + torch.zeros(())  # one may be a number
     rest = _remains(x, y)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
+from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
 from backends.acrobat.frontend.tensors.lifting import (
@@ -22,6 +20,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.types import innermost
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, known
 
 
@@ -60,9 +59,7 @@ def dtype_of(value: Value) -> torch.dtype | None:
         case HostTensor():
             return value.tensor.dtype
         case Dyn() if is_tensor(value) or is_ragged(value):
-            t: Any = value.type
-            while isinstance(t, ListT):
-                t = t.item
+            t = innermost(value.type)
             return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
     return None
 

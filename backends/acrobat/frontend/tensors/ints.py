@@ -16,8 +16,19 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, length, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.tensors.fixing import several
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, extent_of, is_numbers, item, op, shape
-from backends.acrobat.frontend.types import LOOSE, ints_of_shape, shape_of_ints
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    dim_of,
+    elementwise,
+    extent_of,
+    is_numbers,
+    item,
+    op,
+    over_rows,
+    shape,
+)
+from backends.acrobat.frontend.types import LOOSE, innermost, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.values import (
     HELD,
     VARIABLES,
@@ -26,6 +37,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_number,
     is_ragged,
     is_tensor,
     is_unknown,
@@ -134,22 +146,37 @@ def on_host(f: Frame, x: Any) -> Any:
     return arranged(f, elements(f, x), list(x.type.shape)) if is_tensor(x) else whole(f, x)
 
 
+def on_host_in_parts(f: Frame, x: Any) -> Value:
+    """As `on_host`, with a row of several extents that vary by itself, and a tensor of one int as that int."""
+    if is_ragged(x) and not is_numbers(x):
+        return over_rows(f, x, axis(x), lambda part: on_host_in_parts(f, part))
+    return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)  # type: ignore[no-any-return]
+
+
+def computed(value: Any) -> bool:
+    """Whether a value is a tensor of ints that kernels have computed, as `argmax` does."""
+    return (is_tensor(value) or is_ragged(value)) and getattr(innermost(value.type), "dtype", "") == "int64"
+
+
 ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "floordiv": "floordiv"}
 ARITHMETIC |= {"floor_divide": "floordiv", "mod": "mod", "remainder": "mod", "maximum": "max", "minimum": "min"}
 """The operations of two tensors of ints that give ints -> those of the host."""
 
 
 def arithmetic(f: Frame, name: str, a: Any, b: Any) -> Value | None:
-    """`a + b` and the like of tensors of ints, or of one and an int; None for other operations and values."""
+    """`a + b` and the like of tensors of ints, or of one and an int; None for other operations and values. For tensors of ints
+    that were computed the instance waits."""
     if name not in ARITHMETIC or any(map(is_unknown, (a, b))):
         return None
-    if not all(is_ints(v) or isinstance(known(v)[1], int) and not isinstance(known(v)[1], bool) for v in (a, b)):
+    if not all(is_ints(v) or computed(v) or isinstance(known(v)[1], int) and not isinstance(known(v)[1], bool) for v in (a, b)):
         return None
 
     def work(values: Sequence[Value]) -> Value:
         return f.host(ARITHMETIC[name], list(values), INT)
 
-    sides = [one(f, v) if isinstance(v, Held) and v.kind == "index" else on_host(f, v) for v in (a, b)]
+    sides = [
+        on_host_in_parts(f, v) if computed(v) or isinstance(v, Held) and v.kind == "index" else on_host(f, v) for v in (a, b)
+    ]
     if any(isinstance(v, Held) for v in sides):
         return None
     found = elementwise(f, sides, work)

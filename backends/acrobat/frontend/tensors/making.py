@@ -11,6 +11,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, numbers, of_rows, op, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
@@ -49,14 +50,16 @@ def _host_filled(f: Frame, call: CallArguments, value: Any) -> Value:
     """A tensor of ints, or a one-dimensional one of bools, filled with a number, which the program has as a list."""
     sizes = f.spread(call.args)
     of_bools = call.kwargs["dtype"] == Static(torch.bool)
+    is_known, number = (True, value) if isinstance(value, (int, float)) else known(value)
     item: Value = value
-    if isinstance(value, (int, float)):
-        item = Static(bool(value)) if of_bools else Static(int(value))
+    if is_known:
+        item = Static(bool(number)) if of_bools else Static(int(number))
     if not sizes and not of_bools:
         return Held("index", item)
     wider = [i for i, e in enumerate(sizes) if known(e) != (True, 1)] or [len(sizes) - 1]
     if len(wider) != 1 and of_bools:
-        return Held("mask", full_of(f, TupleV(tuple(sizes)), value))
+        filled = full_of(f, TupleV(tuple(sizes)), float(bool(number)) if is_known else ADDS_NOTHING)
+        return Held("mask", filled if is_known else op(f, "add", [filled, one_or_zero(f, item)]))
     if len(wider) != 1:
         raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here, and others of extent 1")
     counts = f.host("range", [Static(0), sizes[wider[0]], Static(1)], ListT(INT))
@@ -138,7 +141,7 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
     found = elementwise(
-        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else ADDS_NOTHING})
+        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(bool(number)) if is_known else ADDS_NOTHING})
     )
     return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 

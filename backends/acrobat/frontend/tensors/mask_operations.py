@@ -69,7 +69,7 @@ MOVES = frozenset(
         "repeat",
         "contiguous",
     }
-    | {"select", "narrow", "clone", "detach", "tril", "triu"}
+    | {"select", "narrow", "clone", "detach"}
 )
 """Operations that move or select elements: of a mask they give a mask."""
 

@@ -19,15 +19,12 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
-from backends.acrobat.frontend.tensors.ints import on_host, one
+from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
-    axis,
     elementwise,
-    is_numbers,
     item,
     op,
     operand,
-    over_rows,
     select,
     shape,
     stack_parts,
@@ -92,7 +89,7 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The mask that a comparison of tensors gives; None if no operand is a tensor of several elements."""
     if not _whole(a) and not _whole(b):
         return None
-    sides = [_ints_on_host(f, v) if dtype_of(v) == torch.int64 else plain(v) for v in (a, b)]
+    sides = [on_host_in_parts(f, v) if dtype_of(v) == torch.int64 else plain(v) for v in (a, b)]
     ints = [v for v in sides if is_ragged(v) and isinstance(item_type(v), ScalarT)]
     if ints and all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
         name = COMPARISONS[type(compare)][0]
@@ -119,13 +116,6 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
 
 
 COMPARED_AS_WHOLES.append(compared)
-
-
-def _ints_on_host(f: Frame, x: Any) -> Value:
-    """A tensor of ints as the host has it; for one that was computed, as by `argmax`, the instance waits."""
-    if is_ragged(x) and not is_numbers(x):
-        return over_rows(f, x, axis(x), lambda part: _ints_on_host(f, part))
-    return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)  # type: ignore[no-any-return]
 
 
 def finite_or_tensor(f: Frame, value: Value) -> Value:

@@ -76,6 +76,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Method(value, name)
     if name == "data" and value.type == INT:
         return value
+    if name == "dtype" and value.type == BOOL:
+        return Static(torch.bool)
     if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
         return Method(value, name)
     found = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
@@ -84,7 +86,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    name = method.name
+    name = library.name_for(method.name, kwargs)
     if of_bools(method.owner) and name in MASK_OPERATIONS:
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:

@@ -83,6 +83,7 @@ OF_NUMBERS |= {"float", "bool", "to", "type_as", "size", "dim", "numel", "cat", 
 OF_NUMBERS |= {"expand", "expand_as", "repeat", "eq", "ne", "not_equal", "lt", "less", "le", "less_equal"}
 OF_NUMBERS |= {"gt", "greater", "ge", "greater_equal"}
 OF_NUMBERS |= {"where", "masked_fill", "maximum", "minimum", "add", "sub", "mul", "div", "zeros_like", "ones_like", "full_like"}
+OF_NUMBERS |= {"triu", "tril"}
 """The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
 
 
@@ -107,8 +108,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
             call.args = [call.kwargs.pop("input")]
         around = any(is_numbers(v) and len(shape(v)) > 1 for v in (*call.args, *call.kwargs.values()))
         if around and name not in OF_NUMBERS:
-            what = f"`{name}` of a tensor of ints with dimensions of extent 1 is not in the language"
-            raise Refused(what, "index it first, as in `x[0]`")
+            given = next(v for v in (*call.args, *call.kwargs.values()) if is_numbers(v) and len(shape(v)) > 1)
+            what = f"`{name}` of {describe(type_or_none(given))} is not in the language"
+            raise Refused(what, "index its dimensions of extent 1 first, as in `x[0]`")
         found = RAGGED[name](f, call) if name in RAGGED else None
         if found is not None:
             return found
@@ -159,9 +161,9 @@ def _element_wise(names: dict[str, str], arguments: Sequence[str]) -> None:
             whole = arithmetic(f, name, *call.bind(*arguments)) if len(arguments) == 2 and len(call.args) == 2 else None
             if whole is not None:
                 return whole
-            operands = call.args[:1] if len(arguments) == 1 else call.bind(*arguments)
-            kwargs = call.kwargs if len(arguments) == 1 else {}
-            return elementwise(f, operands, lambda v: call_operation(f, name, CallArguments(name, list(v), kwargs)))
+            if len(arguments) > 1:
+                return op(f, of_ir, call.bind(*arguments))
+            return elementwise(f, call.args[:1], lambda v: call_operation(f, name, CallArguments(name, list(v), call.kwargs)))
 
     for name, of_ir in names.items():
         IN_PLACE.add(name)

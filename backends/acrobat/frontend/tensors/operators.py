@@ -13,7 +13,8 @@ from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.evaluator.truths import condition
-from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, is_ints, one
+from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, computed, elements, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
@@ -46,6 +47,7 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
         return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
     if isinstance(a, Held) or isinstance(b, Held):
         return of_masks(f, node, operator, name, a, b)
+    a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))  # type: ignore[arg-type]
     if name == "pow":
         return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
     if name in ("floordiv", "mod"):

@@ -37,11 +37,12 @@ def torch_name(function: Any) -> str | None:
 
 def _of_torch(function: Any) -> Callable[..., Value] | None:
     """The handler of a function object of torch; None for a function that torch does not define."""
-    name = torch_name(function)
-    if name is None:
+    plain = torch_name(function)
+    if plain is None:
         return _no_operation if isinstance(function, FunctionType) and of_torch(function) else None
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        name = library.name_for(plain, kwargs)
         if name in library.FUNCTIONS and not (name in MASK_OPERATIONS and args and is_mask(args[0])):
             return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
         if any(is_mask(a) for a in (*args, *kwargs.values())):

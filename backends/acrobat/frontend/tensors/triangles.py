@@ -10,8 +10,21 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, of_rows, op, over_rows, shape, shape_of
+from backends.acrobat.frontend.evaluator.tables import handles
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    each_row,
+    is_numbers,
+    of_rows,
+    op,
+    over_rows,
+    shape,
+    shape_of,
+)
 from backends.acrobat.frontend.tensors.making import full_of, remove_placement
+from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask, plain
 from backends.acrobat.frontend.tensors.operations import either, operation
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_ragged, unknown
 
@@ -48,8 +61,8 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
             ]
             lines.append(parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": rank - 2}))
         return op(f, "stack", lines, {"dim": rank - 2})
-    if rank != 2:
-        raise Refused("a triangle of a batch of matrices whose extents vary is not in the language")
+    if rank > 2:
+        return each_row(f, [as_rows(f, x, 0)], lambda part: triangle(f, part, diagonal, upper), 0, shape(x)[0])
     matrix = as_rows(f, x, 0)
     pairs = f.host("enumerate", [matrix], ListT(TupleT((INT, item_type(matrix)))))
 
@@ -72,5 +85,12 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
 @either("triu", "tril")
 def _triangle(f: Frame, call: CallArguments) -> Value:
     x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
-    at = constant(diagonal, "the diagonal")
+    at, chosen = constant(diagonal, "the diagonal"), as_mask(f, x)
+    if is_mask(chosen):
+        return mask(triangle(f, plain(chosen), at, call.name == "triu"))
+    if is_ragged(x) and is_numbers(x):
+        raise Refused(f"`{call.name}` of a tensor of ints is not in the language", "take that of a tensor of floats or bools")
     return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
+
+
+handles(MASK_OPERATIONS, "triu", "tril")(_triangle)

@@ -1,0 +1,113 @@
+"""Causal masks of sequences that grow, and arithmetic of computed tensors of ints, in the interpreter against eager PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4], [5, 6])]
+
+
+class Attending(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.table = nn.Embedding(9, 4)
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.out = nn.Linear(4, 9)
+
+    def attend(self, h: Any, mask: Any) -> Any:
+        found, _ = self.attention(h, h, h, attn_mask=mask, need_weights=False)
+        return found
+
+
+def of_bools(self: Any, x: Any) -> Any:
+    ids = torch.full((1, 1), 0, dtype=torch.long)
+    for _ in range(3):
+        size = ids.shape[1]
+        h = self.attend(self.table(ids), torch.triu(torch.ones(size, size, dtype=torch.bool), diagonal=1))
+        best = (self.out(h[:, -1]) + self.table(x).sum()).argmax(-1)
+        ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
+    return ids
+
+
+def of_a_comparison(self: Any, x: Any) -> Any:
+    ids = torch.full((1, 1), 0, dtype=torch.long)
+    for _ in range(3):
+        size = ids.size(1)
+        h = self.attend(self.table(ids), torch.tril(torch.ones(size, size)) == 0)
+        best = (self.out(h[:, -1]) + self.table(x).sum()).argmax(-1)
+        ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
+    return ids
+
+
+def of_a_batch(self: Any, x: Any) -> Any:
+    size = len(x)
+    h = self.table(x).unsqueeze(0)
+    first = self.attend(h, torch.triu(torch.ones(1, size, size, dtype=torch.bool), diagonal=1)[0])
+    return first, self.attend(h, (1 - torch.tril(torch.ones((1, size, size))))[0].bool())
+
+
+@pytest.mark.parametrize("forward", [of_bools, of_a_comparison, of_a_batch])
+def test_causal_masks(forward: Callable[..., Any]) -> None:
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+
+def test_masks_of_a_number() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        found = torch.full((2, 2), len(x) > 1)
+        return self.attend(self.table(x).unsqueeze(0), torch.full((len(x), len(x)), True).triu(1)), found.tril().float()
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+
+def test_a_triangle_of_ints_is_refused_in_the_words_of_its_shape() -> None:
+    def triangle(self: Any, x: Any) -> Any:
+        return x.unsqueeze(0).triu()
+
+    def rolled(self: Any, x: Any) -> Any:
+        return x.unsqueeze(0).softmax(1)
+
+    for forward, message in ((triangle, "`triu` of a tensor of ints"), (rolled, r"a tensor of shape \(1, n\) of ints")):
+        with pytest.raises(CompileError, match=message):
+            build(with_forward(Attending(), forward), sample=SENTENCES)
+
+
+def test_arithmetic_of_computed_ints() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        best = self.out(self.table(x)).argmax(-1)
+        first = self.out(self.table(x))[0].argmax()
+        return best // 2, best + x, -best, best * 2.5, best / 3, self.table(best % 4), first % 3 + x, best * self.table(x)[:, 0]
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+    agrees(with_forward(Attending(), forward), [torch.tensor([1, 2, 3]), torch.tensor([5, 7, 3])])
+
+
+def test_quotients_that_are_rounded() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        y = x.float() - 2.5
+        best = self.out(self.table(x)).argmax(-1)
+        whole = torch.div(x - 4, 3, rounding_mode="floor"), torch.div(best, 2, rounding_mode="floor")
+        return (
+            *whole,
+            x.div(x, rounding_mode="floor"),
+            torch.div(y, 2, rounding_mode="trunc"),
+            y.div(2, rounding_mode="floor"),
+            torch.div(x, 2),
+        )
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+    def truncated(self: Any, x: Any) -> Any:
+        return torch.div(x, 2, rounding_mode="trunc")
+
+    with pytest.raises(CompileError, match="`div` of ints with"):
+        build(with_forward(Attending(), truncated), sample=SENTENCES)

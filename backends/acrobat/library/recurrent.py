@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from backends.acrobat.library.elementwise import refuse_dropout
-from backends.acrobat.library.words import is_fixed, is_packed, packed, refuse, steps_of, unrolled
+from backends.acrobat.library.words import is_fixed, is_packed, is_packed_list, packed, refuse, steps_of, unrolled
 
 # ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
 
@@ -149,6 +149,9 @@ def run_layers(self, sequence, h0, c0):
 
 def simple(self, input, hx=None):
     """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
+    if is_packed_list(input):
+        found = [simple(self, x, h) for x, h in zip(steps_of(input), states_of(steps_of(input), hx))]
+        return packed([out for out, _ in found]), torch.stack([h for _, h in found], 1)
     out, hidden, _ = run_layers(self, input, hx, None)
     return out, torch.stack(hidden)
 
@@ -157,26 +160,63 @@ def lstm(self, input, hx=None):
     if self.proj_size:
         refuse("an LSTM with `proj_size`")
     h0, c0 = (None, None) if hx is None else hx
+    if is_packed_list(input):
+        sequences = steps_of(input)
+        hs, cs = states_of(sequences, h0), states_of(sequences, c0)
+        found = [lstm(self, x, None if hx is None else (h, c)) for x, h, c in zip(sequences, hs, cs)]
+        h, c = torch.stack([h for _, (h, _) in found], 1), torch.stack([c for _, (_, c) in found], 1)
+        return packed([out for out, _ in found]), (h, c)
     out, hidden, cells = run_layers(self, input, h0, c0)
     return out, (torch.stack(hidden), torch.stack(cells))
 
 
-# ---- packed sequences, of a mini-batch of one
+def states_of(sequences, states):
+    """For each of several sequences the initial states of its layers, of which dimension 1 of `states` counts the sequences, or
+    None."""
+    if states is None:
+        return [None for _ in sequences]
+    if states.size(1) != len(sequences):
+        raise RuntimeError(f"{states.size(1)} initial states are given for {len(sequences)} sequences")
+    return states.unbind(1)
+
+
+# ---- packed sequences: one of its own, or a list of several
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     steps = input.transpose(0, 1) if batch_first else input
-    if steps.size(1) != 1:
-        refuse("packing several sequences", "pack the one sequence of the instance")
-    if len(lengths) != 1:
-        raise RuntimeError(f"{len(lengths)} lengths are given for one sequence")
-    size = int(lengths[0])
-    if size <= 0 or size > len(steps):
-        raise RuntimeError(f"a sequence of length {size} is packed, and {len(steps)} steps are there")
-    return packed(steps[:size])
+    count = steps.size(1)
+    if len(lengths) != count:
+        raise RuntimeError(f"{len(lengths)} lengths are given for {count} sequences")
+    sizes = [int(size) for size in lengths]
+    for size in sizes:
+        if size <= 0 or size > len(steps):
+            raise RuntimeError(f"a sequence of length {size} is packed, and {len(steps)} steps are there")
+    if is_fixed(count) and count == 1:
+        return packed(steps[: sizes[0]])
+    return packed_list(
+        [row[:size] for row, size in zip(input if batch_first else input.transpose(0, 1), sizes)], enforce_sorted
+    )
+
+
+def packed_list(sequences, enforce_sorted):
+    """Several sequences packed together. Their order stays as it is, also where PyTorch sorts them and its results back."""
+    if enforce_sorted:
+        for i in range(1, len(sequences)):
+            if len(sequences[i]) > len(sequences[i - 1]):
+                raise RuntimeError("the lengths of packed sequences are not in decreasing order: pass `enforce_sorted=False`")
+    return packed(sequences)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    if is_packed_list(sequence):
+        sequences = steps_of(sequence)
+        sizes = [len(x) for x in sequences]
+        size = max(sizes) if total_length is None else total_length
+        if size < max(sizes):
+            raise ValueError(f"total_length {size} is less than the {max(sizes)} steps of a sequence")
+        rows = [padded(x, size, padding_value) for x in sequences]
+        return torch.stack(rows, 0 if batch_first else 1), torch.tensor(sizes)
     steps = steps_of(sequence)
     size = len(steps)
     if total_length is not None:
@@ -187,8 +227,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    (sequence,) = sequences
-    return packed(sequence.unsqueeze(1))
+    if is_fixed(len(sequences)) and len(sequences) == 1:
+        return packed(sequences[0].unsqueeze(1))
+    return packed_list(list(sequences), enforce_sorted)
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):

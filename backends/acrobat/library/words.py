@@ -37,7 +37,8 @@ def fields_of(value: Any) -> tuple[Any, ...]:
 
 
 class Packed:
-    """What `pack_padded_sequence` gives for a mini-batch of one sequence: its steps, of shape (steps, 1, features)."""
+    """What `pack_padded_sequence` gives: the steps of one sequence, of shape (steps, 1, features), or a list of several
+    sequences, each of shape (steps, features)."""
 
     def __init__(self, steps: Any) -> None:
         self.steps = steps
@@ -49,6 +50,11 @@ def packed(steps: Any) -> Packed:
 
 def is_packed(value: Any) -> bool:
     return isinstance(value, Packed)
+
+
+def is_packed_list(value: Any) -> bool:
+    """Whether a value is a packed sequence with a list of several sequences."""
+    return isinstance(value, Packed) and isinstance(value.steps, (list, tuple))
 
 
 def steps_of(sequence: Packed) -> Any:

@@ -9,7 +9,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.values import Held, Static, Value, is_unknown, known, nothing_known, unknown
+from backends.acrobat.frontend.values import Held, Static, Value, is_array, is_unknown, known, nothing_known, unknown
 from backends.acrobat.library import words
 
 
@@ -40,6 +40,11 @@ def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
 @handles(FUNCTIONS, words.is_packed)
 def _is_packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return Static(isinstance(args[0], Held) and args[0].kind == "packed")
+
+
+@handles(FUNCTIONS, words.is_packed_list)
+def _is_packed_list(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return Static(isinstance(args[0], Held) and args[0].kind == "packed" and not is_array(args[0].value))
 
 
 @handles(FUNCTIONS, words.steps_of)

@@ -25,7 +25,7 @@ from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, 
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch, describe
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, is_unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_array, is_ragged, is_tensor, is_unknown
 
 PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
 
@@ -61,6 +61,10 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
         found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held("mask", found) if name in ("T", "mT") else found
     if value.kind == "packed" and name == "data":
+        if not is_array(value.value):
+            raise Refused(
+                "`data` of several packed sequences is not in the language", "take the result of `pad_packed_sequence`"
+            )
         return move(f, value.value, "squeeze", 1)  # type: ignore[arg-type]
     return Method(value, name)
 

@@ -12,6 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
+from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.program import ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
@@ -30,14 +31,7 @@ def build_with_reads(
     """The program as `build` gives it, and a record of the values outside the source that it depends on."""
 
     def work() -> tuple[Program, Reads]:
-        builder = ProgramBuilder(module)
-        try:
-            program = builder.build(instance_type_hint, sample)
-        except CompileError:
-            if not builder.closing:
-                raise
-            builder = ProgramBuilder(module, closes=False)  # its problems speak of the source only
-            program = builder.build(instance_type_hint, sample)
+        builder, program = _built(module, instance_type_hint, sample)
         builder.reads.note_call(module)
         return program, builder.reads
 
@@ -45,6 +39,22 @@ def build_with_reads(
         return as_deep_as_needed(work)
     except RecursionError:
         raise too_deep(module) from None
+
+
+def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
+    """The program and what has built it. Where a build ends with problems, another one begins with what it has met: classes
+    that stand in one place are a union, types of recursions are known as far as the source tells them. Raises CompileError."""
+    closes, joined = True, JoinedClasses()
+    while True:
+        builder = ProgramBuilder(module, closes, joined)
+        try:
+            return builder, builder.build(hint, sample)
+        except CompileError:
+            more = builder.datatypes.joined()
+            if more is joined and not builder.closing:
+                raise
+            closes = closes and not builder.closing  # without closing, its problems speak of the source only
+            joined = more
 
 
 def too_deep(module: nn.Module) -> CompileError:

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
@@ -38,8 +39,8 @@ two or three. A type that the last round still changes is an error that names it
 class ProgramBuilder(DiagnosedFunctions):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
-    def __init__(self, module: nn.Module, closes: bool = True) -> None:
-        super().__init__(Datatypes(module))
+    def __init__(self, module: nn.Module, closes: bool = True, joined: JoinedClasses | None = None) -> None:
+        super().__init__(Datatypes(module, joined))
         self.module = module
         self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
         self.changing = Changing(list(module.modules()))

@@ -212,7 +212,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         found = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
         if found is not None:
             return found
-    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str) and not all(known(a)[0] for a in args):
+    of_text = isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str)
+    if of_text and (kwargs or not all(known(a)[0] for a in args)):
         made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
         if made is not None:
             return made

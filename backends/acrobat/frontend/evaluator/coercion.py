@@ -126,6 +126,7 @@ class CoercingFrame(FrameState):
             return replace(some[0], item=item)
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
+        self.program.datatypes.note_apart(some)
         for t in some:
             joined = join_types(joined, t, numbers)
         return joined
@@ -209,6 +210,7 @@ class CoercingFrame(FrameState):
             with self.branch() as b:
                 body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
             return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
+        self.program.datatypes.note_apart([have, type])
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
     def _as_optional(self, value: Value, held: Any, type: Any) -> Value:

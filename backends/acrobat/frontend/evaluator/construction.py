@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
-from backends.acrobat.frontend.evaluator.choice import optional
+from backends.acrobat.frontend.evaluator.choice import among, fail, optional
+from backends.acrobat.frontend.evaluator.classes import number_of_class
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
@@ -59,28 +62,48 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
     assert isinstance(whole.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases.get(whole.type.name, ())
-    if len(classes) != 1:
-        f.problem(s, f"an attribute of one of several classes, {whole.type.name}, is not assigned to", "make a new object")
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have:
+        _put_first(f, s, classes, name)
         return
-    (cls,) = classes
-    if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
-        f.problem(s, f"a `{cls.__name__}` is frozen: its attributes are not assigned to", "use dataclasses.replace")
-        return
-    if not datatypes.has_field(cls, name):
+    for cls in have:
+        if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+            f.problem(s, f"a `{cls.__name__}` is frozen: its attributes are not assigned to", "use dataclasses.replace")
+            return
+
+    def changed(cls: type) -> Value:
+        if cls not in have:
+            what = f"a `{cls.__name__}` gets its attribute `{name}` in `__init__` in the language, and nowhere else"
+            return fail(f, f"AttributeError: {what}")
+        return _with_attribute(f, s, whole, cls, name, value)
+
+    which = number_of_class(f, whole, classes) if len(classes) > 1 else Static(0)
+    where.put(among(f, s, which, [partial(changed, c) for c in classes]))  # type: ignore[attr-defined]
+
+
+def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None:
+    """Note that an attribute is assigned to which the objects do not have from the beginning."""
+    datatypes = f.program.datatypes
+    for cls in classes:
         if isinstance(inspect.getattr_static(cls, name, None), property):
             f.problem(s, f"the property `{name}` is not assigned to in the language")
             return
-        if cls in datatypes.made:
-            datatypes.add_late(cls, name)
-        else:
-            f.problem(s, f"a `{cls.__name__}` gets its attribute `{name}` here first", "give it one in `__init__`")
+    if len(classes) == 1 and classes[0] in datatypes.made:
+        datatypes.add_late(classes[0], name)
         return
+    shown = " or ".join(c.__name__ for c in classes)
+    f.problem(s, f"a `{shown}` gets its attribute `{name}` here first", "give it one in `__init__`")
+
+
+def _with_attribute(f: Frame, s: ast.AST, whole: Dyn, cls: type, name: str, value: Value) -> Value:
+    """The object `whole`, of the class `cls`, with another value in one attribute."""
+    assert isinstance(whole.type, DataT)
+    datatypes = f.program.datatypes
     if name in datatypes.late.get(cls, ()) and _may_be_none(f, value) and (cls, name) not in datatypes.late_nones:
         datatypes.late_nones.add((cls, name))
         datatypes.changed = True
     held = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in datatypes.field_names(cls)}
-    changed = new_object(f, s, cls, whole.type, held)
-    where.put(changed)  # type: ignore[attr-defined]
+    return new_object(f, s, cls, whole.type, held)
 
 
 def _may_be_none(f: Frame, value: Value) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import mapped_choice, negation
+from backends.acrobat.frontend.evaluator.choice import negation
 from backends.acrobat.frontend.evaluator.classes import record_of
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.construction import construct
@@ -29,11 +29,11 @@ from backends.acrobat.frontend.evaluator.ownership import (
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
-from backends.acrobat.frontend.evaluator.strings import concatenation, shown
+from backends.acrobat.frontend.evaluator.strings import text_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
-from backends.acrobat.frontend.specials import Closure, Keywords, OneOf
+from backends.acrobat.frontend.specials import Closure, Keywords
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -42,7 +42,6 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_number,
-    is_unknown,
     known,
     nothing_known,
     type_or_none,
@@ -285,17 +284,4 @@ def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
                 parts.append(f.expression(inner))
             case _:
                 return f.problem(node, "an f-string has plain values in it here")
-    return _text_of(f, node, parts)
-
-
-def _text_of(f: Frame, node: ast.JoinedStr, parts: Sequence[Value]) -> Value:
-    """An f-string of these values."""
-    for i, part in enumerate(parts):
-        if isinstance(part, OneOf):  # the name of a class: one text for each
-            return mapped_choice(f, node, part, lambda each, i=i: _text_of(f, node, [*parts[:i], each, *parts[i + 1 :]]))  # type: ignore[misc]
-    if any(map(is_unknown, parts)):
-        return unknown()
-    texts = [Static(f"{x}") if is_known else shown(f, part) for part in parts for is_known, x in [known(part)]]
-    if None in texts:
-        return f.problem(node, "of what is known at run time only, an f-string takes strings and ints")
-    return concatenation(f, node, [text for text in texts if text is not None])
+    return text_of(f, node, parts, "an f-string")

@@ -24,8 +24,19 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
-from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_of, unknown, variable_of
+from backends.acrobat.frontend.types import NONE, contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    guess,
+    held_in,
+    is_unknown,
+    nothing_known,
+    type_of,
+    unknown,
+    variable_of,
+)
 from backends.acrobat.ir import nodes as n
 
 
@@ -113,9 +124,11 @@ def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Val
             continue
         variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
         at = fields.index(name)
-        if variables[at].type != t and not contains_unknown(t):
-            raise Mismatch(f"`{name}` is {describe(variables[at].type)} in {c.__name__}, {describe(t)} elsewhere")
-        arms.append(n.Arm(c.__name__, variables, variables[at]))
+        held: n.Expr = variables[at]
+        if variables[at].type != t and not any(map(contains_unknown, (t, variables[at].type))):
+            with f.branch() as b:
+                held = b.finish(f.atom(f.coerce(held_in(Dyn(variables[at])), t)))
+        arms.append(n.Arm(c.__name__, variables, held))
     if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
         f.program.incomplete = True
         return guess(t)

@@ -7,15 +7,17 @@ runtime (`core.texts`), which also numbers the strings that come up; methods of 
 from __future__ import annotations
 
 import ast
+import string
 from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_string, is_unknown, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
@@ -65,6 +67,52 @@ def shown(f: Frame, value: Value) -> Value | None:
     return f.host("text.shown", [value], SYMBOL, "text") if type_or_none(value) == INT else None
 
 
+def text_of(f: Frame, node: ast.AST, parts: Sequence[Value], what: str) -> Value:
+    """The texts of these values as one string; `what` makes it, for messages."""
+    for i, part in enumerate(parts):
+        if isinstance(part, OneOf):  # the name of a class: one text for each
+            return mapped_choice(
+                f,
+                node,
+                part,
+                lambda each, i=i: text_of(f, node, [*parts[:i], each, *parts[i + 1 :]], what),  # type: ignore[misc]
+            )
+    if any(map(is_unknown, parts)):
+        return unknown()
+    texts = [Static(f"{x}") if is_known else shown(f, part) for part in parts for is_known, x in [known(part)]]
+    if None in texts:
+        return f.problem(node, f"of what is known at run time only, {what} takes strings and ints")
+    return concatenation(f, node, [text for text in texts if text is not None])
+
+
+def formatted(f: Frame, node: ast.AST, template: str, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    """`template.format(*args, **kwargs)`. Raises Refused."""
+    facts, named_facts = [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
+    try:
+        fields = list(string.Formatter().parse(template))
+        if all(is_known for is_known, _ in (*facts, *named_facts.values())):
+            return Static(template.format(*(x for _, x in facts), **{k: x for k, (_, x) in named_facts.items()}))
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise Refused(f"`format`: {error}") from None
+    parts: list[Value] = []
+    numbered = 0
+    names = [name for _, name, _, _ in fields if name is not None]
+    if "" in names and any(map(str.isdigit, names)):
+        raise Refused("`format`: some fields have numbers and some have none")
+    for literal, name, spec, conversion in fields:
+        parts.append(Static(literal))
+        if name is None:
+            continue
+        at, numbered = (str(numbered), numbered + 1) if name == "" else (name, numbered)
+        value = kwargs.get(at) if not at.isdigit() else args[int(at)] if int(at) < len(args) else None
+        if value is None:
+            raise Refused(f"`format`: the field `{at}` is not among its arguments", "give the value itself to `format`")
+        if spec or conversion not in (None, "s"):
+            raise Refused("the fields of `format` have no conversions and specifications where values are of run time")
+        parts.append(value)
+    return text_of(f, node, parts, "`format`")
+
+
 def number(f: Frame, text: Value, type: Any) -> Value:
     """`int(text)` or `float(text)`."""
     return f.host("text.float" if type == FLOAT else "text.int", [text], type, "number")
@@ -110,8 +158,10 @@ def method_of_string(
 ) -> Value | None:
     """`text.name(...)`, where the text or an argument is known at run time only; None for a method that is not in the
     language. Raises Refused."""
-    if any(map(is_unknown, (text, *args))):
+    if any(map(is_unknown, (text, *args, *kwargs.values()))):
         return unknown()
+    if name == "format" and isinstance(known(text)[1], str):
+        return formatted(f, node, known(text)[1], args, kwargs)
     bind = CallArguments(name, args, kwargs).bind
     if name in GIVE_STRINGS or name in TESTS:
         bind()

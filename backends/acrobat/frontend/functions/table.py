@@ -27,6 +27,7 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, source_of, stripped
+from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Value, is_container
 from backends.acrobat.ir import nodes as n
 
@@ -96,6 +97,7 @@ class Functions:
         self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False
         self.datatypes.changed = False
+        self.datatypes.apart.clear()
 
     def problem(self, problem: Problem) -> None:
         """Note a problem. Of those found in the library the first is reported, at the user's call; others follow from it."""
@@ -171,6 +173,7 @@ class Functions:
     def may_change(self, function: types.FunctionType, owner: type | None, name: str, value: Value) -> bool:
         """Whether `function`, a method of `owner` or else a function, changes in place what its parameter `name`, one of
         `changed_parameters`, has as its `value`: a list, set or dictionary, or an object of one class."""
+        value = value.value if isinstance(value, Narrowed) else value
         union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
         classes = self.datatypes.cases.get(union, ())
         if not classes or union in self.carried.unions:

@@ -214,7 +214,9 @@ class Boundary:
                     return None if value is None else self._out(data.case("Some").fields[0][1], value)
                 if data.mixed:
                     return self._out(data.case(value.case).fields[0][1], value.args[0])
-                case = next(c for c in data.cases if isinstance(value, c.cls))
+                case = next((c for c in data.cases if type(value) is c.cls), None) or next(
+                    c for c in data.cases if isinstance(value, c.cls)
+                )
                 held = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):
                     return held if case.cls.class_of_record is None else case.cls.object_of_class(held)

@@ -9,6 +9,7 @@ import sys
 from collections import abc
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from backends.acrobat.frontend.instances.annotations import (
     union_members,
     unions_in,
 )
+from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown
@@ -35,9 +37,11 @@ ABSTRACT = frozenset(
 class Datatypes(SampleTypes):
     """The unions of dataclasses and the optionals of one program. Types of fields are refined in each round of compiling."""
 
-    def __init__(self, root: nn.Module) -> None:
+    def __init__(self, root: nn.Module, joined: JoinedClasses | None = None) -> None:
         super().__init__()
         self.root = root
+        self._joined = joined or JoinedClasses()
+        self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
@@ -50,6 +54,9 @@ class Datatypes(SampleTypes):
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
+        self._unresolved: set[type] = set()  # dataclasses in `joined` whose annotations were not read so far
+        for union in self._joined.unions:
+            self._enter(union)
 
     # ---- registering
 
@@ -63,6 +70,8 @@ class Datatypes(SampleTypes):
             except AnnotationError as error:
                 self.wrong[cls] = error
                 raise
+        if cls in self._unresolved:
+            self._resolve_fields(cls)
         name = self.of_class[cls]
         if strange := [m.__name__ for m in written if m not in self.cases[name]]:
             raise AnnotationError(
@@ -90,6 +99,40 @@ class Datatypes(SampleTypes):
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def note_apart(self, types: Sequence[Any]) -> None:
+        """Note that values of these types were met in one place."""
+        names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._only_made(t.name)))
+        self.apart += pairwise(names)
+
+    def _only_made(self, union: str) -> bool:
+        """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
+        classes = self.cases.get(union, ())
+        return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) for c in classes)
+
+    def joined(self) -> JoinedClasses:
+        """The unions that this program began with, joined with those that were met in one place in the last round. The same
+        object if there were none."""
+        return self._joined.joined([(self.cases[one], self.cases[other]) for one, other in self.apart], self.made)
+
+    def _enter(self, classes: tuple[type, ...]) -> None:
+        """Enter a union of classes that the model makes."""
+        name = "_or_".join(c.__name__ for c in classes)
+        SHOWN[name] = " or ".join(c.__name__ for c in classes)
+        self.cases[name] = classes
+        self.of_class |= dict.fromkeys(classes, name)
+        attributes = self._joined.attributes
+        self.made |= {c: attributes[c] for c in classes if c in attributes}
+        self._unresolved |= {c for c in classes if c not in attributes}
+        self.fields |= {(c, x): UNKNOWN for c in classes for x in self.field_names(c)}
+
+    def _resolve_fields(self, cls: type) -> None:
+        """Find what the annotations of a dataclass say, which was entered when nothing was known of the instance."""
+        self._unresolved.discard(cls)
+        hinted = hints(cls)
+        for name in self.field_names(cls):
+            self.fields[cls, name] = self.resolve(hinted[name])
+        self.changed = True
 
     def add_late(self, cls: type, name: str) -> None:
         """From the next round of compiling on, objects of an ordinary class that the model makes have one attribute more, which

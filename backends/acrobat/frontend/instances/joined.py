@@ -1,0 +1,35 @@
+"""Classes whose objects the model makes and has in one place: `tree = Leaf(word)` on one path, `tree = Node(label, [tree])` on
+another.
+
+Nothing in the source needs to say that such classes are a union. A build that ends with problems tells which classes it has met
+in one place, and the next one begins with their union.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Attributes = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JoinedClasses:
+    """Unions of classes that the model makes, with the attributes that objects of the ordinary classes and named tuples among
+    them have."""
+
+    unions: tuple[tuple[type, ...], ...] = ()
+    attributes: dict[type, Attributes] = field(default_factory=dict)
+
+    def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
+        """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
+        attributes of ordinary classes. The same object where `pairs` is empty, or would join classes of one name, by which the
+        program tells them apart."""
+        unions = list(self.unions)
+        for one, other in pairs:
+            inside = [u for u in unions if {*u} & {*one, *other}]
+            unions = [u for u in unions if u not in inside]
+            unions.append(tuple(dict.fromkeys(c for u in (*inside, one, other) for c in u)))
+        if not pairs or any(len({c.__name__ for c in u}) < len(u) for u in unions):
+            return self
+        return JoinedClasses(tuple(unions), {c: made[c] for u in unions for c in u if c in made})

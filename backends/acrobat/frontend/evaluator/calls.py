@@ -95,14 +95,25 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         taken_in(f, changed, given)
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
+    f.new_parts[as_written] = f.new_parts.get(node, ())
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
     if _keeps_nothing(f, node, callee, result):
         f.keeping_nothing.add(as_written)
         f.owned |= lent
-    elif not dropped and deep(variable_of(result)) not in f.new_lists and node not in f.made_alone:
+    elif not dropped and not _is_new(f, node, result):
         _seen_in_result(f, node, callee, result)
     return result
+
+
+def _is_new(f: Frame, node: ast.Call, result: Value) -> bool:
+    """Whether nothing else refers to the result of a call, or to anything that is inside of it."""
+    if deep(variable_of(result)) in f.new_lists or node in f.made_alone:
+        return True
+    parts, t = f.new_parts.get(node, ()), type_or_none(result)
+    if not parts or not isinstance(t, TupleT) or len(parts) != len(t.items):
+        return False
+    return all(new.whole and new.inside or not changeable(f, x) for new, x in zip(parts, t.items, strict=True))
 
 
 def _operands(node: ast.Call) -> list[ast.expr]:

@@ -47,6 +47,7 @@ class FrameState:
         self.owned: set[str] = set()  # names that alone refer to their list or object (`ownership`)
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
+        self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have

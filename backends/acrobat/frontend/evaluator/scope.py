@@ -176,6 +176,11 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
+        case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
+            names = [x.id for x in ast.walk(target) if isinstance(x, ast.Name)]
+            for t, new in zip(targets, parts, strict=True):
+                if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
+                    f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
         case ast.Name(name), _ if name in f.env and is_number(
             f.env[name]
         ):  # as a tensor in its place, it will be one of its own
@@ -204,9 +209,9 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
             if is_array(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)
-        case _, ast.Call() if _gives_new(f, source):
-            names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-            f.owned |= {x.id for x in names if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
+        case _, ast.Call() if gives_new_memory(f, source):
+            targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
 
 
 def _put_unchanged(f: Frame, target: ast.expr) -> bool:
@@ -243,7 +248,7 @@ def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:
         return lists_alone(f, source, f.expression(source))
 
 
-def _gives_new(f: Frame, call: ast.Call) -> bool:
+def gives_new_memory(f: Frame, call: ast.Call) -> bool:
     """Whether each tensor that a call gives shares no memory with anything else, as those of `torch.topk`."""
     if any(k.arg in ("inplace", "out", None) for k in call.keywords):
         return False

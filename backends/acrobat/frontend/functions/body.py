@@ -18,11 +18,11 @@ from backends.acrobat.frontend.evaluator.lending import changeable_types
 from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
-from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.state import as_variables
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -69,6 +69,7 @@ class FunctionBody:
         self.carried: dict[str, bool] = {}
         self.gives_back: list[str] = []
         self.wanted: Any = UNKNOWN
+        self.newness: Newness | None = None  # of what is returned so far
         self._bind(values)
         self._own()
         # Compiled to find types only: the type of an argument is not known yet.
@@ -80,8 +81,8 @@ class FunctionBody:
         program.functions[self.key] = None
         program.incomplete |= self.speculative
         self._find_wanted()
-        program.gives_new[self.key] = True
-        program.gives_deep.pop(self.key, None)
+        if self.key not in program.newness_known:  # nothing but what the returns say is against it
+            program.newness.pop(self.key, None)
         assert f.definition is not None
         try:
             value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
@@ -91,6 +92,7 @@ class FunctionBody:
             error.add_note(f"while compiling `{self.definition.name}`, {f.file}:{f.span.line}")
             raise
         self._note_size()
+        self._end_ownership()
         if not self._note_result(value) or self.speculative:
             return
         result = program.results.get(self.key, UNKNOWN)
@@ -190,17 +192,26 @@ class FunctionBody:
         return TupleV((value, *after))
 
     def _note_ownership(self, at: ast.AST, value: Value) -> None:
-        """Note whether a list or object that is returned is new, so that the caller alone refers to it."""
-        f, program = self.f, self.program
-        match at:
-            case ast.Return(ast.List() | ast.ListComp() | ast.BinOp() | ast.Call() as made) if fresh(f, made, value):
-                deeply = fresh_inside(f, made, type_or_none(value))
-            case ast.Return(ast.Name(name)) if name in f.owned and name not in self.gives_back:
-                deeply = deep(name) in f.owned
-            case _:
-                program.gives_new[self.key] = deeply = False
-        deeply = deeply and not self._lends(type_or_none(value))
-        program.gives_deep[self.key] = program.gives_deep.get(self.key, True) and deeply
+        """Note whether what is returned is new, so that the caller alone refers to it."""
+        found = SHARED
+        if isinstance(at, ast.Return) and at.value is not None:
+            found = self._unlent(newness(self.f, at.value, value, self.gives_back), type_or_none(value))
+        self.newness = found if self.newness is None else self.newness.and_also(found)
+
+    def _unlent(self, found: Newness, t: Any) -> Newness:
+        """`found` of a value of type `t`, of which nothing that something else may refer to is new."""
+        if isinstance(t, TupleT) and len(t.items) == len(found.parts):
+            return Newness(parts=tuple(map(self._unlent, found.parts, t.items)))
+        return Newness(found.whole, found.inside and not self._lends(t))
+
+    def _end_ownership(self) -> None:
+        """Have the calls know whether the function gives something new. Those that it makes of itself took it as the round
+        before had found it: if that was wrong, another round follows."""
+        program = self.program
+        found = self.newness or NEW
+        if program.newness_taken.get(self.key, found) != found:
+            program.changed |= not program.incomplete
+        program.newness[self.key] = found
 
     def _lends(self, t: Any) -> bool:
         """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""

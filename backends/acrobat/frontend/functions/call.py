@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
+from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import span_of
@@ -30,6 +31,7 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_unknown,
     retyped,
+    type_or_none,
     unknown,
     variable_of,
 )
@@ -163,6 +165,7 @@ class FunctionCall(ChangingCall):
     def _result(self, key: Any, unsure: bool) -> Value:
         """What the call of a compiled function gives; `unsure` if the types of some arguments are not known yet."""
         program, f = self.program, self.f
+        f.new_parts.pop(self.node, None)
         if key in program.refused:
             return f.problem(self.node, *program.refused[key])
         result = program.results.get(key, UNKNOWN)
@@ -181,12 +184,15 @@ class FunctionCall(ChangingCall):
             call = n.Call(program.name_of(key), atoms, INT, span=f.span)
             return retyped(f.bind(call, self.definition.name), NEVER)
         made = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
-        first, *new = [made] if not self.changed else f.components(made) or []
+        first, *changed = [made] if not self.changed else f.components(made) or []
         self._sized(key, first)
-        if program.gives_new.get(key) and isinstance(first, Dyn):
-            name = getattr(first.atom, "name", "")
-            f.new_lists |= {name, deep(name)} if program.gives_deep.get(key) else {name}
-        self._give_back(dict(zip(self.changed, new, strict=True)))
+        new = program.newness.get(key) or entirely_new(type_or_none(first))
+        if self.function in program.entered:
+            program.newness_taken[key] = new
+        if new.whole and (name := variable_of(first)):
+            f.new_lists |= {name, deep(name)} if new.inside else {name}
+        f.new_parts[self.node] = new.parts
+        self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
         given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]
         f.lists_kept |= {w.id for name, w in given if isinstance(w, ast.Name) and (still is None or spine(name) in still)}

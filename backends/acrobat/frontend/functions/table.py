@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.sizes import Size
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
+from backends.acrobat.frontend.functions.newness import Newness
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed, signature
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
@@ -56,9 +57,9 @@ class Functions:
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
-        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
+        self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
+        self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
-        self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.lending: set[type] = set()  # classes whose objects may have something in them that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
@@ -90,6 +91,7 @@ class Functions:
         self.found_in: dict[Any, list[Problem]] = {}  # function key -> the problems in it, and in what it calls
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
+        self.newness_taken: dict[Any, Newness] = {}  # function key -> what the calls that it makes of itself take it for
         self.partial: set[Any] = set()  # keys of functions that lack types in this round
         self.empties: set[Span] = set()  # where the source makes an empty list, set or dictionary whose type is not known
         self.filled: set[Span] = set()  # those of them of which the type was found later
@@ -206,4 +208,7 @@ class Functions:
         self.entered.pop()
         if self.incomplete:
             self.partial.add(key)
+            self.newness_known.discard(key)
+        else:
+            self.newness_known.add(key)
         self.incomplete |= outer

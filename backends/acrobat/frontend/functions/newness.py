@@ -1,0 +1,78 @@
+"""Whether what a function gives is new: a list, an object or a tensor to which nothing but its caller refers, and so the caller
+may change it in place. Of a tuple that is known part by part, as for `return states, scores`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backends.acrobat.core.types import ScalarT, TupleT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.scope import gives_new_memory
+from backends.acrobat.frontend.evaluator.syntax import deep
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import TupleV, Value, is_array, type_or_none, variable_of
+
+
+@dataclass(frozen=True)
+class Newness:
+    """Of a value that a function gives: whether nothing else refers to it (`whole`), and to anything inside of it (`inside`);
+    of a tuple the same of its `parts`."""
+
+    whole: bool = False
+    inside: bool = False
+    parts: tuple[Newness, ...] = ()
+
+    def and_also(self, other: Newness) -> Newness:
+        """What holds of either value, one that another `return` gives."""
+        parts = zip(self.parts, other.parts, strict=True) if len(self.parts) == len(other.parts) else ()
+        return Newness(self.whole and other.whole, self.inside and other.inside, tuple(a.and_also(b) for a, b in parts))
+
+
+SHARED = Newness()
+"""Of a value to which something else may refer."""
+NEW = Newness(True, True)
+
+
+def entirely_new(t: Any) -> Newness:
+    """That of a value of type `t` as long as no `return` says anything against it."""
+    return Newness(True, True, (NEW,) * len(t.items)) if isinstance(t, TupleT) else NEW
+
+
+def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str]) -> Newness:
+    """How new the value of a returned expression is. The parameters `given_back` are the caller's already."""
+    if _is_plain(value):
+        return NEW
+    match source:
+        case ast.Tuple(elts) if isinstance(value, TupleV) and len(elts) == len(value.items):
+            return Newness(parts=tuple(_of_part(f, elts, value, i, given_back) for i in range(len(elts))))
+        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Call() if fresh(f, source, value):
+            return Newness(True, fresh_inside(f, source, type_or_none(value)))
+        case ast.Call() if f.new_parts.get(source):
+            return Newness(parts=f.new_parts[source])
+        case ast.Call() if (made := variable_of(value)) in f.new_lists:
+            return Newness(True, deep(made) in f.new_lists)
+        case ast.Call() if is_array(value) and gives_new_memory(f, source):
+            return NEW
+        case ast.Name(name) if name in f.owned and name not in given_back:
+            return Newness(True, deep(name) in f.owned)
+    return SHARED
+
+
+def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: Sequence[str]) -> Newness:
+    """How new one part of a returned tuple is: another part may refer to it only by a number or a string that is computed from
+    it."""
+    names = {x.id for x in ast.walk(elts[i]) if isinstance(x, ast.Name)} if isinstance(elts[i], ast.Name) else set()
+    for other, v in zip((*elts[:i], *elts[i + 1 :]), (*value.items[:i], *value.items[i + 1 :]), strict=True):
+        if not _is_plain(v) and names & {x.id for x in ast.walk(other) if isinstance(x, ast.Name)}:
+            return SHARED
+    return newness(f, elts[i], value.items[i], given_back)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value is a number or a string, which nothing changes."""
+    t: Any = type_or_none(value)
+    return isinstance(t, ScalarT) or t is SYMBOL

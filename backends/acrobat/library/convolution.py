@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 
+from backends.acrobat.library.images import has_room
 from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 
@@ -17,6 +18,7 @@ def over_time(input, weight, bias, stride, padding, dilation):
     zeros = [torch.zeros(weight.size(1)) for _ in range(padding)]
     columns = zeros + list(x.unbind(1)) + zeros
     rows = weight.flatten(1)
+    has_room(len(columns), dilation * (size - 1) + 1)
     out = [
         F.linear(torch.stack([columns[t + j * dilation] for j in unrolled(range(size))], 1).flatten(), rows, bias)
         for t in range(0, len(columns) - dilation * (size - 1), stride)

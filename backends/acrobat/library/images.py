@@ -1,5 +1,5 @@
-"""Convolution and pooling over two dimensions of fixed extents, and pooling over one dimension, which may vary. In two
-dimensions each offset in the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
+"""Convolution and pooling over two dimensions, and pooling over one, which may vary. Of an image of fixed extents each offset in
+the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,12 @@ def one_image(input):
     if input.dim() == 4 and input.size(0) != 1:
         refuse("a convolution or pooling of several images", "an instance has one image")
     return input if input.dim() == 3 else input.select(0, 0)
+
+
+def has_room(size, window):
+    """Check that a window is not larger than the extent, padding included, over which it moves."""
+    if size < window:
+        raise RuntimeError(f"a window of {window} is larger than the extent of {size} that it moves over")
 
 
 def every(input, dim, step):
@@ -35,17 +41,42 @@ def convolved(self, x, dilation):
     return total.reshape(self.out_channels, height, width)
 
 
+def convolved_by_place(self, x):
+    """The convolution of an image whose width varies, and maybe its height: each place's window is a product with the weights,
+    so that windows of images of all sizes join one batch."""
+    (kh, kw), (sh, sw), (ph, pw), (dh, dw) = self.kernel_size, self.stride, self.padding, self.dilation
+    zero = torch.zeros(self.in_channels)
+    sides = [zero for _ in range(pw)]
+    rows = [sides + list(row.unbind(1)) + sides for row in x.unbind(1)]
+    width = x.size(2) + 2 * pw
+    edges = [[zero for _ in range(width)] for _ in range(ph)]
+    rows = edges + rows + edges
+    weights = self.weight.flatten(1)
+    has_room(len(rows), dh * (kh - 1) + 1)
+    has_room(width, dw * (kw - 1) + 1)
+    out = []
+    for t in range(0, len(rows) - dh * (kh - 1), sh):
+        windows = [
+            torch.stack([rows[t + k // kw * dh][u + k % kw * dw] for k in unrolled(range(kh * kw))], 1)
+            for u in range(0, width - dw * (kw - 1), sw)
+        ]
+        out.append(torch.stack([F.linear(window.flatten(), weights, self.bias) for window in windows], 1))
+    return torch.stack(out, 1)
+
+
 def conv2d(self, input):
     if self.groups != 1 or self.padding_mode != "zeros" or isinstance(self.padding, str):
         refuse("a Conv2d with groups, or padding other than a number of zeros")
     x = one_image(input)
     (kh, _), (sh, sw), (ph, pw), (dh, _) = self.kernel_size, self.stride, self.padding, self.dilation
     if not is_fixed(x.size(2)):
-        refuse("a Conv2d over a width that varies", "transpose the image, and the kernels, so that its height varies")
+        out = convolved_by_place(self, x)
+        return out if input.dim() == 3 else out.unsqueeze(0)
     if not is_fixed(x.size(1)):
         rows = [F.pad(row, (pw, pw)) for row in x.unbind(1)]
         zeros = [torch.zeros(self.in_channels, x.size(2) + 2 * pw) for _ in range(ph)]
         rows = zeros + rows + zeros
+        has_room(len(rows), dh * (kh - 1) + 1)
         windows = [
             convolved(self, torch.stack([rows[t + a * dh] for a in unrolled(range(kh))], 1), 1).select(1, 0)
             for t in range(0, len(rows) - dh * (kh - 1), sh)
@@ -66,6 +97,8 @@ def pooled(input, kernel_size, stride, padding, largest, filler):
     ph, pw = (padding, padding) if isinstance(padding, int) else padding
     if ph > 0 or pw > 0:
         x = F.pad(x, (pw, pw, ph, ph), "constant", filler)
+    has_room(x.size(1), kh)
+    has_room(x.size(2), kw)
     height, width = x.size(1) - kh + 1, x.size(2) - kw + 1
     found = x[:, :height, :width]
     for a in unrolled(range(kh)):
@@ -143,6 +176,7 @@ def windows(input, kernel_size, stride):
     x = input if input.dim() == 2 else input.select(0, 0)
     columns = list(x.unbind(1))
     size = kernel_size if isinstance(kernel_size, int) else kernel_size[0]
+    has_room(len(columns), size)
     every_th = kernel_size if stride is None else stride
     step = every_th if isinstance(every_th, int) else every_th[0]
     return [torch.stack(columns[t : t + size], 1) for t in range(0, len(columns) - size + 1, step)]

@@ -55,6 +55,8 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
     facts = [known(a) for a in args]
     if len(args) == 1:
         xs = iterable(f, args[0]) if isinstance(args[0], Held) else args[0]
+        if isinstance(xs, TupleV) and xs.items and all(is_number(v) or is_unknown(v) for v in xs.items):
+            return xs.items[0] if len(xs.items) == 1 else _extreme(f, node, name, list(xs.items))
         item = getattr(type_or_none(xs), "item", None)
         if not isinstance(item, ScalarT) and has_order(f, item) and (is_list(xs) or containers.kind_of(xs)):
             return ordered(f, node, name, [xs], {})

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     elementwise,
+    extent_of,
     is_numbers,
     numbers,
     of_rows,
@@ -26,6 +27,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
+from backends.acrobat.frontend.tensors.making import full_of
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move, permute
@@ -201,10 +203,10 @@ def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) 
     if before < 0 or after < 0:
         end = None if after >= 0 else Static(after)
         x = sliced(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
-    row = tuple(e for i, e in enumerate(shape(x)) if i != dim)
+    row = [extent_of(f, x, i) for i in range(len(shape(x))) if i != dim]
 
     def filled(count: int) -> list[Any]:
-        return [op(f, "full", [], {"shape": (*row[:dim], count, *row[dim:]), "value": value})] if count > 0 else []
+        return [full_of(f, TupleV((*row[:dim], Static(count), *row[dim:])), value)] if count > 0 else []
 
     parts = [*filled(before), x, *filled(after)]
     return x if len(parts) == 1 else cat(f, parts, dim)

@@ -1,5 +1,5 @@
-"""Convolution and pooling over two dimensions, and pooling over one, which may vary. Of an image of fixed extents each offset in
-the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
+"""Convolution and pooling over two dimensions, and pooling over one, which may vary. Of an image of fixed extents each offset
+in the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
 
 import torch
 import torch.nn.functional as F

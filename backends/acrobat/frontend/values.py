@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, TypeAlias
 
+from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.frontend.reads import Reads
@@ -50,7 +51,7 @@ class Static:
             return NotImplemented
         if self.value is None or other.value is None:  # the `__eq__` of a user's class may not expect None
             return self.value is other.value
-        return bool((self.value,) == (other.value,))
+        return self.value is other.value or bool(exactly(self.value) == exactly(other.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.ops import infer
 from backends.acrobat.ir.nodes import Derived, Program, Weight
 from backends.acrobat.ir.renaming import Names
+
+
+def _key(derived: Derived) -> object:
+    """What tells derived weights apart: 0.0 and -0.0 are not the same number."""
+    return derived.op, derived.args, exactly(derived.attrs)
 
 
 class Derivations:
@@ -19,19 +25,20 @@ class Derivations:
     def __init__(self, program: Program) -> None:
         self.weights = dict(program.weights)
         self.derived = dict(program.derived)
-        self._name_of = {d: name for name, d in program.derived.items()}
+        self._name_of = {_key(d): name for name, d in program.derived.items()}
         self._names = Names(set(program.weights))
 
     def derive(self, name: str, op: str, args: Sequence[Weight], **attrs: Any) -> Weight:
         """The weight `op(args, **attrs)`. A new one is called `name`, with a number if that is taken. Raises ShapeError."""
         derived = Derived(op, tuple(a.name for a in args), tuple(sorted(attrs.items())))
-        if derived not in self._name_of:
+        key = _key(derived)
+        if key not in self._name_of:
             t = infer(op, [a.type for a in args], attrs)
             name = self._names.fresh(name)
-            self._name_of[derived] = name
+            self._name_of[key] = name
             self.weights[name] = t
             self.derived[name] = derived
-        return Weight(self._name_of[derived], self.weights[self._name_of[derived]])
+        return Weight(self._name_of[key], self.weights[self._name_of[key]])
 
     def full(self, name: str, shape: tuple[int, ...], value: float) -> Weight:
         return self.derive(name, "full", (), shape=shape, value=value)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
@@ -91,7 +92,10 @@ def _kernel_shape(kernel: Kernel) -> object:
     number = {name: i for i, name in enumerate(value_names(kernel))}
     return (
         tuple((p.type, p.mode) for p in kernel.params),
-        tuple((i.op, tuple((number[a],) if isinstance(a, str) else a for a in i.args), i.attrs, i.type) for i in kernel.body),
+        tuple(
+            (i.op, tuple((number[a],) if isinstance(a, str) else exactly(a) for a in i.args), exactly(i.attrs), i.type)
+            for i in kernel.body
+        ),
         tuple(number[r] for r in kernel.results),
     )
 

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.containers import (
 )
 from backends.acrobat.frontend.evaluator.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.set_operators import SET_METHODS, merged, of_sets
@@ -73,7 +73,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             return _get(f, node, whole, key, default[0] if default else Static(None))
         case "dict", "most_common", counts if len(counts) <= 1:
             ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
-            return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
+            return first_items(f, node, ordered, counts[0] if counts else Static(None))
         case "dict", "total", [] if is_counter(whole):
             return f.program.call(f, node, python.total_count, [items_of(whole)], {})
         case "dict", "elements", [] if is_counter(whole):

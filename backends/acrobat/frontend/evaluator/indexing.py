@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.lists import list_of, sliced
+from backends.acrobat.frontend.evaluator.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -197,8 +197,8 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if step != 1:
             first, last = (f.expression(e) if e else Static(None) for e in (index.lower, index.upper))
             return sliced(f, node, value, first, last, Static(step))
-        start = f.expression(index.lower) if index.lower else Static(0)
-        stop = f.expression(index.upper) if index.upper else Static(END)
+        start = bound(f, index, f.expression(index.lower) if index.lower else None, 0)
+        stop = bound(f, index, f.expression(index.upper) if index.upper else None, END)
         return f.host("list.slice", [value, start, stop], value.type)
     return element_at(f, index, value, f.expression(index))
 

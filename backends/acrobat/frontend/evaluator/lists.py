@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from enum import EnumType
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
-from backends.acrobat.frontend.evaluator.choice import is_function
+from backends.acrobat.frontend.evaluator.choice import is_function, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
+from backends.acrobat.frontend.evaluator.tables import INDICES, ITERATION, RESULTS, handles
 from backends.acrobat.frontend.specials import Endless
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, is_never_filled
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, describe, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -275,6 +275,26 @@ def sliced(f: Frame, node: ast.AST, items: Value, start: Value, stop: Value, ste
     if parts is None:
         return unknown()
     return f.program.call(f, where, iteration.stepped, [items, *parts, Static(by)], {})
+
+
+def bound(f: Frame, node: ast.AST, value: Value | None, default: int) -> Value:
+    """A bound of a slice without a step, as an int: `default` where it is left out, or is None. Raises Refused."""
+    if value is None or value == Static(None):
+        return Static(default)
+    if isinstance(value, Dyn) and not f.mixed(value.type) and optional(f, value) is not None:
+        return open_optional(f, node, value, lambda some: bound(f, node, some, default), lambda: Static(default))
+    value = opened(f, node, value, types=("int", "bool"))
+    as_int = INDICES.get(kind(value))
+    at = value if as_int is None else as_int(f, value)
+    if not nothing_known(at) and type_or_none(at) not in (INT, BOOL):
+        raise Refused(f"a bound of a slice is an int, not {describe(type_of(at))}")
+    return at
+
+
+def first_items(f: Frame, node: ast.AST, xs: Value, count: Value) -> Value:
+    """The first `count` items of a list: none if it is negative, and all if it is None. Raises Refused."""
+    stop = bound(f, node, count, END)
+    return f.host("list.slice", [xs, Static(0), f.host("max", [stop, Static(0)], INT)], type_of(xs))
 
 
 # ---- one value from many

@@ -99,7 +99,9 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
         if floating and name.startswith(("bit", "sh")):
             return f.problem(node, "bit operations need ints")
-        return f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
+        result = f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
+        of_bools = name.startswith("bit") and type_of(a) == type_of(b) == BOOL
+        return f.host("bool", [result], BOOL) if of_bools else result
     if is_number(a) and is_number(b) and name == "pow" and known_b and y == 2:
         if FLOAT in (type_of(a), type_of(b)):
             return f.host("square", [as_int(f, a)], FLOAT)

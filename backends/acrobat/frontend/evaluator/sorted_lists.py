@@ -8,11 +8,13 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.lists import first_items
 from backends.acrobat.frontend.evaluator.mutation import give, place
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.types import contains_unknown
@@ -107,7 +109,7 @@ def _first_of(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: di
     whole = ordered(f, node, "sorted", [xs], {"key": key, "reverse": Static(reverse)})
     if is_unknown(whole) or nothing_known(count):
         return unknown()
-    return f.host("list.slice", [whole, Static(0), f.host("max", [count, Static(0)], INT)], type_of(whole))
+    return first_items(f, node, whole, opened(f, node, count))
 
 
 @handles(FUNCTIONS, bisect.bisect_left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
@@ -12,7 +13,8 @@ from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
-from backends.acrobat.frontend.evaluator.operators import binary
+from backends.acrobat.frontend.evaluator.nones import opened_inside
+from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
 from backends.acrobat.frontend.types import describe, plural
 from backends.acrobat.frontend.values import (
@@ -21,7 +23,9 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     is_list,
+    is_number,
     is_unknown,
+    known,
     nothing_known,
     type_of,
     type_or_none,
@@ -37,7 +41,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     args = list(node.args)
     if function is functools.reduce:
         operation = f.expression(args.pop(0)) if args else Static(None)
-        if not (isinstance(operation, Static) and any(operation.value is known for known in ADDITIONS)):
+        if not (isinstance(operation, Static) and any(operation.value is each for each in ADDITIONS)):
             return None
     if not 1 <= len(args) + len(node.keywords) <= 2 or not args or any(k.arg != "start" for k in node.keywords):
         return f.problem(node, f"`{name}` takes a list and a start here")
@@ -48,20 +52,14 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     start: Value | None = f.expression(args[1]) if len(args) == 2 else None
     for k in node.keywords:
         start = f.expression(k.value)
+    start = None if start is None else as_int(f, start) if name == "sum" else start
+    xs = opened_inside(f, node, xs)
 
     def add(a: Value, b: Value) -> Value:
         return binary(f, node, ast.Add(), a, b)
 
     if isinstance(xs, TupleV):
-        items = [*([start] if start is not None and start != Static(0) else []), *xs.items]
-        if name == "sum" and items and type_or_none(items[0]) == BOOL:
-            items = [Static(0), *items]  # the sum of one bool is an int
-        if not items:
-            return start if start is not None else Static(0)
-        result = items[0]
-        for item in items[1:]:
-            result = add(result, item)
-        return result
+        return _of_parts(f, name, xs, start, add)
     if start is not None and nothing_known(start):
         return unknown()
     if is_unknown(xs):
@@ -73,6 +71,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
         t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT
         if type_of(xs).item == BOOL and start is None and name == "reduce":
             return f.problem(node, "`reduce` of bools gives a bool if there is one only", "give it a start")
+        if start is None and name == "reduce":
+            return fold(f, *head(f, xs), add)
         if type_of(xs).item != t:  # bools are added as ints, ints to a float as floats
             number = "int" if t == INT else "float"
             xs = mapped(f, [xs], lambda v: f.host(number, [v], t))  # type: ignore[list-item]
@@ -84,7 +84,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
         return fold(f, others, add(Static(0), first) if start is None and name == "sum" else first, add)
     if not isinstance(t, TensorT) and not (isinstance(t, ListT) and t.rows is not None):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
-    if start is None or (start == Static(0) and name == "sum"):
+    if start is None or (_is_zero(start) and name == "sum"):
         if name == "sum" and t == TensorT(()):  # of no tensor the number 0, as a tensor
             return fold(f, xs, f.coerce(Static(0), t), add)
         return fold(f, *head(f, xs), add)
@@ -93,6 +93,27 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
             node, f"`{name}` of {plural(t)} starts with {describe(type_of(start))}", "start with torch.zeros of that shape"
         )
     return fold(f, xs, start, add)
+
+
+def _of_parts(f: Frame, name: str, xs: TupleV, start: Value | None, add: Callable[[Value, Value], Value]) -> Value:
+    """As `total`, of a tuple."""
+    items = [*([start] if start is not None and not (name == "sum" and _adds_nothing(start, xs)) else []), *xs.items]
+    if name == "sum" and items and type_or_none(items[0]) in (BOOL, FLOAT):
+        items = [Static(0), *items]  # the sum of one bool is an int, that of -0.0 is 0.0
+    if not items and start is None and name == "reduce":
+        return fail(f, "TypeError: `reduce` of an empty list has no value without a start")
+    if not items:
+        return start if start is not None else Static(0)
+    return functools.reduce(add, items)
+
+
+def _adds_nothing(start: Value, xs: TupleV) -> bool:
+    """Whether a `sum` is the same without its start: 0, or 0.0 before tensors."""
+    return _is_zero(start) and (type_of(start) == INT or not all(map(is_number, xs.items)))
+
+
+def _is_zero(start: Value) -> bool:
+    return type(known(start)[1]) in (int, float) and known(start)[1] == 0
 
 
 def extremum(f: Frame, node: ast.AST, xs: Value, name: str) -> Value:

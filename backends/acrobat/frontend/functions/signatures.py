@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Keywords
@@ -44,7 +45,7 @@ def signature(value: Value, is_alone: Callable[[Any], bool]) -> Any:
     object that it shares its functions with no other one of its class. Raises Mismatch."""
     match value:
         case Fixed(v):
-            return ("fixed", type(v), v)
+            return "fixed", exactly(v)
         case Dyn():
             return value.type
         case TupleV(items):
@@ -53,7 +54,7 @@ def signature(value: Value, is_alone: Callable[[Any], bool]) -> Any:
             # Numbers become parameters, so that a loop's counter does not make a function per value.
             if isinstance(v, (bool, int, float)):
                 return type_of(value)
-            return "static", type(v), v if isinstance(v, Hashable) else id(v)
+            return "static", exactly(v)
         case Special():
             key = value.signature(lambda inner: signature(inner, is_alone))
             held = value.python_object

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import Array, bound, item_type, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -38,19 +39,23 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
             first, last, _ = slice(*(None if b is None else b[1] for b in bounds)).indices(extent)
             return op(f, "slice", [x], {"dim": dim, "start": first, "stop": max(first, last)})
         rows = as_rows(f, x, dim)
-        return of_rows(f.host("list.slice", [rows, start or Static(0), stop or Static(END)], rows.type), dim)
+        return of_rows(f.host("list.slice", [rows, *_ends(f, start, stop)], rows.type), dim)
     k = axis(x)
     if is_numbers(x):
         if dim != k:
             raise Refused("a slice of a dimension of extent 1 is not in the language", "index it")
         assert isinstance(x, Dyn)
         flat = retyped(x, ListT(item_type(x)))
-        part = f.host("list.slice", [flat, start or Static(0), stop or Static(END)], flat.type)
+        part = f.host("list.slice", [flat, *_ends(f, start, stop)], flat.type)
         return retyped(part, replace(x.type, extent=None))  # type: ignore[arg-type]
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))
-    return of_rows(f.host("list.slice", [plain, start or Static(0), stop or Static(END)], plain.type), k)
+    return of_rows(f.host("list.slice", [plain, *_ends(f, start, stop)], plain.type), k)
+
+
+def _ends(f: Frame, start: Value | None, stop: Value | None) -> list[Value]:
+    return [bound(f, ast.Pass(), start, 0), bound(f, ast.Pass(), stop, END)]
 
 
 # ---- the operations

@@ -60,17 +60,27 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
 
 @handles(EXPRESSIONS, ast.Compare)
 def _compare(f: Frame, node: ast.Compare, hint: str) -> Value:
-    return _chain(f, node, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
+    return _chain(f, node, node.left, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
 
 
-def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+def _chain(f: Frame, node: ast.AST, left_node: ast.expr, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
     """The comparison `left < a < b`: `b` is computed only where `left < a`."""
     (op, right_node), *others = rest
     right = f.borrowed(right_node)
+    if _are_list_and_tuple(left_node, left, right_node, right) and type(op) in COMPARISONS:
+        return f.problem(node, "a list of elements of several types is not compared with a tuple", "write a tuple")
     one = comparison(f, node, op, left, right)
     if not others:
         return one
-    return choose(f, node, one, lambda: _chain(f, node, right, others), lambda: Static(False))
+    return choose(f, node, one, lambda: _chain(f, node, right_node, right, others), lambda: Static(False))
+
+
+def _are_list_and_tuple(left_node: ast.expr, left: Value, right_node: ast.expr, right: Value) -> bool:
+    """Whether one of two values is written as a list, which the program has as a tuple, and the other one is a tuple: they
+    are not equal in Python, whatever is in them."""
+    written = [isinstance(node, ast.List) for node in (left_node, right_node)]
+    are_tuples = all(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) for v in (left, right))
+    return are_tuples and written[0] != written[1]
 
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:

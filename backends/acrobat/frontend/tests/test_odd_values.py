@@ -104,3 +104,12 @@ def test_nothing_is_reduced_without_a_start(function):
     program = Interpreter(build(module(function), sample=LISTS))
     with pytest.raises(InstanceError):
         program.run([])
+
+
+def pair_and_list(x):
+    return x == [1, "a"]
+
+
+def test_a_list_is_not_taken_for_an_equal_tuple():
+    with pytest.raises(CompileError, match="not compared with a tuple"):
+        build(module(pair_and_list), sample=[(1, "a"), (2, "b")])

@@ -27,6 +27,7 @@ class Builder:
         self.bindings: list[tuple[n.Var, n.Expr]] = []
         self.fresh: set[str] = set()
         self.filled: dict[str, float] = {}  # variable of a tensor all of whose elements are one constant -> that constant
+        self.ranges: dict[str, range] = {}  # variable of a list of ints -> the range of constants that it is
         self.offsets: dict[str, tuple[str, int]] = {}  # variable of an int -> another variable, and what is added to that one
         self.instead: dict[str, n.Atom] = dict(instead or {})
 
@@ -41,6 +42,8 @@ class Builder:
             self.filled[var.name] = float(dict(expr.attrs)["value"])
         if isinstance(expr, n.Host) and expr.op in ("add", "sub"):
             self._note_offset(var, expr)
+        if isinstance(expr, n.Host) and expr.op == "range" and all(isinstance(a, n.Lit) and a.value for a in expr.args[2:]):
+            self._note_range(var, expr)
         if isinstance(expr, n.Op) and (OPS[expr.op].fusion in NEW or expr.op in ("cat", "stack", "scalar")):
             self.fresh.add(var.name)
         elif self.fresh and not isinstance(expr, n.Item):
@@ -59,6 +62,12 @@ class Builder:
         base, before = self.offsets.get(name, (name, 0))
         self.offsets[var.name] = base, before + more
 
+    def _note_range(self, var: n.Var, expr: n.Host) -> None:
+        """Note the ints of a range whose bounds and step are constants."""
+        bounds = [a.value for a in expr.args if isinstance(a, n.Lit) and isinstance(a.value, int)]
+        if len(bounds) == 3:
+            self.ranges[var.name] = range(*bounds)
+
     def now(self, atom: n.Atom) -> n.Atom:
         """The operand with the present value of `atom`, after all changes in place."""
         return self.instead.get(atom.name, atom) if isinstance(atom, n.Var) else atom
@@ -70,7 +79,7 @@ class Builder:
 
     def inner(self) -> Builder:
         inner = Builder(self.names, self.instead)
-        inner.filled, inner.offsets = dict(self.filled), dict(self.offsets)
+        inner.filled, inner.ranges, inner.offsets = dict(self.filled), dict(self.ranges), dict(self.offsets)
         return inner
 
     def finish(self, result: n.Expr) -> n.Expr:

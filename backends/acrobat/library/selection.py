@@ -51,3 +51,12 @@ def replaced(items, places, others):
             raise IndexError(f"index {places[i]} is out of range for {len(items)} parts")
         items = items[:at] + [others[i]] + items[at + 1 :]
     return items
+
+
+def replaced_in_rows(rows, firsts, seconds, others):
+    """A list of lists with each of `others` in the list that its first index names, at its second one; the last one counts."""
+    if len(others) != len(firsts) or len(others) != len(seconds):
+        raise IndexError(f"{len(others)} parts are assigned to places with {len(firsts)} and {len(seconds)} indices")
+    for i in range(len(firsts)):
+        rows = replaced(rows, [firsts[i]], [replaced(rows[firsts[i]], [seconds[i]], [others[i]])])
+    return rows

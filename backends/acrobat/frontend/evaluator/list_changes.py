@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place, put_into
+from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import placed, root_of
-from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, PARTS_PUT, handles
+from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
@@ -23,7 +22,6 @@ from backends.acrobat.frontend.values import (
     Value,
     empty,
     is_unknown,
-    kind,
     known,
     nothing_known,
     retyped,
@@ -160,45 +158,28 @@ def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: 
     give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, last, Static(END))))
 
 
-@handles(ITEMS_PUT, "list", "ragged")
+@handles(ITEMS_PUT, "list")
 def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    if kind(xs) == "ragged" and type_of(xs).rows != 0:
-        f.problem(s, "a part along an extent that is fixed beside one that varies is not assigned to", "make a new tensor")
-        return
-    if len(entries) > 1 and kind(xs) == "ragged" and not isinstance(entries[0], ast.Slice):
-        row = f.expression(ast.copy_location(ast.Subscript(Given(xs), entries[0], ast.Load()), s))
-        changed: list[Value] = []
-        if not nothing_known(row):
-            put_into(f, s, ChangedPlace(changed.append), row, entries[1:], value)
-        if not changed:
-            return
-        entries, value = entries[:1], changed[0]
     if len(entries) != 1:
         f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
         return
-    if isinstance(entries[0], ast.Slice) and kind(xs) == "list":
+    if isinstance(entries[0], ast.Slice):
         _put_slice(f, s, name, xs, entries[0], value)
         return
     i = f.borrowed(entries[0])
-    for rule in PARTS_PUT:
-        if (whole := rule(f, s, xs, i, value)) is not None:
-            give(f, name, whole)
-            return
     t = type_of(xs)
-    if is_unknown(xs) and isinstance(t, ListT) and t.rows is None:  # what is put in tells the type of the items
+    if is_unknown(xs) and isinstance(t, ListT):  # what is put in tells the type of the items
         give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))
         return
     if is_unknown(i) or is_unknown(xs):
         return
-    if kind(xs) == "list" and not nothing_known(value):  # None may be there first, or come now
+    if not nothing_known(value):  # None may be there first, or come now
         t = ListT(f.common([t.item, type_of(value)]))
         xs = f.coerce(xs, t)  # type: ignore[assignment]
-    plain = retyped(xs, ListT(t.item))
     item = f.coerce(value, t.item)
-    f.host("list.get", [plain, i], t.item, "before")  # an index outside is an error of the instance
-    at = from_end(f, plain, i)
+    f.host("list.get", [xs, i], t.item, "before")  # an index outside is an error of the instance
+    at = from_end(f, xs, i)
     one = list_of(f, s, [item])
     after = f.host("add", [at, Static(1)], INT, "after")
-    whole = binary(f, s, ast.Add(), part(f, plain, Static(0), at), one)
-    whole = binary(f, s, ast.Add(), whole, part(f, plain, after, Static(END)))
-    give(f, name, retyped(whole, t))  # type: ignore[arg-type]
+    whole = binary(f, s, ast.Add(), part(f, xs, Static(0), at), one)
+    give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, after, Static(END))))

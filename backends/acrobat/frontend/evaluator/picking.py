@@ -74,6 +74,12 @@ def naming(body: Sequence[ast.AST]) -> set[str]:
         match node:
             case ast.Call(ast.Name("getattr" | "hasattr"), [_, written, *_]):
                 found |= _names(written)
+    return names_behind(body, found)
+
+
+def names_behind(body: Sequence[ast.AST], found: set[str]) -> set[str]:
+    """These names, and those from which the statements compute them, directly or through another name."""
+    nodes = [sub for b in body for sub in ast.walk(b)]
     while True:
         more = set(found)
         for node in nodes:

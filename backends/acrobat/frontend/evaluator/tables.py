@@ -51,9 +51,6 @@ SUBSCRIPTS: dict[Any, Callable[..., Value]] = {}
 """(frame, node, value, index as written) -> value[index]"""
 ITEMS_PUT: dict[Any, Callable[..., None]] = {}
 """(frame, statement, place, what stands there, indices as written, new item): place[indices] = item"""
-PARTS_PUT: list[Callable[..., Value | None]] = []
-"""(frame, statement, list or tensor, index, new parts) -> the value after value[index] = parts, where the index names several
-parts; None for other indices."""
 ATTRIBUTES_PUT: dict[Any, Callable[..., None]] = {}
 """(frame, statement, place, what stands there, name, value): place.name = value"""
 FIELDS_READ: list[Callable[..., Value | None]] = []

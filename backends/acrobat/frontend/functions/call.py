@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.signatures import fixed, operands
+from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
@@ -99,6 +100,9 @@ class FunctionCall(ChangingCall):
             self.values = [fixed(v) for v in self.values]
         elif named := naming_parameters(function):
             self.values = [fixed(v) if name in named else v for name, v in zip(self.names, self.values, strict=True)]
+        elif sizing := sizing_parameters(function) - {self.names[i] for i in self.changed}:
+            seen = program.sized.setdefault(function, set())
+            self.values = with_sizes(self.names, self.values, sizing, seen, function in program.entered)
         lent = {c for x in self.names[self.own :] for c in self._owned_of(x)}
         depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:

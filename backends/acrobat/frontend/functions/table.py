@@ -63,6 +63,9 @@ class Functions:
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.lending: set[type] = set()  # classes whose objects may have something in them that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
+        self.sized: dict[
+            Any, set[tuple[object, ...]]
+        ] = {}  # function -> the numbers for which it makes tensors of fixed extents
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import innermost
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, known
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, known, variable_of
 
 
 def as_floats(f: Frame, x: Array) -> Value:
@@ -40,6 +40,9 @@ def as_floats(f: Frame, x: Array) -> Value:
         return op(f, "stack", parts, {"dim": 0})
     if not is_numbers(x):
         return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]
+    constants = f.builder.ranges.get(variable_of(x), range(0))
+    if constants and max(map(abs, (constants[0], constants[-1]))) < EXACT and None not in shape(x):
+        return op(f, "reshape", [_counted(f, constants)], {"shape": shape(x)})
     of_bools, around = item_type(x) == BOOL, (1,) * (len(shape(x)) - 1)
 
     def part(i: Value) -> Value:
@@ -47,6 +50,20 @@ def as_floats(f: Frame, x: Array) -> Value:
         return op(f, "reshape", [found], {"shape": around}) if around else found
 
     return of_rows(mapped(f, [x], part), axis(x))
+
+
+EXACT = 2**24
+"""All ints below this one are floats, without rounding."""
+
+
+def _counted(f: Frame, ints: range) -> Dyn:
+    """The ints of a range as a tensor of floats, by doubling: the second half is the first one, with a number added."""
+    made, count = op(f, "full", [], {"shape": (1,), "value": float(ints[0])}), 1
+    while count < len(ints):
+        more = op(f, "add", [made, Static(float(count * ints.step))])
+        made = op(f, "cat", [made, more], {"dim": 0})
+        count *= 2
+    return op(f, "slice", [made], {"dim": 0, "start": 0, "stop": len(ints)}) if count > len(ints) else made
 
 
 def dtype_of(value: Value) -> torch.dtype | None:

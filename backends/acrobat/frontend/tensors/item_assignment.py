@@ -1,4 +1,4 @@
-"""Assignment to elements of tensors that a function has made itself: `x[i] = y`, `x[mask] += y`."""
+"""Assignment to parts of tensors that a function has made itself: `x[i] = y`, `x[:, 0::2] = y`, `x[mask] += y`."""
 
 from __future__ import annotations
 
@@ -6,157 +6,94 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator import list_changes
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+import torch
+
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index
-from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
-from backends.acrobat.frontend.evaluator.mutation import give
-from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, PARTS_PUT, handles
-from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, in_place, of_rows, op, select, shape
-from backends.acrobat.frontend.tensors.mask_operations import true_places
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask
-from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.tensors.shapes import move
-from backends.acrobat.frontend.tensors.slices import LARGEST
+from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
+from backends.acrobat.frontend.tensors.lifting import in_place, shape
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, of_bools
+from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.values import (
-    END,
     Dyn,
     Held,
     Static,
     Value,
-    is_array,
     is_list,
-    is_number,
     is_ragged,
     is_tensor,
     is_unknown,
     known,
-    retyped,
     type_or_none,
-    unknown,
 )
-from backends.acrobat.library import selection
 
 
-@handles(ITEMS_PUT, "tensor")
-def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    if len(entries) == 1 and not isinstance(entries[0], ast.Slice):
-        whole = _put_parts(f, s, x, f.borrowed(entries[0]), value)
-        if whole is not None:
-            give(f, name, whole)
-            return
-    give(f, name, _put(f, x, entries, value))
+@handles(ITEMS_PUT, "tensor", "ragged")
+def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    indices = _indices(f, entries, len(shape(x)))
+    if is_unknown(x) or any(is_unknown(i) for i in indices if not isinstance(i, Bounds)):
+        return
+    give(f, name, replaced(f, s, x, indices, _put_as(f, x, value)))
 
 
-def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Value | None:
-    """`x[mask] = value` and `x[places] = value`: the tensor with other parts where the mask is true, or at the
-    places that a list or tensor of ints names."""
-    chosen = as_mask(f, chosen)
-    if isinstance(chosen, Held) and is_mask(chosen):
-        flags: Any = chosen.value
-        if is_number(value):
-            for _ in range(len(shape(x)) - len(shape(flags))):
-                flags = move(f, flags, "unsqueeze", len(shape(flags)))
-            return call_operation(f, "where", CallArguments("where", [mask(flags), f.coerce(value, FLOAT), x], {}))
-        if len(shape(flags)) != 1 or not is_ragged(x):
-            raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
-        (places,) = true_places(f, s, flags)
-    elif isinstance(chosen, Dyn) and is_ragged(x) and (is_list(chosen) or is_ragged(chosen)) and item_type(chosen) == INT:
-        places = chosen
-    else:
-        return None
-    rows, places = as_rows(f, x, 0), retyped(places, ListT(INT))
-    if is_array(value) and len(shape(value)) == len(shape(x)):
-        parts: Any = as_rows(f, value, 0)
-    else:
-        parts = mapped(f, [places], lambda _: f.coerce(value, item_type(rows)))
-    where = ast.copy_location(ast.Pass(), s)
-    return of_rows(f.program.call(f, where, selection.replaced, [rows, places, parts], {}), 0)
+def _put_as(f: Frame, x: Dyn, value: Any) -> Value:
+    """What is assigned to parts of `x`: a tensor of ints as the program's numbers, one of bools as floats among floats."""
+    if isinstance(value, Held) and is_ints(value):
+        return whole(f, value) if value.kind == "ids" else one(f, value)  # type: ignore[no-any-return]
+    return as_floats(f, value) if of_bools(value) and dtype_of(x) == torch.float32 else value  # type: ignore[no-any-return]
 
 
-PARTS_PUT.append(_put_parts)
+def _indices(f: Frame, entries: Sequence[ast.expr], rank: int) -> list[Index]:
+    """The indices of a tensor of this rank, each computed once. Raises Refused."""
+    found: list[Index] = []
+    for k, e in enumerate(entries):
+        match e:
+            case ast.Constant(None):
+                raise Refused("a part that is assigned to has no new dimension", "leave the `None` out")
+            case ast.Constant(v) if v is Ellipsis:
+                found += [Bounds(None, None, 1)] * (rank - len(found) - (len(entries) - k - 1))
+            case ast.Slice(lower, upper, step):
+                start, stop = _bound(f, lower), _bound(f, upper)
+                by = 1 if step is None else constant(f.expression(step), "the step of a slice that is assigned to")
+                if not isinstance(by, int) or by < 1:
+                    raise Refused("the step of a slice of a tensor is an int above 0")
+                found.append(Bounds(start, stop, by))
+            case _:
+                found.append(_index(f, e))
+    if len(found) > rank:
+        raise Refused(f"{len(found)} indices of a tensor of {rank} dimensions")
+    return found
 
 
-def _put_row(f: Frame, s: ast.AST, x: Dyn, i: Value, value: Value) -> Value | None:
-    """`x[i] = row` of a tensor whose extent varies, where the row has dimensions of extent 1 in front, or other extents that
-    are broadcast; None for others."""
-    if not is_ragged(x) or not is_tensor(value) or not isinstance(item_type(x), TensorT) or item_type(x) == value.type:  # type: ignore[union-attr]
-        return None
-    row = _filled(f, item_type(x).shape, value)
-    items = [as_rows(f, x, 0), list_of(f, s, [as_index(f, i)]), list_of(f, s, [row])]
-    return of_rows(f.program.call(f, ast.copy_location(ast.Pass(), s), selection.replaced, items, {}), 0)
+def _bound(f: Frame, e: ast.expr | None) -> Value | None:
+    value = None if e is None else f.borrowed(e)
+    return None if value is None or value == Static(None) else as_index(f, value)
 
 
-PARTS_PUT.append(_put_row)
-
-
-def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
-    """A tensor of this shape for `value`, which is broadcast. As in torch it may have dimensions of extent 1 in front."""
-    filled: Any = value if is_tensor(value) else f.coerce(value, TensorT(()))
-    if is_ragged(filled):
-        raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
-    while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
-        filled = select(f, filled, 0, Static(0))
-    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": ADDS_NOTHING}), filled])
-    if not is_unknown(made) and shape(made) != extents:
-        raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {extents}")
-    return made
-
-
-def _put_at(f: Frame, x: Any, i: Dyn, rest: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` of fixed shape with `value` in the part that an index known at run time only, and then `rest`, name."""
-    extent = shape(x)[0] or 0
-    if extent > LARGEST:
-        what = f"an index that is known at run time only changes tensors of at most {LARGEST} rows, not {extent}"
-        raise Refused(what, "append the rows to a list, and stack them")
-    rows = as_rows(f, x, 0)
-    at = list_changes.from_end(f, rows, i)
-    new = _put(f, f.host("list.get", [rows, i], item_type(rows), "before"), rest, value)
-    if is_unknown(new):
-        return unknown()
-    after = f.host("add", [at, Static(1)], INT, "after")
-    whole = f.host("list.append", [list_changes.part(f, rows, Static(0), at), new], rows.type)
-    whole = f.host("list.concat", [whole, list_changes.part(f, rows, after, Static(END))], rows.type)
-    return op(f, "stack", [f.host("list.get", [whole, Static(k)], item_type(rows)) for k in range(extent)], {"dim": 0})
-
-
-def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` with `value` at the place that the indices and constant slices in `entries` name. Raises Refused."""
-    assert isinstance(x.type, TensorT)
-    extents = x.type.shape
-    if not entries:
-        return _filled(f, extents, value)
-    first, *rest = entries
-    if isinstance(first, ast.Slice):
-        bounds = [None if b is None else constant(f.expression(b), "a bound") for b in (first.lower, first.upper, first.step)]
-        places = list(range(extents[0]))[slice(*bounds)]
-        whole = is_tensor(value) and len(shape(value)) == 1 + len(extents[1 + len(rest) :])
-
-        def inner(i: int) -> Value:
-            return select(f, value, 0, Static(places.index(i))) if whole else value  # type: ignore[arg-type]
-
-        rows = [
-            _put(f, select(f, x, 0, Static(i)), rest, inner(i)) if i in places else select(f, x, 0, Static(i))
-            for i in range(extents[0])
-        ]  # type: ignore[arg-type]
-        return op(f, "stack", rows, {"dim": 0})
-    i = as_index(f, f.expression(first))
+def _index(f: Frame, e: ast.expr) -> Value:
+    """One index: an int, a mask, or the list of several ints. Raises Refused."""
+    i: Any = as_mask(f, f.borrowed(e))
+    if is_mask(i):
+        return i  # type: ignore[no-any-return]
+    if is_tensor(i) and shape(i) and i.type.dtype == "int64":
+        i = on_host(f, i)
+    elif not (isinstance(i, Held) and i.kind == "ids"):
+        i = as_index(f, i)
+    i = whole(f, i)
     if is_unknown(i):
-        return unknown()
-    if isinstance(i, Dyn) and i.type == INT and not known(i)[0]:
-        return _put_at(f, x, i, rest, value)
-    at = constant(i, "an index that is assigned to")
-    if isinstance(at, bool) or not isinstance(at, int) or not -extents[0] <= at < extents[0]:
-        raise Refused(f"index {at} is out of range for shape {extents}")
-    at %= extents[0]
-    new = _put(f, select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
-    parts = [op(f, "slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
-    parts.append(call_operation(f, "unsqueeze", CallArguments("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
-    if at + 1 < extents[0]:
-        parts.append(op(f, "slice", [x], {"dim": 0, "start": at + 1, "stop": extents[0]}))
-    return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": 0})
+        return i  # type: ignore[no-any-return]
+    if is_list(i) or is_ragged(i):
+        if i.type.item != INT or is_ragged(i) and len(shape(i)) != 1:
+            raise Refused("the places that are assigned to are named by tensors or lists of ints, of one dimension each")
+        return i  # type: ignore[no-any-return]
+    if isinstance(i, Dyn) and i.type == INT or known(i)[0] and isinstance(known(i)[1], (int, bool)):
+        return i  # type: ignore[no-any-return]
+    raise Refused("the part of a tensor that is assigned to is named by ints, slices, masks, tensors of ints and ...")
 
 
 @handles(AUGMENTED, "tensor", "ragged")

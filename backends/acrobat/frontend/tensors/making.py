@@ -11,11 +11,11 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
-from backends.acrobat.frontend.tensors.dtypes import one_or_zero
+from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, numbers, of_rows, op, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_number, known, type_or_none
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_number, known, type_or_none, variable_of
 
 
 def full_of(f: Frame, shape: Any, value: float) -> Dyn:
@@ -112,13 +112,18 @@ def _full(f: Frame, call: CallArguments) -> Value:
 
 @operation("arange", of_tensor=False)
 def _arange(f: Frame, call: CallArguments) -> Value:
-    """`torch.arange` of ints, which the program has as a list of ints."""
-    remove_placement(CallArguments(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
+    """`torch.arange` of ints, which the program has as a list of ints; floats are made of these where `dtype` says so."""
+    dtype = call.kwargs.get("dtype", Static(None))
+    floats = dtype != Static(None) and constant(dtype, "dtype").is_floating_point
+    remove_placement(CallArguments(call.name, [], {k: v for k, v in call.kwargs.items() if floats or k == "device"}))
     bounds = [v for v in call.args if v is not None]
     start, stop, step = ([Static(0), *bounds, Static(1)] if len(bounds) == 1 else [*bounds, Static(1)])[:3]
     if not all(is_number(v) and type_or_none(v) == INT for v in (start, stop, step)):
         raise Refused("`arange` takes ints here")
-    return of_rows(f.host("range", [start, stop, step], ListT(INT)), 0)
+    ints = f.host("range", [start, stop, step], ListT(INT))
+    constants = f.builder.ranges.get(variable_of(ints))
+    made = arranged(f, ints, [len(constants)]) if constants else of_rows(ints, 0)
+    return as_floats(f, made) if floats else made
 
 
 @operation("linspace", of_tensor=False)

@@ -1,0 +1,326 @@
+"""Tensors with other parts in some places, which is what `x[...] = value` makes of `x`.
+
+A tensor of fixed shape is cut at constant bounds, and joined again. Everywhere else a tensor is the list of its parts along the
+first dimension, some of which are replaced.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.list_changes import from_end, part
+from backends.acrobat.frontend.evaluator.lists import at, item_type, length, mapped
+from backends.acrobat.frontend.tensors.lifting import (
+    ADDS_NOTHING,
+    as_rows,
+    axis,
+    elementwise,
+    is_numbers,
+    op,
+    select,
+    shape,
+    shape_of,
+    stack_parts,
+)
+from backends.acrobat.frontend.tensors.mask_operations import true_places
+from backends.acrobat.frontend.tensors.masks import is_mask, mask, ones_and_zeros
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.tensors.slices import LARGEST
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Static,
+    Value,
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import iteration, selection
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A slice among indices; None for a bound that is left out."""
+
+    start: Value | None
+    stop: Value | None
+    step: int
+
+    @property
+    def all(self) -> bool:
+        return self.start is None and self.stop is None and self.step == 1
+
+
+Index: TypeAlias = Any
+"""A `Bounds`, an int, a mask, or a list of ints."""
+
+
+def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Value) -> Value:
+    """The tensor `x` with `value` in the part that the indices name; `value` is broadcast, as PyTorch does. Raises Refused."""
+    if is_unknown(x):
+        return unknown()
+    if not indices or _is_scalar(x) and all(isinstance(i, Bounds) or known(i) in ((True, 0), (True, -1)) for i in indices):
+        return _fitted(f, x, value)
+    if is_tensor(x) and all(map(_is_constant, indices)):
+        return _cut_and_joined(f, x, indices, value)
+    first, *rest = indices
+    if is_mask(first) or type_or_none(first) == BOOL:
+        found = _by_mask(f, x, first, rest, value)
+        if found is not None:
+            return found
+        (first,) = true_places(f, s, first.value)
+    rows = _rows(f, x)
+    if _is_places(first) and rest and _is_places(rest[0]):
+        return _pairs_replaced(f, s, x, [first, rest[0]], rest[1:], value)
+    if not _is_places(first) and not isinstance(first, Bounds):
+        return _one_replaced(f, s, x, rows, first, rest, value)
+    own, value = _own_rows(f, value, _rank([first, *rest], len(shape(x))))
+
+    def changed(chosen: Any) -> Any:
+        return _each(f, chosen, own, value, lambda row, v: replaced(f, s, row, rest, v))
+
+    if isinstance(first, Bounds) and first.all:
+        return _of_parts(f, x, changed(rows))
+    if isinstance(first, Bounds):
+        limits = [length(f, rows), *(Static(None) if b is None else b for b in (first.start, first.stop)), Static(first.step)]
+        ends = f.components(f.program.call(f, ast.copy_location(ast.Pass(), s), iteration.bounds, limits, {}), 2)
+        if ends is None:
+            return unknown()
+        start, stop = ends
+        if first.step == 1:
+            stop = f.host("max", [start, stop], INT, "stop")
+            kept = [part(f, rows, Static(0), start), part(f, rows, stop, Static(END))]
+            return _of_parts(f, x, _joined(f, kept[0], changed(part(f, rows, start, stop)), kept[1]))
+        first = f.host("range", [start, stop, Static(first.step)], ListT(INT))
+    places = retyped(first, ListT(INT))
+    others = changed(mapped(f, [places], lambda i: at(f, rows, i)))
+    return _of_parts(f, x, _called(f, s, selection.replaced, [rows, places, others]))
+
+
+def _is_scalar(x: Any) -> bool:
+    """Whether a part is a number of the host, an element of a tensor of ints or bools."""
+    return isinstance(type_of(x), ScalarT)
+
+
+def _is_constant(i: Index) -> bool:
+    values = [b for b in (i.start, i.stop) if b is not None] if isinstance(i, Bounds) else [i]
+    return all(known(v)[0] and isinstance(known(v)[1], int) and not isinstance(known(v)[1], bool) for v in values)
+
+
+def _is_places(i: Index) -> bool:
+    return not isinstance(i, Bounds) and (is_list(i) or is_ragged(i))
+
+
+def _rank(indices: Sequence[Index], rank: int) -> int:
+    """How many dimensions the part has that the indices name in a tensor of this rank."""
+    return rank - sum(not isinstance(i, Bounds) and not _is_places(i) and not is_mask(i) for i in indices)
+
+
+def _called(f: Frame, s: ast.AST, function: Callable[..., Any], args: list[Value]) -> Value:
+    if any(map(is_unknown, args)):
+        return unknown()
+    return f.program.call(f, ast.copy_location(ast.Pass(), s), function, args, {})
+
+
+# ---- tensors as lists of parts
+
+
+def _rows(f: Frame, x: Any) -> Dyn:
+    """The parts of a tensor along its first dimension."""
+    if not is_ragged(x) and (shape(x)[0] or 0) > LARGEST:
+        what = f"an index that is known at run time only changes tensors of at most {LARGEST} rows, not {shape(x)[0]}"
+        raise Refused(what, "append the rows to a list, and stack them")
+    return as_rows(f, x, 0)
+
+
+def _of_parts(f: Frame, x: Any, rows: Any) -> Value:
+    """The tensor like `x` whose parts along the first dimension are these."""
+    if is_unknown(rows):
+        return unknown()
+    if is_ragged(x) and axis(x) == 0:
+        if item_type(rows) != item_type(x):
+            raise Refused("a tensor that is changed in place keeps its shape and type")
+        return retyped(rows, type_of(x))
+    if is_numbers(x):
+        return retyped(at(f, rows, Static(0)), type_of(x))
+    return stack_parts(f, [at(f, rows, Static(i)) for i in range(shape(x)[0] or 0)], 0)
+
+
+def _joined(f: Frame, *lists: Any) -> Value:
+    if any(map(is_unknown, lists)):
+        return unknown()
+    result = lists[0]
+    for more in lists[1:]:
+        if more.type != result.type:
+            raise Refused("a tensor that is changed in place keeps its shape and type")
+        result = f.host("list.concat", [result, more], result.type)
+    return result
+
+
+def _own_rows(f: Frame, value: Any, rank: int) -> tuple[Any, Any]:
+    """The parts of `value` for the parts of a tensor of this rank one by one, or None where all get the same; and the value."""
+    if is_number(value) or is_mask(value):
+        return None, value
+    while len(shape(value)) > rank and shape(value)[0] == 1:
+        value = select(f, value, 0, Static(0))
+    if len(shape(value)) > rank:
+        raise Refused(f"a tensor of {len(shape(value))} dimensions does not fit into a part of {rank}")
+    if len(shape(value)) < rank:
+        return None, value
+    if shape(value)[0] == 1:
+        return None, select(f, value, 0, Static(0))
+    return as_rows(f, value, 0), value
+
+
+def _each(f: Frame, rows: Any, own: Any, value: Value, work: Callable[[Any, Any], Any]) -> Any:
+    """`work(row, part)` for each row, with its own part of what is assigned, or the same value for all."""
+    if is_unknown(rows) or own is not None and is_unknown(own):
+        return unknown()
+    return mapped(f, [rows], lambda row: work(row, value)) if own is None else mapped(f, [rows, own], work)
+
+
+def _one_replaced(f: Frame, s: ast.AST, x: Any, rows: Dyn, i: Value, rest: Sequence[Index], value: Value) -> Value:
+    """`x[i, ...] = value` for an int."""
+    extent = shape(x)[0]
+    if extent is not None and known(i)[0] and not -extent <= known(i)[1] < extent:
+        raise Refused(f"index {known(i)[1]} is out of range for shape {shape(x)}")
+    before = f.host("list.get", [rows, i], item_type(rows), "before")  # an index outside is an error of the instance
+    new = replaced(f, s, before, rest, value)
+    if is_unknown(new):
+        return unknown()
+    if type_of(new) != item_type(rows):
+        raise Refused("a tensor that is changed in place keeps its shape and type")
+    place = from_end(f, rows, i)
+    after = f.host("add", [place, Static(1)], INT, "after")
+    whole = f.host("list.append", [part(f, rows, Static(0), place), new], rows.type)
+    return _of_parts(f, x, f.host("list.concat", [whole, part(f, rows, after, Static(END))], rows.type))
+
+
+def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -> Value | None:
+    """`x[mask] = number`, by a mask of any rank. None for what a mask of one dimension chooses part by part. Raises Refused."""
+    flags = ones_and_zeros(f, chosen)
+    single = is_number(value) or is_tensor(value) and not shape(value)
+    floats = is_tensor(x) or is_ragged(x) and not is_numbers(x) and not _is_scalar(x)
+    if single and floats and not rest and len(shape(flags)) <= len(shape(x)):
+        for _ in range(len(shape(x)) - len(shape(flags))):
+            flags = move(f, flags, "unsqueeze", len(shape(flags)))
+        number = f.coerce(value, FLOAT) if is_number(value) else value
+        return call_operation(f, "where", CallArguments("where", [mask(flags), number, x], {}))
+    if not is_mask(chosen) or len(shape(flags)) != 1:
+        raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
+    return None
+
+
+def _pairs_replaced(f: Frame, s: ast.AST, x: Any, places: Sequence[Any], rest: Sequence[Index], value: Any) -> Value:
+    """`x[rows, columns] = value`: the elements whose two indices stand at one place of two tensors of ints."""
+    if any(not isinstance(i, Bounds) or not i.all for i in rest):
+        raise Refused("two tensors of ints choose the elements that are assigned to, with no index behind them")
+    rows = _rows(f, x)
+    table = mapped(f, [rows], lambda row: _rows(f, row))
+    firsts, seconds = (retyped(p, ListT(INT)) for p in places)
+    chosen = mapped(f, [firsts, seconds], lambda i, j: at(f, at(f, table, i), j))
+    own, value = _own_rows(f, value, len(shape(x)) - 1)
+    others = _each(f, chosen, own, value, lambda cell, v: _fitted(f, cell, v))
+    whole: Any = _called(f, s, selection.replaced_in_rows, [table, firsts, seconds, others])
+    if is_unknown(whole):
+        return unknown()
+    return _of_parts(f, x, mapped(f, [rows, whole], lambda row, cells: _of_parts(f, row, cells)))
+
+
+# ---- what is put into a place
+
+
+def _fitted(f: Frame, x: Any, value: Any) -> Value:
+    """`value` in the shape and type of `x`."""
+    if is_unknown(x):
+        return unknown()
+    if _is_scalar(x):
+        return f.coerce(value, type_of(x))
+    if is_mask(value):
+        value = ones_and_zeros(f, value)
+    if not is_ragged(x):
+        return _filled(f, shape_of(x), value)
+    _, value = _own_rows(f, value, len(shape(x)))
+    made: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v))
+    if not is_unknown(made) and type_of(made) != type_of(x):
+        raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {shape(x)}")
+    return made  # type: ignore[no-any-return]
+
+
+def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
+    """A tensor of this shape for `value`, which is broadcast. As in torch it may have dimensions of extent 1 in front."""
+    filled: Any = value if is_tensor(value) or is_ragged(value) else f.coerce(value, TensorT(()))
+    if is_ragged(filled):
+        raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
+    while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
+        filled = select(f, filled, 0, Static(0))
+    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": ADDS_NOTHING}), filled])
+    if not is_unknown(made) and shape(made) != extents:
+        raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {extents}")
+    return made
+
+
+# ---- tensors of fixed shape, and constant indices
+
+
+def _cut_and_joined(f: Frame, x: Any, indices: Sequence[Index], value: Any) -> Value:
+    taken = [_taken(i, e) for i, e in zip(indices, shape_of(x), strict=False)]
+    rest = shape_of(x)[len(taken) :]
+    extents = [len(t) for t, i in zip(taken, indices, strict=True) if isinstance(i, Bounds)]
+    new = _filled(f, (*extents, *rest), ones_and_zeros(f, value) if is_mask(value) else value)
+    if is_unknown(new) or not all(map(len, taken)):
+        return new if is_unknown(new) else x  # type: ignore[no-any-return]
+    return _with_region(f, x, 0, taken, op(f, "reshape", [new], {"shape": (*map(len, taken), *rest)}))
+
+
+def _taken(i: Index, extent: int) -> range:
+    """The places along a dimension of this extent that a constant index names."""
+    if isinstance(i, Bounds):
+        start, stop = (None if b is None else known(b)[1] for b in (i.start, i.stop))
+        return range(extent)[start : stop : i.step]
+    if not -extent <= known(i)[1] < extent:
+        raise Refused(f"index {known(i)[1]} is out of range for an extent of {extent}")
+    return range(extent)[known(i)[1] % extent :][:1]
+
+
+def _with_region(f: Frame, x: Dyn, dim: int, taken: Sequence[range], new: Dyn) -> Dyn:
+    """The tensor `x` with `new` where the places `taken`, one or more along each dimension from `dim` on, cross."""
+    if not taken:
+        return new
+    places, extent = taken[0], shape_of(x)[dim]
+    start, stop, step = places[0], places[-1] + 1, places.step
+
+    def cut(t: Dyn, first: int, last: int, d: int = dim) -> list[Dyn]:
+        return [op(f, "slice", [t], {"dim": d, "start": first, "stop": last})] if last > first else []
+
+    if step == 1 or len(places) == 1:
+        (region,) = cut(x, start, stop)
+        changed = [_with_region(f, region, dim + 1, taken[1:], new)]
+    else:  # groups of `step` parts, of which the first is changed, and a last one of a single part
+        full = stop - 1 - start
+        front, behind = shape_of(x)[:dim], shape_of(x)[dim + 1 :]
+        groups = op(f, "reshape", cut(x, start, stop - 1), {"shape": (*front, full // step, step, *behind)})
+        firsts = op(f, "reshape", cut(groups, 0, 1, dim + 1), {"shape": (*front, full // step, *behind)})
+        region = op(f, "cat", [firsts, *cut(x, stop - 1, stop)], {"dim": dim})
+        inner = _with_region(f, region, dim + 1, taken[1:], new)
+        (own,) = cut(inner, 0, len(places) - 1)
+        own = op(f, "reshape", [own], {"shape": (*front, full // step, 1, *behind)})
+        joined = op(f, "cat", [own, *cut(groups, 1, step, dim + 1)], {"dim": dim + 1})
+        last = cut(inner, len(places) - 1, len(places))
+        changed = [op(f, "reshape", [joined], {"shape": (*front, full, *behind)}), *last]
+    parts = [*cut(x, 0, start), *changed, *cut(x, stop, extent)]
+    return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": dim})

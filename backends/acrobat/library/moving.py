@@ -252,3 +252,33 @@ def rows_parted(rows, count, parts):
     if count is not None and count != parts * len(rows):
         raise RuntimeError(f"{len(rows)} rows are viewed as {count}, each being {parts} of these")
     return [part for row in rows for part in row.chunk(parts)]
+
+
+def in_groups(rows, size):
+    """The rows in groups of this size, of which the last may be smaller; of no rows one empty group, as in PyTorch."""
+    if size < 1:
+        raise RuntimeError(f"a tensor is split in parts of {size}")
+    return [rows[at : at + size] for at in range(0, max(len(rows), 1), size)]
+
+
+def in_chunks(rows, chunks):
+    """The rows in so many groups at most, all of one size but for the last; of no rows so many empty groups."""
+    if chunks < 1:
+        raise RuntimeError(f"a tensor is taken apart in {chunks} chunks")
+    if len(rows) == 0:
+        return [rows for _ in range(chunks)]
+    return in_groups(rows, (len(rows) + chunks - 1) // chunks)
+
+
+def in_sizes(rows, sizes):
+    """The rows in groups of these sizes, which take all rows."""
+    groups = []
+    at = 0
+    for size in sizes:
+        if size < 0:
+            raise RuntimeError(f"a tensor is split in parts, one of {size}")
+        groups.append(rows[at : at + size])
+        at += size
+    if at != len(rows):
+        raise RuntimeError(f"a tensor of {len(rows)} parts is split in {at}")
+    return groups

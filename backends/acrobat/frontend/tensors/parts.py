@@ -10,6 +10,7 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, bound, item_type, mapped
+from backends.acrobat.frontend.tensors.groups import along_varying
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -118,7 +119,7 @@ def _pieces_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
-    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension `unbind` alone works: it gives a list."""
+    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension they give a list, in most cases."""
     names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
     x, *rest, dim = c.bind("input", *names, dim=Static(0))
     d = dim_of(dim, rank, name)
@@ -126,7 +127,7 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
     if d == k:
         if name == "unbind":
             return retyped(x, ListT(item_type(x)))
-        raise Refused(f"`{name}` along an extent that varies between instances")
+        return along_varying(f, name, x, rest[0])
     if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
         return _pieces(f, name, CallArguments(name, [permute(f, x, [d, *(i for i in range(rank) if i != d)])], {}), rank)
     inner = Static(d - (d > k))

@@ -1,0 +1,84 @@
+"""`split` and `chunk` along an extent that varies: lists of tensors, as many as each instance makes them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import at, item_type, length, list_of, mapped
+from backends.acrobat.frontend.tensors.fixing import with_check
+from backends.acrobat.frontend.tensors.ints import whole
+from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, of_rows, stack_parts
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.values import (
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_ragged,
+    is_unknown,
+    known,
+    retyped,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import moving
+
+
+def along_varying(f: Frame, name: str, x: Any, sizes: Any) -> Value:
+    """`x.split(sizes)` or `x.chunk(sizes)` along the outermost extent that varies. Raises Refused."""
+    rows = retyped(x, ListT(item_type(x)))
+    sizes = f.static_list(whole(f, sizes)) if name == "split" else sizes
+    if is_unknown(sizes):
+        return unknown()
+    if isinstance(sizes, TupleV) and sizes.items:
+        found = _called(f, moving.in_sizes, rows, list_of(f, ast.Pass(), list(sizes.items)))
+        return TupleV(tuple(_piece(f, x, at(f, found, Static(i)), known(e)[1]) for i, e in enumerate(sizes.items)))
+    if name == "split" and (is_list(sizes) or is_ragged(sizes)) and sizes.type.item == INT:
+        found = _called(f, moving.in_sizes, rows, retyped(sizes, ListT(INT)))
+        return mapped(f, [found], lambda piece: _piece(f, x, piece, None))
+    if type_or_none(sizes) != INT:
+        raise Refused(f"`{name}` along an extent that varies takes an int{' or a list of ints' if name == 'split' else ''}")
+    if name == "chunk" and variable_of(sizes) in f.lengths:
+        text = "ValueError: `chunk` by an extent, {0}, that is not the tensor's own"
+        return _one_by_one(f, x, with_check(f, "eq", sizes, length(f, rows), text, lambda: rows))
+    if name == "chunk":
+        return mapped(f, [_called(f, moving.in_chunks, rows, sizes)], lambda piece: _piece(f, x, piece, None))
+    if known(sizes) == (True, 1):
+        return _one_by_one(f, x, rows)
+    return mapped(f, [_called(f, moving.in_groups, rows, sizes)], lambda piece: _piece(f, x, piece, None))
+
+
+def _called(f: Frame, function: Callable[..., Any], *args: Value) -> Any:
+    return f.program.call(f, ast.Pass(), function, list(args), {})
+
+
+def _one_by_one(f: Frame, x: Any, rows: Value) -> Value:
+    text = "RuntimeError: a tensor without parts is taken apart in parts of 1, which gives an empty tensor"
+    some = with_check(f, "gt", length(f, rows), Static(0), text, lambda: rows)
+    return mapped(f, [some], lambda row: _alone(f, x, row))
+
+
+def _alone(f: Frame, x: Any, row: Any) -> Value:
+    """The part of `x` as a tensor with the extent 1 in its place."""
+    if is_numbers(x):
+        return f.bind(n.ListOf((f.atom(row),), replace(x.type, extent=1), span=f.span), "part")
+    return call_operation(f, "unsqueeze", CallArguments("unsqueeze", [row, Static(axis(x))], {}))
+
+
+def _piece(f: Frame, x: Any, rows: Any, extent: int | None) -> Value:
+    """Parts of `x` as a tensor; `extent` is how many there are, where that is known."""
+    if is_unknown(rows):
+        return unknown()
+    if is_numbers(x):
+        return retyped(rows, replace(x.type, extent=extent))
+    if not extent or extent < 0:
+        return of_rows(rows, axis(x))
+    return stack_parts(f, [at(f, rows, Static(i)) for i in range(extent)], axis(x))

@@ -22,6 +22,8 @@ class Closure(Special):
     env: dict[str, Any]
     function: Any = None
     file: str = ""
+    ended: bool = False
+    """Whether its function has ended, after which no name in it gets another value."""
 
     @property
     def refusal(self) -> str:

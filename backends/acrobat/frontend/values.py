@@ -212,6 +212,18 @@ def known(value: Value) -> tuple[bool, Any]:
     return False, None
 
 
+def held_atoms(value: Value) -> list[n.Atom]:
+    """The operands of the program that a value is made of: those that a function holds, the components of a tuple."""
+    match value:
+        case Dyn(atom):
+            return [atom]
+        case TupleV(items):
+            return [atom for v in items for atom in held_atoms(v)]
+        case Special() if value is not NOTHING:
+            return value.operands(held_atoms)
+    return []
+
+
 def variable_of(value: Any) -> str:
     """The name of the program's variable that holds a value; "" if none does."""
     return getattr(value.atom, "name", "") if isinstance(value, Dyn) else ""

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.builder import Builder
-from backends.acrobat.frontend.evaluator.choice import is_function
+from backends.acrobat.frontend.evaluator.choice import holds_only, is_function
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, known
-from backends.acrobat.ir import nodes as n
+from backends.acrobat.frontend.values import Dyn, Static, Value, known
 
 
 @dataclass
@@ -45,20 +44,3 @@ class NamedFunctions:
             return only
         assert isinstance(number, Dyn)
         return OneOf(number, tuple(self.alternatives))
-
-
-def holds_only(value: Value, variables: set[str]) -> bool:
-    """Whether a value that is known at compile time, such as a function, holds no other variables of the program than these."""
-    inside = value.alternatives if isinstance(value, OneOf) else (value,)  # the number is used in the arm only
-    return all(not isinstance(a, n.Var) or a.name in variables for v in inside for a in _atoms(v))
-
-
-def _atoms(value: Value) -> list[n.Atom]:
-    match value:
-        case Dyn(atom):
-            return [atom]
-        case TupleV(items):
-            return [a for v in items for a in _atoms(v)]
-        case Special():
-            return value.operands(_atoms)
-    return []

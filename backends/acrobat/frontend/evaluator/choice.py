@@ -10,6 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import NEVER, Mismatch, contains_unknown
@@ -19,6 +20,7 @@ from backends.acrobat.frontend.values import (
     Static,
     Value,
     guess,
+    held_atoms,
     held_in,
     is_never,
     is_staged,
@@ -46,7 +48,7 @@ def one_of(
 ) -> Value:
     """Compile `arms`, of which one is taken at run time, and bind the choice `build(type, bodies)`; `type` covers the arms'
     values. `lost`: the condition is not known in this round of compiling, and so the result is unknown."""
-    branches, owned = [], []
+    branches, owned, outside = [], [], set(f.names.taken)
     for arm in arms:
         with f.branch() as b:
             branches.append((b, arm()))
@@ -70,6 +72,8 @@ def one_of(
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
     if are_functions(values):  # which one is decided now, what it is used for later
+        if not all(holds_only(v, outside) for v in values):
+            raise Refused("a function that is chosen here uses what only its branch has computed", "compute it before")
         numbers, alternatives = [], list[Value]()
         for b, v in branches:
             outer, f.builder = f.builder, b
@@ -115,6 +119,12 @@ def are_functions(values: Sequence[Value]) -> bool:
     """Whether a choice of these values at run time is a value of its own: each is a function, as `is_function` says, or None
     beside functions."""
     return any(map(is_function, values)) and all(v == Static(None) or is_function(v) for v in values)
+
+
+def holds_only(value: Value, variables: set[str]) -> bool:
+    """Whether a value that is known at compile time, such as a function, holds no other variables of the program than these."""
+    inside = value.alternatives if isinstance(value, OneOf) else (value,)  # the number is used in the arm only
+    return all(not isinstance(a, n.Var) or not a.name or a.name in variables for v in inside for a in held_atoms(v))
 
 
 def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value], Value]) -> Value:

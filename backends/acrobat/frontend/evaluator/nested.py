@@ -104,7 +104,7 @@ def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: di
 
 def up_to_date(f: Frame, value: Closure) -> None:
     """Raises Refused for a lambda that uses a name to which another value was assigned since: Python would use that one."""
-    if value.function is not f.function:
+    if value.function is not f.function or value.ended:
         return
     for name, held in value.env.items():
         if not name.startswith(HIDDEN) and f.env.get(name, held) is not held:
@@ -117,11 +117,28 @@ def as_argument(f: Frame, value: Value) -> Value:
         up_to_date(f, value)
     if not isinstance(value, Nested) or value.env is not None:
         return value
+    given = _with_present_names(f, value)
+    if any(isinstance(v, Nested) for v in (given.env or {}).values()):
+        raise Refused(f"`{value.node.name}`, which calls functions inside this one, is given to another function")
+    return given
+
+
+def _with_present_names(f: Frame, value: Nested) -> Nested:
+    """A nested function with the present values of its captured names."""
     names = captured(f, value)
     inside = [f.env[name] for name in names]
-    if any(isinstance(v, Nested) for v in inside):
-        raise Refused(f"`{value.node.name}`, which calls functions inside this one, is given to another function")
     return replace(value, env=dict(zip(names, inside, strict=True)), lifted=lifted(f, value, names))
+
+
+def for_good(f: Frame, value: Value) -> Value:
+    """A function inside of the present one, as it is when that has ended; other values unchanged. Raises Refused."""
+    if isinstance(value, Nested) and value.env is None and (changed := changed_captures(f, value)):
+        what = f"`{value.node.name}` changes {f.shown(changed[0])} of the function around it, which has ended by then"
+        raise Refused(what, "keep that in an object of a class, and write a method that changes it")
+    if isinstance(value, Closure):
+        up_to_date(f, value)
+        return replace(value, ended=True)
+    return _with_present_names(f, value) if isinstance(value, Nested) and value.env is None else value
 
 
 @handles(ATTRIBUTES, Nested)

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.counting import with_counters
-from backends.acrobat.frontend.evaluator.desugar import gives_nothing, plainly
+from backends.acrobat.frontend.evaluator.desugar import gives_nothing
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexed import by_place
 from backends.acrobat.frontend.evaluator.lending import changeable_types
 from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.sizes import Size, common_size, sizes_in
-from backends.acrobat.frontend.evaluator.state import as_variables
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.functions.definitions import as_compiled
+from backends.acrobat.frontend.functions.factories import holds_function
 from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
@@ -40,6 +39,7 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     type_of,
     type_or_none,
+    unknown,
 )
 from backends.acrobat.ir import nodes as n
 
@@ -58,7 +58,7 @@ class FunctionBody:
         self.owner = owner_of(values)
         self.attributes = {} if self.owner is None else program.carried.attributes_of(self.owner)
         f = self.f = Frame(program, file, function.__globals__ | closure(function), self.definition.name)
-        f.definition = self._tree()
+        f.definition = as_compiled(program, function, self.owner, self.attributes)
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
@@ -104,17 +104,6 @@ class FunctionBody:
         program.functions[self.key] = n.Function(program.name_of(self.key), tuple(self.params), type, body, span=self.span)
 
     # ---- before
-
-    def _tree(self) -> ast.FunctionDef:
-        """The syntax tree that is compiled, the same in all rounds: lambdas in it are parts of keys."""
-        program = self.program
-        owner = class_of(self.owner)
-        key = (self.function, owner, tuple(self.attributes.items()))
-        if key not in program.definitions:
-            plain = with_counters(plainly(self.definition), self.f.namespace)
-            made = by_place(plain, self.function, owner, program.changing)
-            program.definitions[key] = as_variables(made, self.attributes) if self.attributes else made
-        return program.definitions[key]
 
     def _bind(self, values: Sequence[Value]) -> None:
         """Give the parameters their values, and the names of what the function takes besides."""
@@ -220,6 +209,10 @@ class FunctionBody:
 
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""
+        if holds_function(value) and not self.is_forward:
+            self.program.gives_functions.add(self.function)
+            self.program.changed = self.program.incomplete = True
+            return unknown()
         if self.gives_nothing:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:

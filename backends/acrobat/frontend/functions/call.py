@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
+from backends.acrobat.frontend.functions.factories import compiled_in_place
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
@@ -62,6 +63,8 @@ class FunctionCall(ChangingCall):
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)
+        if self.function in self.program.gives_functions:
+            return compiled_in_place(self)
         self._find_changed()
         self._learn_from_other_calls()
         if not self._add_carried():

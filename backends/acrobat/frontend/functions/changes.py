@@ -17,12 +17,10 @@ from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import (
-    NOTHING,
     Dyn,
     EmptyPlaceholder,
-    Special,
-    TupleV,
     Value,
+    held_atoms,
     is_array,
     is_container,
     is_empty,
@@ -62,7 +60,7 @@ class ChangingCall(BoundCall):
                 written = self._written(j) if j < self.own else None
                 if j == i or written is not None and fresh(self.f, written, self.values[j]):
                     continue
-                if any(_same(atom, changed.atom) for atom in _inside(self._passed(j))):
+                if any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
@@ -171,18 +169,6 @@ class ChangingCall(BoundCall):
         found = place(f, self.node, written, "this call")
         if found is not None:
             found[0].put(value)
-
-
-def _inside(value: Value) -> list[n.Atom]:
-    """The values of the program that a value is made of."""
-    match value:
-        case Dyn(atom):
-            return [atom]
-        case TupleV(items):
-            return [atom for v in items for atom in _inside(v)]
-        case Special() if value is not NOTHING:
-            return value.operands(_inside)
-    return []
 
 
 def _same(one: n.Atom, other: n.Atom) -> bool:

@@ -57,6 +57,7 @@ class Functions:
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
+        self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called
         self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
         self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back

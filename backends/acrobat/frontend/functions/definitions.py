@@ -1,0 +1,31 @@
+"""The syntax tree of a function as it is compiled: rewritten into fewer forms, with variables for the attributes of its object
+that the model assigns to."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from backends.acrobat.frontend.evaluator.counting import with_counters
+from backends.acrobat.frontend.evaluator.desugar import plainly
+from backends.acrobat.frontend.evaluator.indexed import by_place
+from backends.acrobat.frontend.evaluator.state import as_variables
+from backends.acrobat.frontend.functions.signatures import class_of
+from backends.acrobat.frontend.source import closure, source_of
+
+if TYPE_CHECKING:
+    from backends.acrobat.frontend.functions.table import Functions
+
+
+def as_compiled(program: Functions, function: types.FunctionType, owner: Any, attributes: Mapping[str, str]) -> ast.FunctionDef:
+    """The tree of a function, a method of `owner` or else None, the same in all rounds: lambdas in it are parts of keys.
+    `attributes` has the variables' names for attributes of the owner."""
+    cls = class_of(owner)
+    key = (function, cls, tuple(attributes.items()))
+    if key not in program.definitions:
+        plain = with_counters(plainly(source_of(function)[0]), function.__globals__ | closure(function))
+        made = by_place(plain, function, cls, program.changing)
+        program.definitions[key] = as_variables(made, attributes) if attributes else made
+    return program.definitions[key]

@@ -1,0 +1,110 @@
+"""Functions that give functions: `def scorer(self, words): ...; def score(i, j): ...; return score`. The program has no value
+for what these give, so their body is compiled where they are called, and the caller knows which function it has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.choice import is_function
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.narrowing import class_key
+from backends.acrobat.frontend.evaluator.nested import for_good
+from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax import claims, deep
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.functions.binding import BoundCall
+from backends.acrobat.frontend.functions.definitions import as_compiled
+from backends.acrobat.frontend.functions.signatures import owner_of
+from backends.acrobat.frontend.source import LIFTED
+from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.types import UNKNOWN
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_atoms, is_array, type_or_none, unknown
+
+
+def holds_function(value: Value) -> bool:
+    """Whether a value is a function, a method or a module, or has one in it, for which the program has no value."""
+    match value:
+        case TupleV(items):
+            return any(map(holds_function, items))
+        case Partial() | FunctionTable():
+            return True
+    return type_or_none(value) is None and is_function(value)
+
+
+def compiled_in_place(call: BoundCall) -> Value:
+    """What a call of a function that gives functions gives. Raises Refused."""
+    program, f = call.program, call.f
+    if call.function in f.in_place:
+        what = f"`{call.called}` gives a function, and calls itself"
+        raise Refused(what, "write a function that takes what this one keeps as arguments")
+    owner = owner_of(call.values)
+    attributes = {} if owner is None else program.carried.attributes_of(owner)
+    definition = as_compiled(program, call.function, owner, attributes)
+    uses = {x.id for x in ast.walk(definition) if isinstance(x, ast.Name)}.intersection(attributes.values())
+    for x in uses:
+        program.carried.touches(x, True)
+    if not uses <= f.env.keys():
+        program.incomplete = True
+        return unknown()
+    with _inside(call, definition):
+        found = f.value_of(definition.body, Exits(lambda: Static(None), lambda at, value: _kept(f, value)))
+    _forget_claims(call, found)
+    return found
+
+
+@contextmanager
+def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
+    """A context for compiling the body of a called function in the frame of the caller."""
+    f, function = call.f, call.function
+    env: dict[str, Any] = {}
+    for name, v in zip(call.names, call.values, strict=True):
+        env[name] = v.value if isinstance(v, Narrowed) else v
+        if isinstance(v, Narrowed):
+            env[class_key(name)] = Static(v.cls)
+    outer = LIFTED[function].outer if function in LIFTED else function
+    before = f.definition, f.result, f.mutated, f.in_place
+    f.definition, f.result, f.mutated, f.in_place = definition, UNKNOWN, set(), (*f.in_place, function)
+    try:
+        with f.in_function(outer if isinstance(outer, FunctionType) else function, call.file, env):
+            yield
+    finally:
+        changed = f.mutated.intersection(call.program.carried.types)  # other names are those of the called function
+        f.definition, f.result, f.mutated, f.in_place = before
+        f.mutated |= changed
+
+
+def _kept(f: Frame, value: Value) -> Value:
+    """A returned value, with the functions in it as they are when the function around them has ended. Raises Refused."""
+    match value:
+        case TupleV(items):
+            return TupleV(tuple(_kept(f, v) for v in items))
+        case Keywords(entries):
+            return type(value)(tuple((name, _kept(f, v)) for name, v in entries))
+        case OneOf(_, alternatives):
+            return replace(value, alternatives=tuple(_kept(f, v) for v in alternatives))
+        case Partial(function, args, kwargs):
+            named = tuple((name, _kept(f, v)) for name, v in kwargs)
+            return Partial(_kept(f, function), tuple(_kept(f, v) for v in args), named)
+    return for_good(f, value)
+
+
+def _forget_claims(call: BoundCall, found: Value) -> None:
+    """Note that the function that was given may refer to what the arguments, and attributes of modules, are or have in them."""
+    f = call.f
+    held = [a for a in held_atoms(found) if changeable(f, a.type) or is_array(Dyn(a))]
+    if not held:
+        return
+    f.new_lists -= {c for a in held for name in [getattr(a, "name", "")] for c in (name, deep(name))}
+    if isinstance(call.node, ast.Call):
+        named = {x.id for x in ast.walk(call.node) if isinstance(x, ast.Name)} | call.program.carried.attributes
+        f.owned -= {c for name in named for c in claims(name)}
+    else:
+        f.owned.clear()
+    f.new_parts.pop(call.node, None)
+    f.lists_kept = set()

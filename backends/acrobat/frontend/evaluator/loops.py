@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, TupleT
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, fail, open_optional
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -115,6 +116,9 @@ def loop_with_return(
     f: Frame, s: LoopStatement, xs: Value | None, returns: Callable[[ast.AST, Value], Value], go_on: Callable[[], Value]
 ) -> Value:
     """Compile a loop with `return` inside: `returns` compiles what follows with a result, `go_on` what follows without one."""
+    if f.in_place:
+        what = "a function that gives a function is left here inside of a loop"
+        raise Refused(what, "leave the loop by `break`, and the function behind it")
     if _left_by_return_alone(s):
 
         def go_on() -> Value:  # nothing follows without a result

@@ -53,9 +53,24 @@ def compiled_in_place(call: BoundCall) -> Value:
         program.incomplete = True
         return unknown()
     with _inside(call, definition):
-        found = f.value_of(definition.body, Exits(lambda: Static(None), lambda at, value: _kept(f, value)))
+        at_top, before = f.builder, f.kept_fields()
+
+        def returns(at: ast.AST, value: Value) -> Value:
+            if f.builder is not at_top:
+                _refuse_changes(call, before)
+            return _kept(f, value)
+
+        found = f.value_of(definition.body, Exits(lambda: returns(definition, Static(None)), returns))
     _forget_claims(call, found)
     return found
+
+
+def _refuse_changes(call: BoundCall, before: dict[str, Value]) -> None:
+    """Raises Refused if the called function, in a branch that it ends in, has changed an attribute or field since `before`."""
+    changed = [x for x, v in call.f.kept_fields().items() if before.get(x) is not v]
+    if changed:
+        what = f"`{call.called}` changes {call.f.shown(changed[0])} in a branch in which it ends"
+        raise Refused(what, "have the branch give a value, and change it behind the branch")
 
 
 @contextmanager

@@ -356,6 +356,29 @@ def as_an_attribute(self, instance):
     return self.h(1)
 
 
+def changing_in_a_branch(self, instance):
+    def make(model, k):
+        if k > 1:
+            model.h = model.up(model.h)
+            return lambda x: x + k
+        return lambda x: x
+
+    _, kind = instance
+    self.h = torch.ones(3)
+    return make(self, kind)(self.h), self.h
+
+
+def from_a_loop(self, instance):
+    def make(words):
+        for w in words:
+            if w > 1:
+                return lambda x: x * w
+        return lambda x: x
+
+    words, kind = instance
+    return make(words)(kind)
+
+
 def in_a_comprehension(self, instance):
     words, kind = instance
     return [scaled(w, kind)(i) for i, w in enumerate(words)]
@@ -393,6 +416,8 @@ REFUSED = {
     part_changed_later: "may be seen under another name than `own`",
     both_given: "may be seen under another name than `found`",
     calling_itself: "`nested` gives a function, and calls itself",
+    changing_in_a_branch: "`make` changes the attribute `h` in a branch in which it ends",
+    from_a_loop: "is left here inside of a loop",
     after_a_loop: "get",
 }
 

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator import (
     comparisons,
     comprehensions,
     conditions,
+    constant_objects,
     construction,
     container_classes,
     container_methods,

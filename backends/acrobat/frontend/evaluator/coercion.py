@@ -12,7 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame_state import FrameState
-from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, STAGED
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -225,8 +225,9 @@ class CoercingFrame(FrameState):
         return self.bind(n.Match(self.atom(value), arms, type, span=self.span), "optional")
 
     def staged(self, value: Value) -> Value:
-        """A constant list of the source as a list of the program, also where it is inside of a tuple; other values unchanged.
-        Raises Mismatch if its items have no common type."""
+        """A constant list or object of the source as one of the program, also where it is inside of a tuple; other values
+        unchanged. Raises Mismatch if items have no common type."""
+        value = self.as_object(value)
         match value:
             case Static(list() as items):
                 parts = [self.staged(self.program.wrap(v)) for v in items]
@@ -239,6 +240,14 @@ class CoercingFrame(FrameState):
                 return self.staged(TupleV(tuple(self.program.wrap(v) for v in items)))
             case TupleV(items):
                 return TupleV(tuple(map(self.staged, items)))
+        return value
+
+    def as_object(self, value: Value) -> Value:
+        """A constant object of the source as one of the program; other values unchanged. Raises Mismatch as `staged`."""
+        if isinstance(value, Static):
+            for rule in STAGED:
+                if (made := rule(self, value)) is not None:
+                    return made
         return value
 
     def empty(self, type: Any) -> Dyn:

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.core.types import IDENTITY, DataT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import among, fail, optional
 from backends.acrobat.frontend.evaluator.classes import number_of_class
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -40,14 +41,24 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
             if x.default_factory is not dataclasses.MISSING and x.name not in given:
                 defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
-    held = dict(zip(names, values, strict=True))
+    held = dict(zip(names, map(f.as_object, values), strict=True))
+    constant = [x for x, v in zip(names, values, strict=True) if held[x] is not v]
+    refuse_changed(f, cls, constant)
     if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
         written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
-        alone = {x for x in held if (fresh_inside(f, written[x]) if x in written else not spread)}
+        alone = {x for x in held if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
         shared = [x for x in held if x not in alone and changeable(f, type_or_none(held[x]))]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, held)
+
+
+def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:
+    """Raises Refused if the program changes something in one of the fields that have an object of the source's own: in Python
+    the change would be there in the next call, too."""
+    if changed := [x for x in constant if (cls, x) in f.program.changed_fields]:
+        what = f"`{changed[0]}` of a `{cls.__name__}` has an object here that was made outside of the model, and is changed"
+        raise Refused(what, "make a new object here")
 
 
 def _made_by(f: Frame, factory: Any) -> ast.expr:
@@ -70,12 +81,16 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
         if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
             f.problem(s, f"a `{cls.__name__}` is frozen: its attributes are not assigned to", "use dataclasses.replace")
             return
+    staged = f.as_object(value)
+    if staged is not value:
+        for cls in have:
+            refuse_changed(f, cls, [name])
 
     def changed(cls: type) -> Value:
         if cls not in have:
             what = f"a `{cls.__name__}` gets its attribute `{name}` in `__init__` in the language, and nowhere else"
             return fail(f, f"AttributeError: {what}")
-        return _with_attribute(f, s, whole, cls, name, value)
+        return _with_attribute(f, s, whole, cls, name, staged)
 
     which = number_of_class(f, whole, classes) if len(classes) > 1 else Static(0)
     where.put(among(f, s, which, [partial(changed, c) for c in classes]))  # type: ignore[attr-defined]
@@ -121,6 +136,7 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
     held = {x: held[x] for x in sorted(held, key=datatypes.field_names(cls).index)}
     atoms = []
     for x, v in held.items():
+        v = _as_sequence(f, node, cls, x, v)
         if nothing_known(v):
             atoms.append(unknown().atom)
             continue
@@ -143,6 +159,22 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
+
+
+def _as_sequence(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:
+    """The value for a field; a tuple as a list where the model's objects have tuples of several lengths there. Another length
+    than before is noted, and then nothing is known of the field in this round."""
+    datatypes = f.program.datatypes
+    have, wanted = type_or_none(value), datatypes.field_type(cls, name)
+    if cls in datatypes.seen or not isinstance(have, TupleT):
+        return value
+    if (cls, name) in datatypes.sequences:
+        return list_of(f, node, f.components(value) or [])
+    if isinstance(wanted, TupleT) and len(wanted.items) != len(have.items):
+        datatypes.note_sequence(cls, name)
+        f.program.incomplete = True
+        return unknown()
+    return value
 
 
 @handles(FUNCTIONS, dataclasses.replace)

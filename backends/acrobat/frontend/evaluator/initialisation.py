@@ -16,7 +16,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
-from backends.acrobat.frontend.evaluator.construction import new_object
+from backends.acrobat.frontend.evaluator.construction import new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged
@@ -32,7 +32,9 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
         names = list(cls._fields)
         given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
         values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
-        return new_object(f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, values, strict=True)))
+        return new_object(
+            f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, map(f.as_object, values), strict=True))
+        )
     init = cls.__init__  # type: ignore[misc]
     if not isinstance(init, types.FunctionType):
         return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
@@ -43,6 +45,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
         for x in missing:
             datatypes.add_late(cls, x)
         return unknown()
+    making.stage()
     t = DataT(datatypes.union_of_made(cls, list(making.held)))
     if missing := [x for x in datatypes.field_names(cls) if x not in making.held]:
         return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
@@ -84,6 +87,16 @@ class _Initialisation:
             done = all(self._statement(function, me, own, s) for s in body)
             self._leave(me, own)
         return done
+
+    def stage(self) -> None:
+        """Have constant objects among the attributes as objects of the program. Something else refers to them: the source.
+        Raises Refused."""
+        staged = {x: self.f.as_object(v) for x, v in self.held.items()}
+        constant = [x for x, v in self.held.items() if staged[x] is not v]
+        refuse_changed(self.f, self.cls, constant)
+        for name in constant:
+            self.held[name] = staged[name]
+            self.owned.pop(name, None)
 
     def shared(self) -> list[str]:
         """The attributes to which, or to parts of which that could be changed in place, something else may refer."""

@@ -159,7 +159,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     with f.trial():
         value = f.expression(source)
         found = type_or_none(value)
-        if holds_constant_list(value):
+        if holds_constant_list(value) or f.as_object(value) is not value:
             return False  # the model refers to it
         if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
             return False  # a name refers to it, also while it is empty and the type of its elements is not known

@@ -100,6 +100,8 @@ BUILTINS: dict[str, Callable[..., Value | None]] = {}
 
 COERCIONS: list[Callable[..., Value | None]] = []
 """(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
+STAGED: list[Callable[..., Value | None]] = []
+"""(frame, constant) -> the constant as a value of the program; None where the rule does not apply."""
 COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value) -> the components of a value that is a tuple with names; None for others."""
 RESULTS: list[Callable[..., Value | None]] = []

@@ -47,6 +47,7 @@ class Datatypes(SampleTypes):
         self._sample: tuple[Sequence[Any], Observer] | None = None
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
+        self.sequences: set[tuple[type, str]] = set()  # fields that have tuples of several lengths, as lists
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
@@ -99,6 +100,12 @@ class Datatypes(SampleTypes):
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def note_sequence(self, cls: type, name: str) -> None:
+        """Note that objects which the model makes have tuples of several lengths in a field: lists, from the next round on."""
+        self.sequences.add((cls, name))
+        self.fields[cls, name] = UNKNOWN
+        self.changed = True
 
     def note_apart(self, types: Sequence[Any]) -> None:
         """Note that values of these types were met in one place."""
@@ -253,7 +260,7 @@ class Datatypes(SampleTypes):
         if origin is tuple:
             items = get_args(t)
             if Ellipsis in items:
-                if contains_unknown(self.resolve(items[0])):
+                if self._sample is not None or contains_unknown(self.resolve(items[0])):
                     return UNKNOWN  # tensors, of a number that the values tell
                 raise AnnotationError("tuples of variable length are lists here: write list[...]")
             return TupleT(tuple(self.resolve(i) for i in items))

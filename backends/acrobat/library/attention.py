@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from backends.acrobat.library.elementwise import refuse_dropout
-from backends.acrobat.library.words import refuse, unrolled
+from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 
 def scaled_dot_product_attention(
@@ -61,6 +61,18 @@ def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     return F.linear(torch.cat(heads, -1), self.out_proj.weight, self.out_proj.bias), average * (1.0 / self.num_heads)
 
 
+def attended_each(self, queries, keys, values, attn_mask, key_padding_mask):
+    """`attended` of each sequence of a batch."""
+    count = len(queries)
+    if len(keys) != count or len(values) != count:
+        raise RuntimeError(f"{count} sequences attend to {len(keys)}, which have {len(values)} sequences of values")
+    if attn_mask is not None and attn_mask.dim() != 2:
+        refuse("MultiheadAttention of a batch with a mask for each sequence and head", "use a mask of two dimensions")
+    if key_padding_mask is None:
+        return [attended(self, q, k, v, attn_mask) for q, k, v in zip(queries, keys, values)]
+    return [attended(self, queries[i], keys[i], values[i], attn_mask, key_padding_mask[i]) for i in range(count)]
+
+
 def multihead_attention(
     self,
     query,
@@ -80,8 +92,10 @@ def multihead_attention(
         out, share = attended(self, query, key, value, attn_mask, key_padding_mask)
         return out, share if need_weights else None
     batch = 0 if self.batch_first else 1
-    if query.size(batch) != 1:
-        refuse("MultiheadAttention of a batch", "an instance has one sequence")
+    if not is_fixed(query.size(batch)) or query.size(batch) != 1:
+        found = attended_each(self, query.unbind(batch), key.unbind(batch), value.unbind(batch), attn_mask, key_padding_mask)
+        share = torch.stack([share for _, share in found]) if need_weights else None
+        return torch.stack([out for out, _ in found], batch), share
     padding = None if key_padding_mask is None else key_padding_mask.select(0, 0)
     out, share = attended(self, query.select(batch, 0), key.select(batch, 0), value.select(batch, 0), attn_mask, padding)
     return out.unsqueeze(batch), share.unsqueeze(0) if need_weights else None

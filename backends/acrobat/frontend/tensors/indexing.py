@@ -20,7 +20,9 @@ from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
+    axis,
     each_row,
+    is_numbers,
     item,
     numbers,
     of_rows,
@@ -190,9 +192,11 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
     flags = chosen.value
     if len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
-    numbers = read_flags(f, flags)
+    values = read_flags(f, flags)
     rows = as_rows(f, x, dim)
-    kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.kept, [rows, numbers], {})
+    kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.kept, [rows, values], {})
+    if is_numbers(x) and dim == axis(x) and not is_unknown(kept):  # with the dimensions of extent 1 behind it
+        return numbers(kept, dim, x.type.units)  # type: ignore[arg-type]
     return of_rows(kept, dim)
 
 

@@ -139,6 +139,15 @@ def whole(f: Frame, x: Any) -> Any:
     return Dyn(f.atom(x)) if isinstance(x, Held) and x.kind == "ids" else x
 
 
+def rows_of(f: Frame, x: Any) -> Any:
+    """The parts of a tensor of ints along its first dimension as a list of tensors of ints, of one dimension less each."""
+    rows = as_rows(f, x, 0)
+    units = x.type.units if axis(x) == 0 else 0
+    if not units or is_unknown(rows):
+        return rows
+    return mapped(f, [rows], lambda i: arranged(f, elements(f, i), [1] * units))
+
+
 def on_host(f: Frame, x: Any) -> Any:
     """A tensor of ints as the host has it; for a computed one the instance waits."""
     if is_ragged(x) and not is_numbers(x) and axis(x) != 0:  # several extents above 1: the first is the outermost list
@@ -268,7 +277,7 @@ def _as_ints(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
     if is_ragged(value) and len(shape(value)) == 1:
         return retyped(value, wanted)  # type: ignore[arg-type]
     if is_ragged(value) and isinstance(wanted, ListT) and not isinstance(wanted.item, ScalarT):  # several extents above 1
-        rows = mapped(f, [as_rows(f, value, 0)], lambda row: f.coerce(row, wanted.item))  # type: ignore[arg-type]
+        rows = mapped(f, [rows_of(f, value)], lambda row: f.coerce(row, wanted.item))  # type: ignore[arg-type]
         return retyped(rows, wanted)
     have_now = [] if have == LOOSE else extents_of(f, value) if not is_tensor(value) else list(have.shape)
     if have != LOOSE and len(have_now) != len(shape_of_ints(wanted) or ()):

@@ -10,7 +10,7 @@ from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
-from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
+from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -58,6 +58,9 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         return op(f, "cat", list(parts), {"dim": dim})
     ragged = next(p for p in parts if is_ragged(p))
     k = axis(ragged)
+    if dim and all(is_ints(p) for p in parts) and any(axis(p) != dim for p in parts) and {len(shape(p)) for p in parts} == {2}:
+        if not all(is_numbers(p) and shape(p)[dim] == 1 for p in parts):  # a column beside the rows that there are
+            return of_rows(mapped(f, [rows_of(f, p) for p in parts], lambda *items: cat(f, items, 0)), 0)
     if any(map(is_numbers, parts)):
         parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
@@ -152,7 +155,7 @@ def _cat(f: Frame, call: CallArguments) -> Dyn:
     if any(is_unknown(x) for x in items):
         return unknown()
     if any(is_ints(x) for x in items):
-        items = [on_host(f, x) for x in items]
+        items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
     if any(is_ragged(x) for x in items):
         return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
     return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})

@@ -93,6 +93,11 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
     raise Mismatch(HELD["mask"])
 
 
+@handles(MASK_OPERATIONS, "dim", "size", "numel")
+def _asked(f: Frame, call: CallArguments) -> Value:
+    return call_operation(f, call.name, CallArguments(call.name, [plain(v) for v in call.args], call.kwargs))
+
+
 @handles(MASK_OPERATIONS, "float")
 def _float(f: Frame, call: CallArguments) -> Value:
     return ones_and_zeros(f, call.args[0])

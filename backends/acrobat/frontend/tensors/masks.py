@@ -35,6 +35,7 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Held,
     Static,
+    TupleV,
     Value,
     is_number,
     is_ragged,
@@ -82,6 +83,8 @@ def _whole(value: Value) -> bool:
     """Whether a value is a tensor of more than one element, which is compared element by element."""
     if is_tensor(value):
         return value.type.size != 1  # type: ignore[union-attr]
+    if isinstance(value, Held) and value.kind == "ids":  # a tensor of ints written out
+        return isinstance(value.value, TupleV) and len(value.value.items) != 1
     return is_mask(value) or is_ragged(value) and any(e != 1 for e in shape(value))
 
 

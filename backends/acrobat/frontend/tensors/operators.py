@@ -9,13 +9,12 @@ from backends.acrobat.core.host import float32
 from backends.acrobat.core.types import FLOAT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.tensors.dtypes import as_floats
-from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, computed, elements, is_ints, one
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
+from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
 from backends.acrobat.frontend.tensors.masks import negated, of_bools
@@ -83,11 +82,7 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 
 @handles(ITERATION, "ragged")
 def _rows(f: Frame, x: Dyn) -> Value:
-    rows = unknown() if is_unknown(x) else as_rows(f, x, 0)
-    units = x.type.units if axis(x) == 0 else 0  # type: ignore[union-attr]
-    if not units or is_unknown(rows):
-        return rows
-    return mapped(f, [rows], lambda i: arranged(f, elements(f, i), [1] * units))
+    return unknown() if is_unknown(x) else rows_of(f, x)  # type: ignore[no-any-return]
 
 
 @handles(LENGTHS, "ragged")

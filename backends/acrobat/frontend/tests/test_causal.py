@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import CompileError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4], [5, 6])]
@@ -111,3 +112,35 @@ def test_quotients_that_are_rounded() -> None:
 
     with pytest.raises(CompileError, match="`div` of ints with"):
         build(with_forward(Attending(), truncated), sample=SENTENCES)
+
+
+def test_a_beam_that_grows_by_a_column() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        beam = torch.full((1, 1), 0, dtype=torch.long)
+        for _ in range(2):
+            flat = self.out(self.table(x)).view(-1).topk(3)[1]
+            beam = torch.cat([beam.index_select(0, flat % len(beam)), (flat % 9).unsqueeze(1)], dim=1)
+        best = self.out(self.table(x)).argmax(-1)
+        return beam, beam[torch.tensor([4, 5, 6]) > 4], torch.cat([x.unsqueeze(1), best.unsqueeze(1)], 1), x.unsqueeze(1)[x > 4]
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+
+def test_attention_of_a_batch() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        ids = torch.stack([x, x + 1, x][: len(x)])
+        h, causal = self.table(ids), torch.triu(torch.ones(len(x), len(x), dtype=torch.bool), diagonal=1)
+        padded = self.attention(h, h, h, key_padding_mask=ids == 9)
+        return *padded, self.attend(h, causal), (h > 0).dim(), (h > 0).size(0)
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+
+def test_attention_of_batches_that_differ() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        h = torch.stack([self.table(x), self.table(x)])
+        return self.attention(h, h[: len(x)], h[: len(x)])
+
+    program = build(with_forward(Attending(), forward), sample=SENTENCES)
+    with pytest.raises(InstanceError, match="2 sequences attend to 1"):
+        Interpreter(program).run(SENTENCES[1])

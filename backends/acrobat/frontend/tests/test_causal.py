@@ -139,7 +139,8 @@ def test_attention_of_a_batch() -> None:
 def test_attention_of_batches_that_differ() -> None:
     def forward(self: Any, x: Any) -> Any:
         h = torch.stack([self.table(x), self.table(x)])
-        return self.attention(h, h[: len(x)], h[: len(x)])
+        k = torch.stack([self.table(x), self.table(x), self.table(x)][: len(x)])
+        return self.attention(h, k, k)
 
     program = build(with_forward(Attending(), forward), sample=SENTENCES)
     with pytest.raises(InstanceError, match="2 sequences attend to 1"):

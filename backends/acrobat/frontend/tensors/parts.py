@@ -24,7 +24,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.tensors.shapes import permute
 from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, is_ragged, is_unknown, known, retyped, unknown
 
 
@@ -129,7 +128,7 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
             return retyped(x, ListT(item_type(x)))
         return along_varying(f, name, x, rest[0])
     if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
-        return _pieces(f, name, CallArguments(name, [permute(f, x, [d, *(i for i in range(rank) if i != d)])], {}), rank)
+        return as_rows(f, x, d)
     inner = Static(d - (d > k))
     whole = mapped(f, [x], lambda row: call_operation(f, name, CallArguments(name, [row, *rest, inner], {})))
     if is_unknown(whole):

@@ -136,6 +136,16 @@ def test_attention_of_a_batch() -> None:
     agrees(with_forward(Attending(), forward), SENTENCES)
 
 
+def test_a_batch_of_run_time_is_taken_apart() -> None:
+    """Its rows are of an extent that varies too."""
+
+    def forward(self: Any, x: Any) -> Any:
+        h = torch.stack([self.table(x), self.table(x)])[: len(x)]
+        return [row.sum(0) for row in h.unbind(0)], [column.sum(0) for column in h.unbind(1)]
+
+    agrees(with_forward(Attending(), forward), SENTENCES)
+
+
 def test_attention_of_batches_that_differ() -> None:
     def forward(self: Any, x: Any) -> Any:
         h = torch.stack([self.table(x), self.table(x)])

@@ -153,6 +153,8 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """A comparison of two values that are there, each of one type."""
     name, python = COMPARISONS[type(op)]
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    if is_list(a) or is_list(b):
+        a, b = (_written_out(f, node, v) for v in (a, b))
     if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) or _is_named(f, v) for v in (a, b)):
         a, b = (TupleV(tuple(f.components(v) or ())) if _is_named(f, v) else v for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
@@ -177,6 +179,13 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if is_unknown(a) or is_unknown(b):
         return unknown()
     return _of_types(f, node, op, a, b)
+
+
+def _written_out(f: Frame, node: ast.AST, value: Value) -> Value:
+    """A list that is a constant of the source as a list of the program; other values unchanged."""
+    if not isinstance(value, Static) or not isinstance(value.value, list):
+        return value
+    return lists.list_of(f, node, [_written_out(f, node, f.program.wrap(v)) for v in value.value])
 
 
 def _is_named(f: Frame, value: Value) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -47,14 +47,18 @@ def equal(f: Frame, key: Value, constant: Any) -> Value:
 
 
 def alike(key: Value, constant: Any) -> bool:
-    """Whether a constant may be equal to a key that is known at run time only: both are strings, members of an Enum, numbers or
-    tuples. Of ints that excludes floats with a fraction."""
+    """Whether a constant may be equal to a key that is known at run time only: both are strings, members of an Enum, numbers,
+    tuples, lists or objects. Of ints that excludes floats with a fraction, and those beyond 64 bits."""
     is_number = isinstance(constant, (int, float))  # also a bool and a member of an IntEnum
     match type_or_none(key):
         case ScalarT() as t:
-            return is_number and (t != INT or constant == constant // 1)
+            return is_number and (t != INT or constant == constant // 1 and -(2**63) <= constant < 2**63)
         case TupleT(items):
             return isinstance(constant, tuple) and len(constant) == len(items)
+        case ListT():
+            return isinstance(constant, (list, set, frozenset, dict))
+        case DataT():  # a named tuple is equal to a tuple
+            return constant is not None and not is_number and not isinstance(constant, (str, Enum, list, set, frozenset, dict))
         case t:
             return t == SYMBOL and isinstance(constant, (str, Enum)) and not is_number
 

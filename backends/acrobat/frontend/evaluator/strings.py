@@ -13,9 +13,10 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.choice import mapped_choice
+from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe
@@ -148,6 +149,21 @@ def _length(f: Frame, text: Value) -> Value:
     return f.host("list.len", [letters(f, text)], INT, "size")
 
 
+def _found_in(f: Frame, node: ast.AST, name: str, text: Value, wanted: Value) -> Value:
+    """`text.find(wanted)` and the like; `startswith` and `endswith` also take several strings as a tuple. Raises Refused."""
+    wanted = opened(f, node, wanted, types=("str",))
+    several = f.components(wanted) if name in ("startswith", "endswith") else None
+    if several is not None:
+        found: Value = Static(False)
+        for each in several:
+            one = _found_in(f, node, name, text, each)
+            found = choose(f, node, found, lambda: Static(True), lambda one=one: one)  # type: ignore[misc]
+        return found
+    if type_or_none(wanted) != SYMBOL:
+        raise Refused(f"`{name}` of a string takes a string, not {describe(type_or_none(wanted))}")
+    return f.program.call(f, ast.Pass(), IN_LIBRARY[name][0], [text, wanted], {})
+
+
 @handles(METHODS, "string")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return method_of_string(f, node, method.owner, method.name, args, kwargs)
@@ -168,8 +184,8 @@ def method_of_string(
         result = f.host("text.method", [Static(name), text], SYMBOL if name in GIVE_STRINGS else INT, name)
         return result if name in GIVE_STRINGS else f.host("bool", [result], BOOL, name)
     if name in IN_LIBRARY:
-        function, argument = IN_LIBRARY[name]
-        return f.program.call(f, ast.Pass(), function, [text, *bind(argument)], {})
+        (wanted,) = bind(IN_LIBRARY[name][1])
+        return _found_in(f, node, name, text, wanted)
     match name:
         case "join":
             (parts,) = bind("iterable")

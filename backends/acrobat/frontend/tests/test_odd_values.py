@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import Counter
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -16,6 +17,12 @@ from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees
+
+
+class Point(NamedTuple):
+    a: int
+    b: int
+
 
 LISTS = [[], [3], [1, 2, 3], [5, 1, 4, 1]]
 
@@ -104,6 +111,36 @@ def test_nothing_is_reduced_without_a_start(function):
     program = Interpreter(build(module(function), sample=LISTS))
     with pytest.raises(InstanceError):
         program.run([])
+
+
+ROWS, PAIRS, RANKS = [[1, 2], []], [(1, 2), (3, 4)], {1e300: 1, 2.0: 3, 0.5: 2}
+POINTS = [Point(1, 2)]
+
+
+def lists_among_constants(xs):
+    return (
+        [x in ROWS for x in xs],
+        [x == ROWS[0] for x in xs],
+        [ROWS[1] != x for x in xs],
+        xs == ROWS,
+        [x < ROWS[0] for x in xs],
+    )
+
+
+def named_tuples_among_constants(xs):
+    points = [Point(x, x + 1) for x in xs]
+    return [p in PAIRS for p in points], [p in POINTS for p in points], [RANKS.get(x, 0) for x in xs], [x in RANKS for x in xs]
+
+
+def ends(words):
+    tests = [w.endswith(("o", "a")) for w in words], [w.startswith(("h", words[0])) for w in words]
+    return tests, [w.endswith(()) for w in words], [w.endswith("o") for w in words]
+
+
+def test_lists_objects_and_several_strings_are_compared_with_constants():
+    agrees(module(lists_among_constants), [[[1, 2], [3]], [[]], [[1, 2], []], []])
+    agrees(module(named_tuples_among_constants), LISTS)
+    agrees(module(ends), [["hello", "a", ""], ["", "no"], ["x"]])
 
 
 def pair_and_list(x):

@@ -80,7 +80,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         rows = [as_rows(f, p, 0) for p in parts]
         made = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
         return retyped(made, replace(made.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
-    if any(shape(p)[dim] is None for p in parts):
+    if any(shape(p)[dim] is None or is_ragged(p) and axis(p) == dim for p in parts):  # the outer list's extent may be fixed
         lists = [as_rows(f, p, dim) for p in parts]
         result = lists[0]
         for other in lists[1:]:

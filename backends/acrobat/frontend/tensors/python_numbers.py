@@ -13,8 +13,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import at, item_type, list_of, mapped, of_length
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
-from backends.acrobat.frontend.tensors.ints import is_ints, with_dimension
-from backends.acrobat.frontend.tensors.lifting import item, numbers_in, of_rows, op, operand, shape, shape_of
+from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
+from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -161,5 +161,5 @@ def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
     if isinstance(item_type(x), ScalarT):
         return retyped(x, ListT(item_type(x)))
     if len(shape(x)) == 2 and is_ragged(guess(item_type(x))) and item_type(x).item == INT:
-        return mapped(f, [x], lambda row: retyped(row, ListT(INT)))
+        return mapped(f, [as_rows(f, x, 0)], lambda row: elements(f, row))  # the list of the program may be that of columns
     return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None

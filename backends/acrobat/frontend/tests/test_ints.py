@@ -7,9 +7,10 @@ from torch.nn import functional as F
 
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4, 5, 6, 7], [2, 9, 1, 1, 3, 8])]
 
@@ -131,3 +132,21 @@ def test_squeeze_of_an_extent_that_varies():
     with pytest.raises(InstanceError, match="`squeeze` of a dimension whose extent is 3, not 1"):
         Interpreter(program).run(torch.tensor([1, 2, 3]))
     assert Interpreter(program).run(torch.tensor([1])).shape == (1,)
+
+
+def lists_of_lists(xs):
+    ids, upper = torch.tensor(xs), torch.triu(torch.ones(2, 2), 1).bool().long()
+    pair = torch.stack([ids, ids + 1])
+    large = (pair > 1).long()
+    return (
+        pair.tolist(),
+        pair.t().tolist(),
+        large.tolist(),
+        torch.cat([pair, pair]).tolist(),
+        upper.tolist(),
+        (upper * 2).tolist(),
+    )
+
+
+def test_a_list_of_lists_has_the_rows_of_the_tensor():
+    agrees(module(lists_of_lists), [[1, 2, 3], [5, 1], [0, 7, -2, 4]])

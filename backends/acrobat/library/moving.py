@@ -213,11 +213,27 @@ def bincount(input, weights=None, minlength=0):
 
 
 def scatter(input, dim, index, src=None, value=None):
-    """`torch.scatter` of tensors of one dimension; where `index` names a place several times, the last element stays."""
-    if input.dim() != 1:
-        refuse("`scatter` of a tensor of several dimensions")
+    """`torch.scatter` in one or two dimensions; where `index` names a place several times, the last element stays."""
+    if input.dim() > 2:
+        refuse("`scatter` of a tensor of more than two dimensions", "write x[i] = ... for each part")
+    if input.dim() == 1:
+        return put_at(input, index, torch.ones(len(index)) * (value if src is None else src))
+    moved = torch.ones(index.size(0), index.size(1)) * (value if src is None else src)
+    if dim in (0, -2):
+        return put_in_rows(input.t(), index.t(), moved.t()).t()
+    return put_in_rows(input, index, moved)
+
+
+def put_in_rows(input, index, src):
+    """Each row of `input` with the elements of that row of `src` where the ints in that row of `index` say."""
+    if index.size(0) != input.size(0):
+        raise ValueError("an index of `scatter` with fewer rows than the tensor, or columns, is not in the language")
+    return torch.stack([put_at(row, places, parts) for row, places, parts in zip(input, index, src)])
+
+
+def put_at(input, index, src):
     parts = list(input.unbind(0))
-    for i, part in zip(index, torch.ones(len(index)) * (value if src is None else src)):
+    for i, part in zip(within(index, input.size(0)), src):
         parts[i] = part
     return torch.stack(parts)
 

@@ -168,6 +168,16 @@ def of_ints_and_bools(self, x, edges):
     return ids, seen, y
 
 
+def scattered(self, x, edges):
+    n = x.size(0)
+    classes = torch.arange(n) % 4
+    hot = torch.zeros(n, 4).scatter(1, classes.unsqueeze(1), 1.0)
+    hot.scatter_(1, torch.zeros(n, 1, dtype=torch.long), 0.5)
+    moved = torch.zeros(n, 4).scatter(-1, classes.unsqueeze(1), x[:, 1:2])
+    fixed = torch.zeros(3, 4).scatter(0, torch.tensor([[2, 0, 1, 2]]), 2.0)
+    return hot, moved, fixed, torch.zeros(2, 3).scatter(1, torch.tensor([[2, 2], [0, 1]]), x[0].view(2, 2))
+
+
 def of_fixed_shape(self, x, edges):
     n = x.size(0)
     t = torch.zeros(4, 5)
@@ -198,6 +208,7 @@ FORWARDS = [
     sizes_as_parameters,
     dtypes_of_ranges,
     of_ints_and_bools,
+    scattered,
     of_fixed_shape,
 ]
 

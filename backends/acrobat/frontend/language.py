@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator import (
     builtins,
     callees,
     calls,
+    catching,
     comparisons,
     comprehensions,
     conditions,

@@ -133,6 +133,19 @@ class Absent(Special):
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome(Special):
+    """What a call gives whose exceptions are caught: whether one was raised (1, otherwise 0), the result, the exception."""
+
+    raised: Value
+    value: Value
+    error: Value
+
+    @property
+    def refusal(self) -> str:
+        return "a function that raises an exception which is caught is called by its name"
+
+
+@dataclass(frozen=True, slots=True)
 class Method(Special):
     """A method and the value that it belongs to. `function` is the Python function, None for methods that the tables handle."""
 

@@ -118,6 +118,13 @@ class _Statements:
                 return [made]
             case ast.Try([*body], [], [*orelse], [*last]) if not any(leaves(x) or ends(x) for x in (*body, *orelse)):
                 return self.body([*body, *orelse, *last])
+            case ast.Try():
+                made = copy(s)
+                made.body, made.orelse = self.body(s.body), self.body(s.orelse)
+                made.handlers = [copy(h) for h in s.handlers]
+                for h in made.handlers:
+                    h.body = self.body(h.body)
+                return [made]
             case ast.Delete(targets):
                 return [made for t in targets for made in self._delete(s, t)]
             case ast.Expr(ast.Yield(value)):

@@ -12,6 +12,8 @@ from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exit
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value, kind, known, type_or_none
 
+CAUGHT = "write `raise C(...)`, with a class `C` of the file, in the function that `try` calls"
+
 
 @handles(LEAVING, ast.Raise)
 def _raise(f: Frame, s: ast.Raise, rest: Sequence[ast.stmt], exits: Exits) -> Value:
@@ -46,6 +48,9 @@ def failing(f: Frame, s: ast.stmt) -> Value:
         kind = f.borrowed(callee) if callee is not None else None
         if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
             return f.problem(s, "`raise` takes an exception that is made here", 'write `raise ValueError("...")`')
+        f.program.raises(kind.value)
+        if f.catching[1] is not None and issubclass(kind.value, f.catching[1]):
+            return f.problem(s, "an exception that is caught is raised here in a way that is not followed", CAUGHT)
         given = s.exc.args if isinstance(s.exc, ast.Call) else []
         return _fail(f, kind.value.__name__, given)
 

@@ -20,11 +20,9 @@ ORDERED = (ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subs
 """Expressions that may change a list or object, or have parts that do."""
 OUTSIDE = {
     ast.With: "`with`",
-    ast.Try: "`try`",
 }
 """Statements that are not in the language, as messages name them."""
 ADVICE = {
-    ast.Try: "exceptions are not caught: test for what would raise one",
     ast.FunctionDef: "make it a method of the model, or a function of the file",
 }
 """What to write in their place."""
@@ -96,8 +94,6 @@ class Frame(TakingApartFrame):
         if handler is None:
             what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
             self.problem(s, f"{what} is not in the language", ADVICE.get(type(s), "LANGUAGE.md lists the statements"))
-            if isinstance(s, ast.Try) and not leaves(s):  # for the problems in it and the names that it assigns
-                self.straight(s.body)
             return
         try:
             handler(self, s)
@@ -126,8 +122,7 @@ class Frame(TakingApartFrame):
                         return self.problem(s, str(error))
                 self.statement(s)
                 if leaves(s):  # by a statement outside the language, whose problem is noted
-                    inner = s.body if isinstance(s, ast.Try) else []
-                    return self.value_of([*inner, *body[i + 1 :]], exits) if inner else unknown()
+                    return unknown()
         return exits.fall()
 
     def borrowed(self, node: ast.expr) -> Value:

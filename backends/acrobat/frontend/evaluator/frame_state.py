@@ -69,6 +69,7 @@ class FrameState:
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
+        self.catching: tuple[ast.AST | None, type | None] = (None, None)  # the call in a `try`, what is caught there
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called

@@ -119,12 +119,12 @@ def _if(f: Frame, s: ast.If) -> None:
     if raises(s.body) and not s.orelse and not tests_none(s.test):
         raised_if(f, s)
         return
-    _merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
+    merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
 
 
 @handles(STATEMENTS, ast.Match)
 def _match(f: Frame, s: ast.Match) -> None:
-    _merging(f, s, lambda arm: match_rows(f, s, arm, lambda: arm([])))
+    merging(f, s, lambda arm: match_rows(f, s, arm, lambda: arm([])))
 
 
 @handles(STATEMENTS, ast.For, ast.While)
@@ -137,14 +137,14 @@ def _loop(f: Frame, s: ast.For | ast.While) -> None:
             if variable_of(f.env.get(name)):
                 f.sizes[variable_of(f.env[name])] = size
     elif any(ends(b) or leaves(b) for b in s.body):
-        _merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
+        merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
     else:
         for element in xs.items:
             assign(f, s.target, element)  # type: ignore[union-attr]
             f.straight(s.body)
 
 
-def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
+def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
     """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
     names = changed_in(f, [s])
     before = dict(f.env)

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
-from backends.acrobat.frontend.functions.factories import compiled_in_place
+from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
@@ -63,6 +63,12 @@ class FunctionCall(ChangingCall):
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)
+        node, caught = self.f.catching
+        if caught is not None and any(issubclass(c, caught) for c in self.program.raised.get(self.function, ())):
+            if self.node is node and not self.of_library and self.function not in self.f.in_place:
+                return with_exceptions(self, caught)
+            what = f"`{self.called}` raises an exception that is caught, in a call inside of the one that `try` has"
+            raise Refused(what, "have it give whether it has found something, and raise the exception where that is called")
         if self.function in self.program.gives_functions:
             return compiled_in_place(self)
         self._find_changed()
@@ -79,7 +85,10 @@ class FunctionCall(ChangingCall):
             name = self.definition.name
             what = f"the generator `{name}` changes a list that it is given, or sees, while it is walked over"
             raise Refused(what, "build a list, and return it")
-        return self._result(self._compiled(), bool(unsure))
+        key = self._compiled()
+        for cls in self.program.raised.get(self.function, set()).copy():
+            self.program.raises(cls)
+        return self._result(key, bool(unsure))
 
     def _add_carried(self) -> bool:
         """Add the values that the function takes besides. False if the caller does not have them before the next round."""

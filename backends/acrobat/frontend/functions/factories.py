@@ -4,7 +4,7 @@ for what these give, so their body is compiled where they are called, and the ca
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType
@@ -20,11 +20,24 @@ from backends.acrobat.frontend.evaluator.syntax import claims, deep
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.binding import BoundCall
 from backends.acrobat.frontend.functions.definitions import as_compiled
+from backends.acrobat.frontend.functions.exceptions import RAISED, returning
 from backends.acrobat.frontend.functions.signatures import owner_of
-from backends.acrobat.frontend.source import LIFTED
-from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.source import LIFTED, closure
+from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Outcome, Partial
 from backends.acrobat.frontend.types import UNKNOWN
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_atoms, is_array, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    held_atoms,
+    is_array,
+    is_never,
+    is_unknown,
+    type_or_none,
+    unknown,
+)
 
 
 def holds_function(value: Value) -> bool:
@@ -39,13 +52,42 @@ def holds_function(value: Value) -> bool:
 
 def compiled_in_place(call: BoundCall) -> Value:
     """What a call of a function that gives functions gives. Raises Refused."""
-    program, f = call.program, call.f
+    f = call.f
     if call.function in f.in_place:
         what = f"`{call.called}` gives a function, and calls itself"
         raise Refused(what, "write a function that takes what this one keeps as arguments")
+    found = _body(call, lambda at, value: _kept(f, value))
+    _forget_claims(call, found)
+    return found
+
+
+def with_exceptions(call: BoundCall, caught: type) -> Value:
+    """What a call gives in which exceptions of the class `caught` are caught, as an `Outcome`. Raises Refused."""
+    f = call.f
+
+    def returns(at: ast.AST, value: Value) -> Value:
+        if hasattr(at, RAISED):
+            return TupleV((Static(1), NOTHING, value))
+        return TupleV((Static(0), _kept(f, value), NOTHING))
+
+    found = _body(call, returns, caught)
+    if is_unknown(found) or is_never(found):
+        return found
+    parts = f.components(found)
+    return unknown() if parts is None else Outcome(*parts)
+
+
+def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value], caught: type | None = None) -> Value:
+    """The value of a called function's body, compiled in the frame of the caller; `caught` are exceptions that it returns."""
+    program, f = call.program, call.f
     owner = owner_of(call.values)
     attributes = {} if owner is None else program.carried.attributes_of(owner)
     definition = as_compiled(program, call.function, owner, attributes)
+    if caught is not None:
+        key = (call.function, owner, tuple(attributes.items()), caught)
+        if key not in program.definitions:
+            program.definitions[key] = returning(definition, caught, call.function.__globals__ | closure(call.function))
+        definition = program.definitions[key]
     uses = {x.id for x in ast.walk(definition) if isinstance(x, ast.Name)}.intersection(attributes.values())
     for x in uses:
         program.carried.touches(x, True)
@@ -55,14 +97,12 @@ def compiled_in_place(call: BoundCall) -> Value:
     with _inside(call, definition):
         at_top, before = f.builder, f.kept_fields()
 
-        def returns(at: ast.AST, value: Value) -> Value:
+        def ends(at: ast.AST, value: Value) -> Value:
             if f.builder is not at_top:
                 _refuse_changes(call, before)
-            return _kept(f, value)
+            return returns(at, value)
 
-        found = f.value_of(definition.body, Exits(lambda: returns(definition, Static(None)), returns))
-    _forget_claims(call, found)
-    return found
+        return f.value_of(definition.body, Exits(lambda: ends(definition, Static(None)), ends))
 
 
 def _refuse_changes(call: BoundCall, before: dict[str, Value]) -> None:

@@ -57,6 +57,7 @@ class Functions:
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
+        self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
         self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called
         self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
         self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found
@@ -128,6 +129,12 @@ class Functions:
         if asked.first is not None:
             message, advice = asked.first
             self.refused[key] = (message if name in message else f"`{name}`: {message}", advice)
+
+    def raises(self, cls: type) -> None:
+        """Note that the function that is compiled may raise exceptions of a class."""
+        seen = self.raised.setdefault(self.entered[-1], set())
+        self.changed |= cls not in seen
+        seen.add(cls)
 
     def wrap(self, value: Any) -> Value:
         """The value of a global or closure variable of the source."""

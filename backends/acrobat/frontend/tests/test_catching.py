@@ -1,0 +1,232 @@
+"""Exceptions of the model's own classes that a called function raises, and the caller catches. Against eager PyTorch, in the
+interpreter and by generated host code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
+
+WORDS = [([1, 2, 0], 1), ([3], 0), ([], 2), ([2, 2, 1, 0, 3], 2)]
+
+
+class Exit(Exception):
+    def __init__(self, state, layer):
+        self.state = state
+        self.layer = layer
+
+
+class TooMany(Exception):
+    pass
+
+
+class Layers(nn.Module):
+    """Layers of which the last ones are left out by an exception."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(3)])
+        self.h: Any = None
+
+    def run(self, x, last):
+        for i, layer in enumerate(self.layers):
+            x = torch.tanh(layer(x))
+            if i == last or x.sum().item() > 1.5:
+                raise Exit((x, x.sum()), i + 1)
+        return x, x.mean()
+
+    def few(self, words, k):
+        if len(words) > 2:
+            raise TooMany(f"{k} and more")
+        return k * 2
+
+    def deep(self, words, k):
+        return self.few(words, k) + 1
+
+    def some(self, words):
+        for w in words:
+            if w > 2:
+                raise TooMany
+        return 1
+
+    def remembered(self, k):
+        self.h = self.h + 1
+        if k > 1:
+            raise Exit(self.h, k)
+        return self.h
+
+    def forward(self, instance):
+        words, kind = instance
+        depth = 3
+        try:
+            x, s = self.run(torch.ones(3), kind + len(words) - 1)
+        except Exit as e:
+            x, s = e.state
+            depth = e.layer
+        return x, s, depth
+
+
+def returned(self, instance):
+    words, kind = instance
+    try:
+        return self.few(words, kind)
+    except TooMany:
+        return -1
+
+
+def with_else(self, instance):
+    words, kind = instance
+    y = 0
+    try:
+        y = self.few(words, kind)
+    except TooMany:
+        y = y - 5
+    else:
+        y = y + 100
+    return y
+
+
+def in_a_loop(self, instance):
+    words, _ = instance
+    total = 0
+    for w in words:
+        try:
+            y = self.few(words[w:], w)
+        except TooMany:
+            y = 7
+        total = total + y
+    return total
+
+
+def leaving_a_loop(self, instance):
+    words, _ = instance
+    total = 0
+    for w in words:
+        try:
+            y = self.few(words[w:], w)
+        except TooMany:
+            return total
+        total = total + y
+    return total
+
+
+def raises_nothing(self, instance):
+    words, kind = instance
+    try:
+        y = len(words) + kind
+        y = max(y, 1)
+    finally:
+        y = y + 1
+    return y
+
+
+def deeper(self, instance):
+    words, kind = instance
+    try:
+        y = self.deep(words, kind)
+    except TooMany:
+        y = 7
+    return y
+
+
+def from_a_loop(self, instance):
+    words, _ = instance
+    try:
+        y = self.some(words)
+    except TooMany:
+        y = 7
+    return y
+
+
+def read_without_init(self, instance):
+    words, kind = instance
+    try:
+        y = self.few(words, kind)
+    except TooMany as e:
+        y = len(str(e))
+    return y
+
+
+def in_an_argument(self, instance):
+    words, kind = instance
+    y = 3
+    try:
+        y = self.few(words, self.few(words, kind))
+    except TooMany:
+        y = y + 7
+    return y
+
+
+def changing(self, instance):
+    _, kind = instance
+    self.h = torch.ones(3)
+    try:
+        x = self.remembered(kind)
+    except Exit as e:
+        x = e.state * 2
+    return x, self.h
+
+
+def several_statements(self, instance):
+    words, kind = instance
+    y = 0
+    try:
+        y = y + 1
+        y = y + self.few(words, kind)
+    except TooMany:
+        y = y + 7
+    return y
+
+
+def of_another_class(self, instance):
+    words, kind = instance
+    try:
+        y = self.few(words, kind)
+    except Exit:
+        y = 1
+    return y
+
+
+def test_an_early_exit_by_an_exception():
+    agrees(Layers(), WORDS)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_an_early_exit_natively(codegen, tmp_path):
+    agrees_natively(Layers().eval(), WORDS, codegen, tmp_path)
+
+
+@pytest.mark.parametrize("function", [returned, with_else, in_a_loop, leaving_a_loop, raises_nothing])
+def test_what_is_caught(function):
+    agrees(with_forward(Layers(), function), WORDS)
+
+
+REFUSED = {
+    deeper: "`few` raises an exception that is caught, in a call inside of the one that `try` has",
+    from_a_loop: "raises an exception that is caught, is left here inside of a loop",
+    read_without_init: "`e` is an exception of the class `TooMany`, which keeps nothing",
+    in_an_argument: "in a call inside of the one that `try` has",
+    changing: "`remembered` changes the attribute `h` in a branch in which it ends",
+    several_statements: "this `try` is not in the language",
+}
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_what_is_not_followed_is_refused(function):
+    with pytest.raises(CompileError, match=REFUSED[function]):
+        agrees(with_forward(Layers(), function), WORDS)
+
+
+def test_an_exception_of_another_class_is_an_error_of_the_instance():
+    interpreter = Interpreter(build(with_forward(Layers(), of_another_class), sample=WORDS))
+    interpreter.run(([1], 2))
+    with pytest.raises(InstanceError, match="TooMany: 1 and more"):
+        interpreter.run(([1, 1, 1], 1))

@@ -18,11 +18,11 @@ REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 """Expressions whose parts are compiled several times, or for some instances only."""
 ORDERED = (ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
 """Expressions that may change a list or object, or have parts that do."""
-OUTSIDE = {
+OUTSIDE: dict[type[ast.AST], str] = {
     ast.With: "`with`",
 }
 """Statements that are not in the language, as messages name them."""
-ADVICE = {
+ADVICE: dict[type[ast.AST], str] = {
     ast.FunctionDef: "make it a method of the model, or a function of the file",
 }
 """What to write in their place."""

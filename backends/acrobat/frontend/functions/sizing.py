@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.picking import names_behind
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed
 from backends.acrobat.frontend.source import source_of, stripped
-from backends.acrobat.frontend.values import Value
+from backends.acrobat.frontend.values import Value, known
 
 MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"})
 """Names of functions and methods that make a tensor of a shape that they are given."""
@@ -39,8 +39,9 @@ def with_sizes(
 ) -> list[Value]:
     """The arguments, of which those for the parameters `sizing` are constants where they are known at compile time. `seen` has
     the constants of earlier calls, and `inside` tells of a call from inside of the function: with other constants that one is
-    compiled for numbers known at run time only, or a recursion that counts would have no end."""
-    made = [fixed(v) if name in sizing else v for name, v in zip(names, values, strict=True)]
+    compiled for numbers known at run time only, or a recursion that counts would have no end. A 1 is no constant: a sequence
+    that grows begins so, and comparisons of a tensor of one element give a bool."""
+    made = [fixed(v) if name in sizing and known(v) != (True, 1) else v for name, v in zip(names, values, strict=True)]
     key = tuple((name, v) for name, v in zip(names, made, strict=True) if name in sizing and has_fixed(v))
     if inside and key not in seen:
         return list(values)

@@ -146,7 +146,7 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
     found = elementwise(
-        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(bool(number)) if is_known else ADDS_NOTHING})
+        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else ADDS_NOTHING})
     )
     return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 

@@ -239,6 +239,12 @@ def is_list(value: Value) -> bool:
     return isinstance(t, ListT) and t.rows is None and t.kind == "list"
 
 
+def is_plain(value: Value) -> bool:
+    """Whether a value is a number or a string, which nothing changes."""
+    t = type_or_none(value)
+    return isinstance(t, ScalarT) or t == SYMBOL
+
+
 def is_string(value: Value) -> bool:
     """Whether a value is a string: one that is known, or one of the program."""
     return isinstance(known(value)[1], str) or kind(value) == "string"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import list_changes, nested
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -40,6 +40,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     is_object,
+    is_plain,
     is_unknown,
     nothing_known,
     type_or_none,
@@ -292,8 +293,7 @@ def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bo
         return False
     method = callee.name if isinstance(callee, Method) and callee.function is None else ""
     if not changeable(f, type_or_none(result)):
-        plain = isinstance(type_or_none(result), ScalarT) or type_or_none(result) is SYMBOL
-        return plain and (_makes_lists(callee) or bool(method))
+        return is_plain(result) and (_makes_lists(callee) or bool(method))
     if isinstance(callee, Static):
         return any(callee.value is x for x in (list, set, dict, sorted)) and has_plain_items(f, result)
     return method == "copy" and not node.args and has_plain_items(f, result)

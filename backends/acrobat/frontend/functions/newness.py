@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import ScalarT, TupleT
+from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.scope import gives_new_memory
 from backends.acrobat.frontend.evaluator.syntax import deep
-from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import TupleV, Value, is_array, type_or_none, variable_of
+from backends.acrobat.frontend.values import TupleV, Value, is_array, is_plain, type_or_none, variable_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def entirely_new(t: Any) -> Newness:
 
 def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str]) -> Newness:
     """How new the value of a returned expression is. The parameters `given_back` are the caller's already."""
-    if _is_plain(value):
+    if is_plain(value):
         return NEW
     match source:
         case ast.Tuple(elts) if isinstance(value, TupleV) and len(elts) == len(value.items):
@@ -65,14 +64,8 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
 def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: Sequence[str]) -> Newness:
     """How new one part of a returned tuple is: another part may refer to it only by a number or a string that is computed from
     it."""
-    names = {x.id for x in ast.walk(elts[i]) if isinstance(x, ast.Name)} if isinstance(elts[i], ast.Name) else set()
-    for other, v in zip((*elts[:i], *elts[i + 1 :]), (*value.items[:i], *value.items[i + 1 :]), strict=True):
-        if not _is_plain(v) and names & {x.id for x in ast.walk(other) if isinstance(x, ast.Name)}:
-            return SHARED
-    return newness(f, elts[i], value.items[i], given_back)
-
-
-def _is_plain(value: Value) -> bool:
-    """Whether a value is a number or a string, which nothing changes."""
-    t: Any = type_or_none(value)
-    return isinstance(t, ScalarT) or t is SYMBOL
+    part = elts[i]
+    others = [e for e, v in zip(elts, value.items, strict=True) if e is not part and not is_plain(v)]
+    if isinstance(part, ast.Name) and part.id in {x.id for e in others for x in ast.walk(e) if isinstance(x, ast.Name)}:
+        return SHARED
+    return newness(f, part, value.items[i], given_back)

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
-from backends.acrobat.frontend.tensors.lifting import in_place, shape
+from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, shape
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, of_bools
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.values import (
@@ -102,7 +102,7 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
     if name in f.owned:
         value = f.expression(sum, name)
         if not is_unknown(value) and type_or_none(value) != type_or_none(before):
-            f.problem(s, "a tensor that is changed in place keeps its shape and type", f"write `{name} = {name} + ...`")
+            f.problem(s, KEEPS_TYPE, f"write `{name} = {name} + ...`")
         give(f, name, value)
     elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
         in_place(f, before, lambda x: f.expression(sum, name))

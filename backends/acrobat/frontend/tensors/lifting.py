@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 
+KEEPS_TYPE = "a tensor that is changed in place keeps its shape and type"
 ADDS_NOTHING = -0.0
 """The number whose sum with any float is that float: of 0.0 and -0.0 the sum is 0.0."""
 
@@ -87,7 +88,7 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
     if is_unknown(after):  # an operand that a later round knows, such as what a recursion gives
         return after
     if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
-        raise Refused("a tensor that is changed in place keeps its shape and type", "assign the result to a name instead")
+        raise Refused(KEEPS_TYPE, "assign the result to a name instead")
     builder.change(before, after.atom)
     return after
 

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.list_changes import from_end, part
 from backends.acrobat.frontend.evaluator.lists import at, item_type, length, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
+    KEEPS_TYPE,
     as_rows,
     axis,
     elementwise,
@@ -153,7 +154,7 @@ def _of_parts(f: Frame, x: Any, rows: Any) -> Value:
         return unknown()
     if is_ragged(x) and axis(x) == 0:
         if item_type(rows) != item_type(x):
-            raise Refused("a tensor that is changed in place keeps its shape and type")
+            raise Refused(KEEPS_TYPE)
         return retyped(rows, type_of(x))
     if is_numbers(x):
         return retyped(at(f, rows, Static(0)), type_of(x))
@@ -166,7 +167,7 @@ def _joined(f: Frame, *lists: Any) -> Value:
     result = lists[0]
     for more in lists[1:]:
         if more.type != result.type:
-            raise Refused("a tensor that is changed in place keeps its shape and type")
+            raise Refused(KEEPS_TYPE)
         result = f.host("list.concat", [result, more], result.type)
     return result
 
@@ -203,7 +204,7 @@ def _one_replaced(f: Frame, s: ast.AST, x: Any, rows: Dyn, i: Value, rest: Seque
     if is_unknown(new):
         return unknown()
     if type_of(new) != item_type(rows):
-        raise Refused("a tensor that is changed in place keeps its shape and type")
+        raise Refused(KEEPS_TYPE)
     place = from_end(f, rows, i)
     after = f.host("add", [place, Static(1)], INT, "after")
     whole = f.host("list.append", [part(f, rows, Static(0), place), new], rows.type)

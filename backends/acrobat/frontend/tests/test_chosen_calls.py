@@ -11,9 +11,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same, with_forward
+from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
 class Writer(nn.Module):
@@ -186,12 +184,7 @@ def test_agrees_with_eager(model, draw):
     torch.manual_seed(2)
     r = Random(3)
     module, instances = model(), [draw(r) for _ in range(16)]
-    program = build(module, sample=instances)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for i, instance in enumerate(instances):
-            assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+    agrees(module, instances)
 
 
 def test_the_name_of_a_function_that_is_chosen_at_run_time_is_told_as_that() -> None:

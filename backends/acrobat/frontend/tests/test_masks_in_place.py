@@ -11,9 +11,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same, with_forward
+from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
 def visited_in_order(self, points):
@@ -55,11 +53,7 @@ def test_as_in_eager_pytorch(forward):
     torch.manual_seed(0)
     instances = [torch.randn(n, 3) for n in (2, 1, 3)]
     module = with_forward(nn.Module(), forward)
-    program = build(module, sample=instances)
-    verify(program)
-    interpreter = Interpreter(program)
-    for i, instance in enumerate(instances):
-        assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+    agrees(module, instances)
 
 
 def seen_under_another_name(self, points):

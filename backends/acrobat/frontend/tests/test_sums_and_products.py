@@ -4,10 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.frontend import build
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees
 
 
 class Sums(nn.Module):
@@ -59,9 +56,4 @@ class Biaffine(nn.Module):
 def test_agrees_with_eager(model, instances):
     torch.manual_seed(3)
     module = model()
-    program = build(module, sample=instances)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for i, instance in enumerate(instances):
-            assert_same(as_tensors(interpreter.run(instance)), module(instance), f"instance {i}")
+    agrees(module, instances)

@@ -11,8 +11,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same, with_forward
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same, with_forward
 
 
 def one_by_one(self, x):
@@ -51,11 +50,7 @@ FORWARDS = [one_by_one, by_size, by_count, by_sizes, of_ints]
 def test_as_in_eager_pytorch(forward):
     given = [torch.randn(n, 4) for n in (3, 1, 5, 2)]
     module = with_forward(nn.Module(), forward)
-    program = build(module, sample=given)
-    verify(program)
-    interpreter = Interpreter(program)
-    for i, x in enumerate(given):
-        assert_same(as_tensors(interpreter.run(x)), module(x), f"instance {i}")
+    agrees(module, given)
 
 
 def empty_pieces(self, x):

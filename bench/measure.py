@@ -242,7 +242,7 @@ class Group:
         if self.measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
-        row["elapsed"] = elapsed.check(child, running.minibatches)
+        row["elapsed"] = elapsed.check(child, running.minibatches, thorough=self.measure.stored)
         closed = child.ask("close")
         running.verifier.judge_fetches(closed["fetches"])
         row["ran"] = closed["ran"] | ({"instructions_seen": running.instructions} if running.instructions else {})

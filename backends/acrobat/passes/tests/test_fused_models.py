@@ -74,12 +74,15 @@ def test_mvrnn() -> None:
 
 
 def test_birnn() -> None:
-    """Both directions share a kernel and pass it different weights. The state, which is a weight at first only, is gathered."""
-    forwards, backwards, classifier = launches("birnn")
+    """Both directions share their kernels and pass them different weights. The words' share of a step's product is static and
+    leaves the step. The state, which is a weight at first only, is gathered."""
+    forwards_share, forwards, backwards_share, backwards, classifier = launches("birnn")
+    for share in (forwards_share, backwards_share):
+        assert isinstance(share.unit, Kernel) and operations(share.unit) == "linear"
     assert isinstance(forwards.unit, Kernel) and forwards.unit is backwards.unit
-    assert forwards.args[2:] != backwards.args[2:]
-    assert operations(forwards.unit) == "cat linear sigmoid"
-    assert modes(forwards.unit) == "gathered gathered shared shared"
+    assert forwards.args[1] != backwards.args[1]
+    assert operations(forwards.unit) == "linear add sigmoid"
+    assert modes(forwards.unit) == "gathered shared gathered"
     assert isinstance(classifier.unit, Block)
     assert [operations(s.kernel) for s in classifier.unit.steps] == ["cat linear", "argmax"]
 

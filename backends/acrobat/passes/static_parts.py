@@ -1,0 +1,85 @@
+"""Static parts of products: what a product in a loop or recursion computes from parts of a static depth leaves its depth.
+
+    x    = row(@E, word)                 x       = row(@E, word)
+    both = cat(x, h)                     share   = linear(x, @"W[0:4]", @b)     static: batched with that of all other words
+    y    = linear(both, @W, @b)          product = linear(h, @"W[4:8]")         dynamic: one round after the other
+                                         y       = add(product, share)
+
+Rounds of a recursion wait for each other, so that each reads the weights again; a mini-batch of few instances does little else.
+The share of the static parts is one product for all rounds, and each round reads only the weights of the other parts.
+
+Source: the paper's operator hoisting, which moves whole operators; taking products apart for it is our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backends.acrobat.analyses.callgraph import call_graph
+from backends.acrobat.analyses.depth import DYNAMIC, StaticDepths, static_depths
+from backends.acrobat.ir.nodes import Expr, Fold, Function, Loop, Op, Program, Var, Weight
+from backends.acrobat.ir.renaming import Names, names_of
+from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.derivations import Derivations
+from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.products import InputPart, Products, parts, product
+from backends.acrobat.passes.variables import Variables
+
+
+def run(program: Program) -> Program:
+    """`program` (in normal form) with the products of loops and recursions split where only some of their parts are static."""
+    graph = call_graph(program)
+    static = static_depths(program, graph)
+    derivations = Derivations(program)
+    functions = {
+        name: normalise(_StaticParts(f, derivations, static).function(repeated=name in graph.recursive))
+        for name, f in program.functions.items()
+    }
+    return remove_dead(replace(program, functions=functions, weights=derivations.weights, derived=derivations.derived))
+
+
+class _StaticParts:
+    """Splits the products of one function."""
+
+    def __init__(self, function: Function, derivations: Derivations, static: StaticDepths) -> None:
+        self._function = function
+        self._static = static
+        self._products = Products(Names(names_of(function)), derivations)
+        self._variables = Variables(function)
+
+    def function(self, repeated: bool) -> Function:
+        """The function. `repeated`: it is recursive, so that all of its products are worth splitting."""
+        return replace(self._function, body=self._chain(self._function.body, repeated))
+
+    def _chain(self, expr: Expr, repeated: bool) -> Expr:
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        for var, value in bindings:
+            linear = product(value) if repeated else None
+            out.append((var, self._split(linear, out) if linear else self._inside(value, repeated)))
+        return from_lets(out, self._inside(tail, repeated))
+
+    def _inside(self, value: Expr, repeated: bool) -> Expr:
+        repeated = repeated or isinstance(value, Fold | Loop)
+        return map_bodies(value, lambda body: self._chain(body, repeated))
+
+    def _split(self, linear: Op, out: list[Binding]) -> Op:
+        """The product as the sum of the product of its static parts with the bias and that of the others; the product as it is
+        if its input has only one of these kinds."""
+        input_parts = parts(linear, self._variables)
+        fixed = [part for part in input_parts if self._is_static(part)]
+        rest = [part for part in input_parts if part not in fixed]
+        if not fixed or not rest or all(isinstance(part.atom, Weight) for part in fixed):
+            return linear
+        bias = linear.args[2] if len(linear.args) > 2 else None
+        assert bias is None or isinstance(bias, Weight)
+        share = self._products.bind("share", self._products.of(linear, fixed, bias, out), out)
+        own = self._products.bind("product", self._products.of(linear, rest, None, out), out)
+        return self._products.sum((own, share), linear.span, out)
+
+    def _is_static(self, part: InputPart) -> bool:
+        if not isinstance(part.atom, Var):
+            return True
+        depths = self._static.values.get(self._function.name, {}).get(part.atom.name, (DYNAMIC,))
+        return all(0 <= depth < DYNAMIC for depth in depths)

@@ -74,7 +74,7 @@ def passes(options: Options) -> list[Pass]:
         Pass("tables", tables.run, options.tables),
         # Products that became lookups need no hoisting any more; what leaves a loop can be packed with work outside.
         Pass("invariants", invariants.run, options.invariants),
-        # The rest of what does not depend on a recursion's results. `horizontal` leaves the sums that this pass makes as they are.
+        # The rest of what does not depend on a recursion's results. The sums that it makes stay sums.
         Pass("static parts", static_parts.run, options.hoist),
         # Packs the products that remain, and makes sums of two products one product, while they still are operations.
         Pass("horizontal", lambda p: horizontal.run(p, hoist=options.hoist), options.horizontal),

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator import (
     container_classes,
     container_methods,
     containers,
+    copying,
     endless,
     enumerations,
     expressions,

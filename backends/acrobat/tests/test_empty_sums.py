@@ -1,5 +1,5 @@
-"""A sum without a start value is an error for an empty list, also if its items are computed inside a static block. Of tensors
-without dimensions `sum` of an empty list is the number 0, as in Python, but as a tensor."""
+"""`reduce` without a start value is an error for an empty list, also if its items are computed inside a static block. `sum` of
+an empty list of tensors is the number 0, as in Python, but as a tensor of their shape."""
 
 from __future__ import annotations
 
@@ -41,3 +41,21 @@ class Margins(nn.Module):
 def test_empty_sum_of_numbers_as_tensors(tmp_path: Path) -> None:
     executable = compile(Margins(), checked=True, cache_folder=tmp_path)
     assert [x.item() for x in executable([[1.0, 2.0], [], [3.0]])] == [7.0, 1.0, 7.0]
+
+
+class Children(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, 8)
+        self.cell = nn.Linear(8, 8)
+
+    def forward(self, words: list[int]) -> Tensor:
+        gated = sum([torch.sigmoid(self.cell(self.embedding.weight[word])) for word in words])
+        return torch.tanh(self.embedding.weight[0]) + gated
+
+
+def test_empty_sum_of_vectors(tmp_path: Path) -> None:
+    module = Children()
+    executable = compile(module, checked=True, cache_folder=tmp_path)
+    with torch.inference_mode():
+        torch.testing.assert_close(executable([[1, 2], [], [3]]), [module([1, 2]), module([]), module([3])])

@@ -1,16 +1,19 @@
 """`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises.
 
 The function that is called is compiled in place, with its `raise` of such an exception as a `return`: whether it has raised
-one, what it gives, and the exception are three values of the program. Exceptions that Python raises by itself are not caught.
+one, what it gives, and the exception are three values of the program. Of the exceptions that Python raises by itself only those
+of lookups are caught (`caught_lookups`).
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from backends.acrobat.core.types import BOOL
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.caught_lookups import as_test
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.scope import assign
@@ -20,9 +23,8 @@ from backends.acrobat.frontend.evaluator.syntax import claims
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.specials import Outcome
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import NOTHING, Static, Value, is_object, is_unknown, type_or_none, unknown
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, is_object, is_unknown, type_or_none, unknown
 
-ADVICE = "exceptions are not caught: test for what would raise one"
 INIT = "give the class an `__init__` that keeps in attributes what is read"
 FORM = (
     "exceptions of a class of the model's own are caught where `try` has one call in it: `try: x = f(y)`, `except Exit as e:`"
@@ -32,6 +34,9 @@ FORM = (
 @handles(STATEMENTS, ast.Try)
 def _try(f: Frame, s: ast.Try) -> None:
     try:
+        if (classes := _of_python(f, s)) is not None:
+            f.straight([as_test(f, s, classes)])
+            return
         call, cls = _form(f, s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
@@ -43,6 +48,8 @@ def _try(f: Frame, s: ast.Try) -> None:
 @handles(LEAVING, ast.Try)
 def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -> Value:
     try:
+        if (classes := _of_python(f, s)) is not None:
+            return f.value_of([as_test(f, s, classes), *rest], exits)
         call, cls = _form(f, s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
@@ -57,12 +64,21 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     return _attempted(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
 
 
+def _of_python(f: Frame, s: ast.Try) -> Any:
+    """The exceptions that a `try` catches, a class or a tuple of classes, if Python itself raises them; else None."""
+    written = s.handlers[0].type if len(s.handlers) == 1 else None
+    kind = f.borrowed(written) if written is not None else None
+    if isinstance(kind, TupleV):
+        kind = Static(tuple(x.value if isinstance(x, Static) else None for x in kind.items))
+    classes = kind.value if isinstance(kind, Static) else ()
+    every = classes if isinstance(classes, tuple) else (classes,)
+    return classes if every and all(getattr(cls, "__module__", "") == "builtins" for cls in every) else None
+
+
 def _form(f: Frame, s: ast.Try) -> tuple[ast.Call, type]:
     """The call in a `try`, and the class of the exceptions that are caught. Raises Refused for other forms."""
     written = s.handlers[0].type if len(s.handlers) == 1 else None
     kind = f.borrowed(written) if written is not None else None
-    if isinstance(kind, Static) and getattr(kind.value, "__module__", "") == "builtins":
-        raise Refused("`try` is not in the language", ADVICE)  # Python raises these by itself
     match s:
         case ast.Try(
             [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)],

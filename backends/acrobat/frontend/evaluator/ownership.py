@@ -21,7 +21,7 @@ A change that no claim allows is an error at its line.
 
 Attributes through which the program changes nothing, as `words` in `self.words = words` of a parser's state, do not count: that
 something else refers to what they hold does no harm. `changed_fields` of the program has the others (`note_changed`), each once
-a change through it was met; the next round of compiling counts them.
+a change through it was met; the next round of compiling counts them. `lending` has those that were taken not to count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, holds_constant_list, is_array, is_container, is_object, type_or_none
 
-MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
+MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
 LOOKING = frozenset(
     {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}
@@ -76,11 +76,11 @@ def note_changed(f: Frame, t: Any, name: str) -> None:
 
 def is_unchanged(f: Frame, t: Any, name: str) -> bool:
     """Whether the program changes nothing in what an attribute of objects of type `t`, made by the model, holds. That something
-    else may refer to it is noted of their classes."""
+    else may refer to it is noted."""
     classes = _classes(f, t)
     if not classes or any((c, name) in f.program.changed_fields or c in f.program.datatypes.seen for c in classes):
         return False
-    f.program.lending.update(classes)
+    f.program.lending |= {(c, name) for c in classes}
     return True
 
 
@@ -142,6 +142,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.IfExp(body=one, orelse=other):
             return fresh_inside(f, one, type) and fresh_inside(f, other, type)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
+            return True
+        case ast.Call(ast.Name("deepcopy") | ast.Attribute(attr="deepcopy")) if not calls_own_function(f, source):
             return True
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True

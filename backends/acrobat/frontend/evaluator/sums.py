@@ -31,6 +31,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.ir.make import make_op
 
 ADDITIONS += [operator.add]
 
@@ -85,8 +86,9 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if not isinstance(t, TensorT) and not (isinstance(t, ListT) and t.rows is not None):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (_is_zero(start) and name == "sum"):
-        if name == "sum" and t == TensorT(()):  # of no tensor the number 0, as a tensor
-            return fold(f, xs, f.coerce(Static(0), t), add)
+        if name == "sum" and isinstance(t, TensorT) and t.dtype == "float32":  # of no tensor the number 0, as a tensor
+            zeros = make_op("full", (), {"shape": t.shape, "value": 0.0}, f.span)
+            return fold(f, xs, f.bind(zeros, "zeros") if t.shape else f.coerce(Static(0), t), add)
         return fold(f, *head(f, xs), add)
     if type_of(start) != t:
         return f.problem(

@@ -205,7 +205,8 @@ class FunctionBody:
     def _lends(self, t: Any) -> bool:
         """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""
         inside = (x.name for x in changeable_types(self.f, [t]) if isinstance(x, DataT))
-        return any(c in self.program.lending for name in inside for c in self.program.datatypes.cases.get(name, ()))
+        lent = {cls for cls, _ in self.program.lending - self.program.changed_fields}
+        return any(c in lent for name in inside for c in self.program.datatypes.cases.get(name, ()))
 
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""

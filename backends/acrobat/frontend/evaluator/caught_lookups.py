@@ -1,0 +1,146 @@
+"""Lookups whose failure is caught: `try: h = memo[x]` with `except KeyError:`, and the same of lists with `IndexError` and
+`ValueError`. Such a `try` is compiled as a test of what would fail, and the lookup.
+
+    try:                       if x in memo:
+        h = memo[x]                h = memo[x]
+    except KeyError:           else:
+        h = self.cell(x)           h = self.cell(x)
+
+The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.syntax import placed
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.values import Static, nothing_known, type_or_none
+
+CAUGHT = (KeyError, IndexError, LookupError, ValueError)
+ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
+WITHOUT_EFFECT = frozenset({"len", "int", "str", "tuple", "id", "lower", "upper", "strip", "item", "split"})
+"""Functions and methods that may be called before the lookup, and twice."""
+SOMETIMES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+"""Nodes that do not compute all that is inside of them, or not once."""
+Kind = Literal["dict", "list", "sure", "unclear"]
+"""What is looked up in: a dictionary, a list, what gives a value for each key, and what may fail in another way."""
+
+
+def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
+    """The statement for a `try` that catches the exceptions `caught`, one class or a tuple of classes of Python's own. Raises
+    Refused if it is not of the form above."""
+    classes = caught if isinstance(caught, tuple) else (caught,)
+    if not all(cls in CAUGHT for cls in classes) or s.finalbody:
+        raise Refused("this `try` is not in the language", ADVICE)
+    handler = s.handlers[0]
+    if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in ast.walk(b)):
+        raise Refused(f"`{handler.name}` is an exception of Python's own, which the language has no value for", ADVICE)
+    tests = {node: test for node in _inner_first(s.body) if (test := _test(f, node, classes)) is not None}
+    if not tests:
+        return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
+    if len(tests) > 1 and any(isinstance(node, ast.Call) for node in tests):
+        raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
+    if not all(_is_first(s.body[0], node) for node in tests):
+        raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
+    every = list(tests.values())
+    return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), [*s.body, *s.orelse], handler.body))
+
+
+def _inner_first(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes in the order in which Python computes them."""
+    for node in body:
+        yield from _inner_first(list(ast.iter_child_nodes(node)))
+        yield node
+
+
+def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
+    """Whether a lookup will not fail with an exception of one of the classes, as an expression; None where it never does."""
+    error: type | None = None
+    match node:
+        case ast.Subscript(owner, ast.Slice(), ast.Load()) if _kind(f, owner) == "list":
+            return None
+        case ast.Subscript(owner, key, ast.Load()):
+            pass
+        case ast.Call(ast.Attribute(owner, "pop" | "popleft"), [], []):
+            key = ast.Constant(-1)
+        case ast.Call(ast.Attribute(owner, "pop"), [key], []):
+            pass
+        case ast.Call(ast.Attribute(owner, "index" | "remove"), [key], []):
+            error = ValueError
+        case _:
+            return None
+    kind = _kind(f, owner)
+    if kind == "sure":
+        return None
+    if kind == "unclear" or error is not None and kind == "dict":
+        raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
+    if error is None:
+        error = KeyError if kind == "dict" else IndexError
+    if not any(issubclass(error, cls) for cls in classes):
+        return None
+    if not _has_no_effect(owner) or not _has_no_effect(key):
+        raise Refused("the lookup of this `try` is of something that is computed there", "give it a name before the `try`")
+    if error is not IndexError:
+        return ast.Compare(key, [ast.In()], [owner])
+    size: ast.expr = ast.Call(Given(Static(len)), [owner], [])
+    return ast.Compare(ast.UnaryOp(ast.USub(), size), [ast.LtE(), ast.Lt()], [key, size])
+
+
+def _kind(f: Frame, owner: ast.expr) -> Kind:
+    """What an expression is, of which something is looked up. Nothing is compiled of it."""
+    with f.trial():
+        value = f.borrowed(owner)
+    if nothing_known(value):
+        return "sure"  # a later round knows
+    if isinstance(value, Static):
+        return "dict" if type(value.value) is dict else "list" if isinstance(value.value, (list, tuple, str)) else "unclear"
+    match type_or_none(value):
+        case ListT(kind="dict", rows=None):
+            return "dict"
+        case ListT(kind="list", rows=None) | TupleT():
+            return "list"
+        case ListT(kind=kind, rows=None) if kind.startswith("dict:"):
+            return "sure"
+        case DataT(name) if all(issubclass(cls, RecordOf) for cls in f.program.datatypes.cases.get(name, (object,))):
+            return "dict"
+    return "unclear"
+
+
+def _has_no_effect(node: ast.expr) -> bool:
+    """Whether an expression may be computed twice, and before the rest of its statement."""
+    calls = [x for x in ast.walk(node) if isinstance(x, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield))]
+    return all(isinstance(x, ast.Call) and _name_of(x.func) in WITHOUT_EFFECT for x in calls)
+
+
+def _name_of(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _is_first(statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether the first thing with an effect that a statement computes is `node`, or something that uses its value."""
+    match statement:
+        case ast.Assign(value=value) | ast.Expr(value) | ast.AugAssign(ast.Name(), value=value):
+            pass
+        case ast.AnnAssign(value=ast.expr() as value) | ast.Return(ast.expr() as value):
+            pass
+        case _:
+            return False
+    above = list(_above(value, node))
+    sure = not any(isinstance(x, SOMETIMES) for x in above)
+    inside = set(ast.walk(node))
+    others = [x for x in ast.walk(value) if isinstance(x, ast.Call) and x not in above and x not in inside]
+    return sure and all(_name_of(x.func) in WITHOUT_EFFECT for x in others)
+
+
+def _above(root: ast.expr, node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of `root` that contain `node`, without itself."""
+    for x in ast.walk(root):
+        if x is not node and any(inner is node for inner in ast.walk(x)):
+            yield x

@@ -146,6 +146,7 @@ class ProgramBuilder(DiagnosedFunctions):
             try:
                 instance = self._instance(annotation_of_instance(entry.function, entry.params, hint), entry.params, sample)
                 given = types_of_parameters(instance, entry.params)
+                self.datatypes.values_tell = True  # those that the model makes; what an instance has in it is known now
             except (AnnotationError, Refused) as error:
                 self.problem(Problem(entry.span, str(error), getattr(error, "advice", "")))
             named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(entry.params, given, strict=True)}

@@ -39,6 +39,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
     lookup,
 )
+from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -184,7 +185,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         parts = [f.borrowed(ast.copy_location(ast.Subscript(Given(args[0]), key, ast.Load()), node)) for key in keys]
         return parts[0] if len(parts) == 1 else TupleV(tuple(parts))
     if isinstance(value, type) and dataclasses.is_dataclass(value):
-        return construct(f, node, value, args, kwargs)
+        return (instantiate if computes_fields(value) else construct)(f, node, value, args, kwargs)
     if (handler := lookup(FUNCTIONS, value)) is not None:
         result: Value = handler(f, node, args, kwargs, hint)
         return result

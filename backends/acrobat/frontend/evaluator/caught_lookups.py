@@ -37,13 +37,17 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     """The statement for a `try` that catches the exceptions `caught`, one class or a tuple of classes of Python's own. Raises
     Refused if it is not of the form above."""
     classes = caught if isinstance(caught, tuple) else (caught,)
-    if not all(cls in CAUGHT for cls in classes) or s.finalbody:
-        raise Refused("this `try` is not in the language", ADVICE)
+    if others := [cls.__name__ for cls in classes if cls not in CAUGHT]:
+        raise Refused(f"a `{others[0]}` is not caught in the language", "test for what would raise it")
+    if s.finalbody:
+        raise Refused("a `try` with `except` and `finally` is not in the language", "write one inside of the other")
     handler = s.handlers[0]
     if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in ast.walk(b)):
         raise Refused(f"`{handler.name}` is an exception of Python's own, which the language has no value for", ADVICE)
     tests = {node: test for node in _inner_first(s.body) if (test := _test(f, node, classes)) is not None}
     if not tests:
+        if calls := [x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
+            raise Refused(f"it is not known how `{ast.unparse(calls[0])}` fails in this `try`", ADVICE)
         return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
     if len(tests) > 1 and any(isinstance(node, ast.Call) for node in tests):
         raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,13 +33,8 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         names = datatypes.record_fields(cls)
         defaults: dict[str, Value] = {}
     else:
-        fields = [x for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
-        names = [x.name for x in fields]
-        defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
-        given = {*names[: len(args)], *kwargs}
-        for x in fields:
-            if x.default_factory is not dataclasses.MISSING and x.name not in given:
-                defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
+        names = [x.name for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
+        defaults = defaults_of_fields(f, node, cls, {*names[: len(args)], *kwargs})
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     held = dict(zip(names, map(f.as_object, values), strict=True))
     constant = [x for x, v in zip(names, values, strict=True) if held[x] is not v]
@@ -51,6 +46,17 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         shared = [x for x in held if x not in alone and changeable(f, type_or_none(held[x]))]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, held)
+
+
+def defaults_of_fields(f: Frame, node: ast.AST, cls: type, given: Collection[str]) -> dict[str, Value]:
+    """The default values of a dataclass's fields, but for those in `given` that a `default_factory` would have to make."""
+    found: dict[str, Value] = {}
+    for x in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if x.default is not dataclasses.MISSING:
+            found[x.name] = Static(x.default)
+        elif x.default_factory is not dataclasses.MISSING and x.name not in given:
+            found[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
+    return found
 
 
 def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:

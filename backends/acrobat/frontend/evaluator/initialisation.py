@@ -1,4 +1,5 @@
-"""Objects of named tuples and ordinary classes that the model makes. An `__init__` is compiled where the object is made.
+"""Objects of named tuples and ordinary classes that the model makes, and of dataclasses that compute fields. An `__init__` is
+compiled where the object is made.
 
 Its attributes are variables of the caller until the object is complete, in `__init__`s of base classes and in the methods that
 it calls too. An attribute that some path through `__init__` gives no value, or that only a method which is called later assigns
@@ -8,6 +9,7 @@ to, is None until then.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import types
 from collections.abc import Sequence
@@ -16,17 +18,18 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
-from backends.acrobat.frontend.evaluator.construction import new_object, refuse_changed
+from backends.acrobat.frontend.evaluator.construction import defaults_of_fields, new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim
-from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
+from backends.acrobat.frontend.source import LIFTED, Lifted, source_of
 from backends.acrobat.frontend.values import Static, Value, type_or_none, unknown
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Compile the construction of a named tuple, or of an ordinary class, whose `__init__` gives the attributes values."""
+    """Compile the construction of a named tuple, or of a class whose `__init__` gives the attributes values."""
     datatypes = f.program.datatypes
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         names = list(cls._fields)
@@ -38,6 +41,8 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     init = cls.__init__  # type: ignore[misc]
     if not isinstance(init, types.FunctionType):
         return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
+    if dataclasses.is_dataclass(cls) and has_generated_init(cls):
+        args, kwargs = _in_order_of_fields(f, node, cls, args, kwargs, init), {}
     making = _Initialisation(f, node, cls)
     if not making.run(init, cls.__name__, args, kwargs):
         return unknown()
@@ -53,6 +58,26 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
     f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.field_names(cls)})
+
+
+def _in_order_of_fields(
+    f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value], init: types.FunctionType
+) -> list[Value]:
+    """The arguments for the `__init__` that Python has generated for a dataclass, as `source_of` finds it written out."""
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    taken = [x.name for x in fields if x.init]
+    defaults = defaults_of_fields(f, node, cls, {*taken[: len(args)], *kwargs})
+    bound = CallArguments(cls.__name__, args, kwargs).bind(*taken, **{x: defaults[x] for x in taken if x in defaults})
+    values = defaults | dict(zip(taken, bound, strict=True))
+    names = [x.name for x in fields if x.name in values]
+    if init not in LIFTED:
+        text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names)]
+        if hasattr(cls, "__post_init__"):
+            text.append("    self.__post_init__()")
+        definition = ast.increment_lineno(ast.parse("\n".join(text)).body[0], line_of_class(cls) - 1)
+        assert isinstance(definition, ast.FunctionDef)
+        LIFTED[init] = Lifted(definition, inspect.getsourcefile(cls) or "<unknown>", None, ())
+    return [values[x] for x in names]
 
 
 CLAIMS = len(each_claim(""))

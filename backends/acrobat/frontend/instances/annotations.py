@@ -30,8 +30,21 @@ def check_dataclass(cls: type) -> None:
     """Raises AnnotationError unless `cls` is a dataclass whose objects consist of just the values given for its fields."""
     if not dataclasses.is_dataclass(cls):
         raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
-    if hasattr(cls, "__post_init__") or any(not f.init for f in dataclasses.fields(cls)):
-        raise AnnotationError(f"`{cls.__name__}` computes fields when it is made: leave __post_init__ and init=False out")
+    if computes_fields(cls):
+        raise AnnotationError(f"`{cls.__name__}` computes fields when it is made: give a sample, which shows what they hold")
+
+
+def computes_fields(cls: Any) -> bool:
+    """Whether a class is a dataclass whose fields are not just its arguments: by an `__init__` of its own, a `__post_init__` or
+    fields with `init=False`."""
+    if not dataclasses.is_dataclass(cls):
+        return False
+    return not has_generated_init(cls) or hasattr(cls, "__post_init__") or any(not f.init for f in dataclasses.fields(cls))
+
+
+def has_generated_init(cls: Any) -> bool:
+    """Whether Python has generated the `__init__` of a dataclass."""
+    return getattr(getattr(cls.__init__, "__code__", None), "co_filename", "") == "<string>"
 
 
 def line_of_class(cls: type) -> int:

@@ -18,6 +18,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT,
 from backends.acrobat.frontend.instances.annotations import (
     AnnotationError,
     check_dataclass,
+    computes_fields,
     hints,
     line_of_class,
     union_members,
@@ -45,6 +46,7 @@ class Datatypes(SampleTypes):
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
+        self.values_tell = False  # whether values tell the types that annotations leave open
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.sequences: set[tuple[type, str]] = set()  # fields that have tuples of several lengths, as lists
@@ -202,6 +204,7 @@ class Datatypes(SampleTypes):
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         if self._sample is None or self._sample[0] is not instances:
             self._sample = instances, Observer(instances)
+            self.values_tell = True
         observer = self._sample[1]
         self.seen = observer.fields
         self.start_round()
@@ -260,7 +263,7 @@ class Datatypes(SampleTypes):
         if origin is tuple:
             items = get_args(t)
             if Ellipsis in items:
-                if self._sample is not None or contains_unknown(self.resolve(items[0])):
+                if self.values_tell or contains_unknown(self.resolve(items[0])):
                     return UNKNOWN  # tensors, of a number that the values tell
                 raise AnnotationError("tuples of variable length are lists here: write list[...]")
             return TupleT(tuple(self.resolve(i) for i in items))
@@ -269,21 +272,26 @@ class Datatypes(SampleTypes):
             if len(rest) < len(members):
                 inner = functools.reduce(operator.or_, rest)
                 return self.optional(self.resolve(inner))
-            if self._sample is not None and not all(map(dataclasses.is_dataclass, members)):
+            if self.values_tell and not all(map(self._is_dataclass, members)):
                 return UNKNOWN
-            if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
+            if all(map(self._is_dataclass, members)):
                 return DataT(self.union_of(members[0], members))
             if any(m in (str, int, float, bool, tuple, list, dict, Tensor) or get_origin(m) is not None for m in members):
                 return UNKNOWN  # a mixed union, which the values tell
             raise AnnotationError(f"the union {t} is not one of dataclasses")
-        if isinstance(t, type) and dataclasses.is_dataclass(t):
+        if self._is_dataclass(t):
             return DataT(self.union_of(t))
-        if self._sample is not None and getattr(t, "__module__", "") != "builtins":
+        if self.values_tell and getattr(t, "__module__", "") != "builtins":
             return UNKNOWN  # an ordinary class, say: values tell what it is
         raise AnnotationError(
             f"`{getattr(t, '__name__', t)}` is not a type of the language: "
             "use Tensor, int, bool, float, list, tuple or dataclasses"
         )
+
+    def _is_dataclass(self, t: Any) -> bool:
+        """Whether `t` is a dataclass; one that computes fields is an ordinary class where the model makes the objects."""
+        known = not self.values_tell or t in self.of_class or not computes_fields(t)
+        return isinstance(t, type) and dataclasses.is_dataclass(t) and known
 
     def _python_class(self, cls: type) -> type:
         return stand_in(cls, self.made[cls]) if cls in self.made else cls

@@ -357,14 +357,14 @@ model.py:28:22: `missing` is not defined
 def forward(self, s: In) -> int:
     try:
         return s.n
-    except ValueError:
+    except TypeError:
         return 0
 """,
         """
-model.py:28:9: `try` is not in the language
+model.py:28:9: a `TypeError` is not caught in the language
             try:
             ^^^^
-    exceptions are not caught: test for what would raise one
+    test for what would raise it
 """,
     ),
     (
@@ -781,11 +781,11 @@ class M(nn.Module):
 """
 ALL: dict[str, tuple[str, list[str]]] = {
     "a field without a shape, and a statement": (
-        "def forward(self, bag: Bag):\n    try:\n        y = torch.zeros(3).quantile(0.5)\n    except ValueError:\n"
+        "def forward(self, bag: Bag):\n    try:\n        y = torch.zeros(3).quantile(0.5)\n    except TypeError:\n"
         "        pass\n    return nonexistent + self.layer(bag.xs[0])",
         [
             "20: the shape of `Bag.xs` is not known",
-            "21: `try` is not in the language",
+            "21: a `TypeError` is not caught in the language",
             "22: `quantile` is not an operation of the language",
             "25: `nonexistent` is not defined",
         ],

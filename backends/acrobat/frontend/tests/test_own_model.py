@@ -269,7 +269,7 @@ class M(nn.Module):
     [
         (
             "@dataclass(frozen=True)\nclass Tree:\n    n: int\n    def __post_init__(self): pass\n",
-            "`Tree` computes fields when it is made: leave __post_init__ and init=False out",
+            "`Tree` computes fields when it is made: give a sample",
         ),
         ("class Tree:\n    n: int\n", "`Tree` is not a type of the language"),
         ("@dataclass(frozen=True)\nclass Tree:\n    n: tuple[int, ...]\n", "tuples of variable length are lists here"),

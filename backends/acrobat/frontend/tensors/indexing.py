@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.ints import is_ints, whole
+from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -147,8 +147,7 @@ def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -
         i = as_index(f, i)
     if is_unknown(i):
         return unknown(), False
-    if is_list(i) and (listed := f.display(i)) and all(isinstance(known(v)[1], int) for v in listed):
-        i = Held("ids", TupleV(tuple(listed)))
+    i = listed_ids(f, i)
     if isinstance(i, Held) and i.kind == "ids":
         chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
         return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), True
@@ -205,9 +204,9 @@ def _lists_of_places(f: Frame, entries: Sequence[ast.expr]) -> list[Any]:
     if any(isinstance(e, (ast.Slice, ast.Constant)) for e in entries):
         return []
     with f.trial():
-        values = [f.borrowed(e) for e in entries]
-        several = all(is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values)  # type: ignore
-    return [whole(f, f.borrowed(e)) for e in entries] if several else []
+        values = [listed_ids(f, f.borrowed(e)) for e in entries]
+        several = all(is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values)
+    return [whole(f, listed_ids(f, f.borrowed(e))) for e in entries] if several else []
 
 
 def _chosen_by_several(f: Frame, x: Any, places: Sequence[Any]) -> Value:

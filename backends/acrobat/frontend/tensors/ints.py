@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_list,
     is_number,
     is_ragged,
     is_tensor,
@@ -56,6 +57,18 @@ def is_ints(value: Any) -> bool:
     if isinstance(value, Held):
         return value.kind in ("index", "ids", "loose")
     return not is_tensor(value) and shape_of_ints(type_or_none(value)) is not None
+
+
+def listed_ids(f: Frame, x: Any) -> Any:
+    """A list of ints that are known at compile time, as a tensor of ints that is written out; any other value as it is. Raises
+    Refused for bools, which would be a mask."""
+    of_list = isinstance(x, Static) and isinstance(x.value, list) or is_list(x)
+    items = f.static_list(x) if of_list else x
+    if not of_list or not isinstance(items, TupleV) or not items.items or not all(known(v)[0] for v in items.items):
+        return x
+    if any(isinstance(known(v)[1], bool) for v in items.items):
+        raise Refused("a list of bools is no index here", "make a mask of it, with `torch.tensor(...)`")
+    return Held("ids", items) if all(isinstance(known(v)[1], int) for v in items.items) else x
 
 
 def elements(f: Frame, x: Any) -> Any:

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.indexing import as_index
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
+from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, shape
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, of_bools
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
@@ -84,7 +84,7 @@ def _index(f: Frame, e: ast.expr) -> Value:
         i = on_host(f, i)
     elif not (isinstance(i, Held) and i.kind == "ids"):
         i = as_index(f, i)
-    i = whole(f, i)
+    i = whole(f, listed_ids(f, i))
     if is_unknown(i):
         return i  # type: ignore[no-any-return]
     if is_list(i) or is_ragged(i):

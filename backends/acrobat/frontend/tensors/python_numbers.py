@@ -7,10 +7,13 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import at, item_type, list_of, mapped, of_length
+from backends.acrobat.frontend.evaluator.mixed import NUMBERS, SEQUENCES
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
@@ -31,9 +34,13 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     retyped,
     type_of,
+    type_or_none,
     unknown,
     variable_of,
 )
+
+DATA = (*NUMBERS, *SEQUENCES, "tensor")
+"""The types of Python's, as words, of whose values `torch.tensor` makes tensors."""
 
 
 @operation("new_tensor", of_tensor=False)
@@ -77,7 +84,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return unknown()
     if len(args) != 1 or kwargs:
         return f.problem(node, "`torch.tensor` takes a number or a list of numbers here")
-    (x,) = args
+    x = _as_data(f, node, args[0])
     if is_number(x) and type_of(x) in (INT, FLOAT):
         if type_of(x) == INT:
             return Held("index", x)
@@ -90,6 +97,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     items = f.display(x)
     if items is None and f.vectors.get(variable_of(x)):
         items = f.components(x, f.vectors[variable_of(x)])
+    items = items and [_as_data(f, node, v) for v in items]
     if items and all(f.display(v) is not None for v in items):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
         if all(is_tensor(v) for v in rows):
@@ -120,6 +128,20 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
+    """What may be None, or of one of several of Python's types, as the number, list or tuple of which a tensor is made; so are
+    the elements of a list. Another value, such as a string, is an error of the instance, as in Python. Other values unchanged.
+    Raises Refused where a tensor could be made of values of several of the types."""
+    if is_list(x) and f.display(x) is None and isinstance(type_of(x).item, DataT):
+        return mapped(f, [x], lambda v: _as_data(f, node, v))
+    held = optional(f, x) or type_or_none(x) if isinstance(x, Dyn) else None
+    words = [word for word in f.mixed(held) if word in DATA]
+    if len(words) > 1:
+        shown = " or ".join(words)
+        raise Refused(f"the type of this tensor is not known: it is made of {shown}", "ask which it is, with `isinstance`")
+    return opened(f, node, x, types=words)
 
 
 def _of_rows(f: Frame, node: ast.AST, x: Value, hint: str) -> Value:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees
 
 RULES = [("s", "pair", ["s", "n"]), ("s", "end", []), ("n", "name", []), ("n", "copy", ["n"])]
 SIDES = ["s", "n"]
@@ -76,3 +78,54 @@ def changed_in_loop(x):  # type: ignore[no-untyped-def]
 def test_a_constant_list_is_not_changed(function: Any) -> None:
     with pytest.raises(CompileError, match="may be seen"):
         build(module(function), sample=[0, 1])
+
+
+ALLOWED = {"s": [2, 0], "n": [1, 1, -1]}
+"""Indices by the name of a symbol; `CHOSEN` is a constant everywhere."""
+CHOSEN = [2, 0]
+FLAGS = [True, False, True]
+
+
+def by_lists(x):  # type: ignore[no-untyped-def]
+    table = torch.arange(9).float().view(3, 3)
+    return table[CHOSEN], table[:, CHOSEN], table[CHOSEN, CHOSEN], table[ALLOWED[x]] + table[CHOSEN][[0]]
+
+
+def put_by_list(x):  # type: ignore[no-untyped-def]
+    row = torch.zeros(3) + len(x)
+    row[CHOSEN] = 1.5
+    return row
+
+
+def by_constant_or_not(x):  # type: ignore[no-untyped-def]
+    def chosen(symbol, deep):  # type: ignore[no-untyped-def]
+        total = (torch.arange(4).float() + deep)[ALLOWED[symbol]].sum()
+        return total + chosen("n", deep - 1) if deep > 0 else total
+
+    return chosen(x, 2)
+
+
+@pytest.mark.parametrize("function", [by_lists, put_by_list, by_constant_or_not])
+def test_tensors_are_indexed_by_constant_lists(function: Any) -> None:
+    agrees(module(function), ["s", "n"])
+
+
+def by_flags(x):  # type: ignore[no-untyped-def]
+    return (torch.zeros(3) + x)[FLAGS]
+
+
+def by_written_flags(x):  # type: ignore[no-untyped-def]
+    return (torch.zeros(3) + x)[[True, False, True]]
+
+
+def put_by_flags(x):  # type: ignore[no-untyped-def]
+    row = torch.zeros(3) + x
+    row[FLAGS] = 0.0
+    return row
+
+
+@pytest.mark.parametrize("function", [by_flags, by_written_flags, put_by_flags])
+def test_lists_of_bools_are_no_indices(function: Any) -> None:
+    """They are masks in PyTorch; as ints they would name the parts 0 and 1."""
+    with pytest.raises(CompileError, match="a list of bools is no index here"):
+        build(module(function), sample=[1, 2])

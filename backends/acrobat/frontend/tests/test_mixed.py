@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 WORDS = {"the": 0, "dog": 1, "barks": 2, "cat": 3}
@@ -154,9 +154,28 @@ class Unnarrowed(Base):
 UNNARROWED = [("word", "dog"), ("number", 3), ("list", [1, 2])]
 
 
+class Shifts(Base):
+    """Tensors of what is an int in some tuples and a string, None or missing in others."""
+
+    def forward(self, actions):
+        out = torch.zeros(1, D)
+        for action in actions:
+            if action[0] == "shift":
+                out = out + self.embed(torch.tensor([action[1]]))
+            elif action[0] == "both":
+                out = out + self.embed(torch.tensor(action[1:])).sum(0)
+        return out
+
+
+SHIFTS = [[("open", "NP"), ("shift", 1), ("close",)], [("both", 3, 1, 2), ("open", "S")], [("close",)]]
+OPTIONAL_SHIFTS = [[("open", None), ("shift", 1)], [("both", 3), ("shift", 2)]]
+
+
 @pytest.mark.parametrize(
     ("cls", "instances"),
     [
+        (Shifts, SHIFTS),
+        (Shifts, OPTIONAL_SHIFTS),
         (Nested, NESTED),
         (Binary, BINARY),
         (Labelled, LABELLED),
@@ -182,9 +201,21 @@ def test_other_types_are_errors_of_the_instance(tmp_path) -> None:
         executable([("number", 1.5)])
 
 
+def test_tensors_of_other_types_are_errors_of_the_instance(tmp_path) -> None:
+    executable = compile(Shifts().eval(), sample=SHIFTS, cache_folder=tmp_path)
+    with pytest.raises(InstanceError, match=r"TypeError: .* does not take a str"):
+        executable([[("both", "dog")]])
+
+
+def test_a_tensor_of_ints_or_floats_is_refused() -> None:
+    with pytest.raises(CompileError, match="the type of this tensor is not known: it is made of int or float"):
+        agrees(Shifts(), [[("open", "NP"), ("shift", 1), ("shift", 1.5)]])
+
+
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(
-    ("cls", "instances"), [(Nested, NESTED), (Programs, PROGRAMS), (Labelled, LABELLED), (Children, CHILDREN)]
+    ("cls", "instances"),
+    [(Shifts, SHIFTS), (Nested, NESTED), (Programs, PROGRAMS), (Labelled, LABELLED), (Children, CHILDREN)],
 )
 def test_natively(cls, instances, codegen, tmp_path) -> None:
     agrees_natively(cls().eval(), instances, codegen, tmp_path)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
-from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, hint_of, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, hint_of, root_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
+    Dyn,
     TupleV,
     Value,
     is_array,
@@ -29,6 +31,8 @@ from backends.acrobat.frontend.values import (
 def _assign(f: Frame, s: ast.Assign) -> None:
     owned = set(f.owned)
     v = f.expression(s.value, hint_of(s.targets[0]))
+    if all(isinstance(t, (ast.Tuple, ast.List)) for t in s.targets):
+        _keep_whole(f, s.value, v, owned)
     match s.targets:
         case [ast.Subscript() as item] if is_array(f.env.get(root_of(item) or "")):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
@@ -37,6 +41,18 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned)
+
+
+def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: set[str]) -> None:
+    """Note that the names in `h, c = state` refer to the elements of a list, and none to the list itself. `owned` is
+    `Frame.owned` from before the list was read."""
+    name = root_of(source)
+    if name is None or not (is_list(value) or isinstance(value, TupleV)):
+        return
+    f.owned |= claims(name) & owned
+    of_elements = value.type.item if isinstance(value, Dyn) and isinstance(value.type, ListT) else type_or_none(value)
+    if of_elements is None or changeable(f, of_elements) or contains_unknown(of_elements):
+        seen_inside(f, source, of_elements)
 
 
 @handles(STATEMENTS, ast.AnnAssign)

@@ -115,6 +115,34 @@ RIGHT = {
         self.memory.push(5.0)
         return n, len(self.memory.items)
 """,
+    "a list that is taken apart, whose items are then replaced": """
+        state, box = [0.0, 1.0], Box([2.0, 3.0])
+        for x in xs:
+            a, b = state
+            state[0], state[1] = b, a + x
+            c, *rest = box.rows
+            box.rows[0] = c + rest[0] + b
+            box.rows.append(x)
+        return state, a, rest, box.rows
+""",
+    "a list of a function around that is taken apart in it": """
+        state = [torch.zeros(2), torch.ones(2)]
+        def step(x):
+            a, b = state
+            state[0], state[1] = b, a + x
+            return a
+        def steps(i):
+            seen = step(xs[i])
+            return seen + steps(i + 1) if i + 1 < len(xs) else seen
+        return steps(0), state[0], state[1]
+""",
+    "an attribute of a model that is taken apart": """
+        self.chart = [0.0, 1.0]
+        for x in xs:
+            a, b = self.chart
+            self.chart[0], self.chart[1] = b, a + x
+        return self.chart[0], self.chart[1]
+""",
 }
 """What serves as the body of `forward`, which gets a list of floats."""
 
@@ -231,6 +259,24 @@ REFUSED = {
         rows.update({0: row})
         rows[0].append(2.0)
         return len(row)
+""",
+    "a list in a list that is taken apart": """
+        rows = [[1.0], [2.0]]
+        a, b = rows
+        rows[0].append(3.0)
+        return len(a)
+""",
+    "a list out of a list that is taken apart": """
+        rows = [[1.0], [2.0]]
+        a, b = rows
+        a.append(3.0)
+        return len(rows[0])
+""",
+    "an object in a list that is taken apart": """
+        items = [Item(1.0), Item(2.0)]
+        a, b = items
+        items[0].x = 3.0
+        return a.x
 """,
     "a list that gets two names": """
         a = [0.0]

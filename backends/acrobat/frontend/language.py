@@ -74,6 +74,7 @@ from backends.acrobat.frontend.tensors import (
     module_containers,
     modules,
     operations,
+    padding,
     parts,
     products,
     python_numbers,

@@ -16,14 +16,16 @@ def scaled_dot_product_attention(
         refuse("attention with `enable_gqa`", "repeat the keys and values")
     if dropout_p > 0:
         refuse("attention with dropout", "pass `dropout_p=0.0` in evaluation mode: `self.dropout if self.training else 0.0`")
-    if is_causal:
-        if query.dim() != 2 or attn_mask is not None:
-            refuse("attention with `is_causal` of several sequences, or with a mask", "call it for each of them")
+    if is_causal and attn_mask is not None:
+        refuse("attention with `is_causal` and a mask, which PyTorch does not take,", "make one mask of the two")
+    if is_causal and query.dim() == 2:  # what comes later is not computed at all
         rows = []
         for i in range(query.size(0)):
             one = query[i].unsqueeze(0)
             rows.append(scaled_dot_product_attention(one, key[: i + 1], value[: i + 1], scale=scale)[0])
         return torch.stack(rows)
+    if is_causal:
+        attn_mask = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()
     scores = query @ key.transpose(-2, -1) * (1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
     if attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == torch.bool else scores + attn_mask

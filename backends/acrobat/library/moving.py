@@ -298,3 +298,11 @@ def in_sizes(rows, sizes):
     if at != len(rows):
         raise RuntimeError(f"a tensor of {len(rows)} parts is split in {at}")
     return groups
+
+
+def rows_padded(rows, filler, before, after):
+    """The rows with so many times `filler` before and behind them; negative numbers remove rows."""
+    first, end = max(-before, 0), len(rows) + min(after, 0)
+    if first > end:
+        raise RuntimeError(f"a tensor of {len(rows)} parts is padded by {before} and {after}")
+    return [filler for _ in range(before)] + rows[first:end] + [filler for _ in range(after)]

@@ -338,6 +338,7 @@ REFUSED = [
     ("F.cross_entropy(x, torch.tensor(ids), ignore_index=0)", "no argument `ignore_index`"),
     ("F.cross_entropy(a, torch.softmax(a, -1))", "probabilities of classes"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", "with dropout"),
+    ("F.scaled_dot_product_attention(x, x, x, torch.eye(4), is_causal=True)", "`is_causal` and a mask"),
     ("a.expand_as(b)", "`expand_as` makes extents of 1 wider"),
     ("x.expand_as(x[:, :1])", "`expand_as` makes extents of 1 wider"),
     ("a.expand(4)", "fewer dimensions"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
@@ -54,9 +55,10 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
         return _of_spread(f, node, name, args)
     facts = [known(a) for a in args]
     if len(args) == 1:
-        xs = iterable(f, args[0]) if isinstance(args[0], Held) else args[0]
-        if isinstance(xs, TupleV) and xs.items and all(is_number(v) or is_unknown(v) for v in xs.items):
-            return xs.items[0] if len(xs.items) == 1 else _extreme(f, node, name, list(xs.items))
+        is_taken_apart = isinstance(args[0], (Held, Static)) or isinstance(type_or_none(args[0]), TupleT)
+        xs = iterable(f, args[0]) if is_taken_apart else args[0]
+        if isinstance(xs, TupleV) and xs.items:
+            return _of_parts(f, node, name, list(xs.items))
         item = getattr(type_or_none(xs), "item", None)
         if not isinstance(item, ScalarT) and has_order(f, item) and (is_list(xs) or containers.kind_of(xs)):
             return ordered(f, node, name, [xs], {})
@@ -64,8 +66,22 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
     if not args:
         return None
     if all(k for k, _ in facts):
-        return Static({"min": min, "max": max}[name](*(v for _, v in facts)))
+        return _of_constants(f, node, name, [v for _, v in facts])
     return _nary(f, node, name, args)
+
+
+def _of_parts(f: Frame, node: ast.Call, name: str, items: list[Value]) -> Value | None:
+    """`max(xs)` and `min(xs)` of a tuple, or of a constant list."""
+    if any(map(nothing_known, items)):
+        return unknown()
+    return items[0] if len(items) == 1 else _extreme(f, node, name, items)
+
+
+def _of_constants(f: Frame, node: ast.Call, name: str, constants: list[Any]) -> Value:
+    try:
+        return Static({"min": min, "max": max}[name](constants))
+    except TypeError as error:
+        return f.problem(node, str(error))
 
 
 def _of_spread(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:

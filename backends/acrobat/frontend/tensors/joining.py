@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
@@ -16,20 +16,16 @@ from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     elementwise,
-    extent_of,
     is_numbers,
     numbers,
     of_rows,
     op,
-    over_rows,
     select,
     shape,
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.making import full_of
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
-from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import (
@@ -197,35 +193,6 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
 def _has_runtime_length(f: Frame, xs: Any) -> bool:
     """Whether a value is a list whose length is known at run time only, and whose type is known."""
     return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
-
-
-def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) -> Value:
-    """The tensor with `before` and `after` parts of a number added along a dimension; negative counts remove own parts."""
-    if is_ragged(x) and axis(x) != dim:
-        return over_rows(f, x, axis(x), lambda row: padded(f, row, dim - (dim > axis(x)), before, after, value))
-    if before < 0 or after < 0:
-        end = None if after >= 0 else Static(after)
-        x = sliced(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
-    row = [extent_of(f, x, i) for i in range(len(shape(x))) if i != dim]
-
-    def filled(count: int) -> list[Any]:
-        return [full_of(f, TupleV((*row[:dim], Static(count), *row[dim:])), value)] if count > 0 else []
-
-    parts = [*filled(before), x, *filled(after)]
-    return x if len(parts) == 1 else cat(f, parts, dim)
-
-
-@either("pad", "_pad")
-def _padded(f: Frame, call: CallArguments) -> Value:
-    x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
-    if constant(mode, "the mode") != "constant":
-        raise Refused("`pad` fills with a constant here")
-    counts = constant(f.static_list(sizes), "the padding")
-    number = 0.0 if value == Static(None) else float(constant(value, "the value"))
-    for k in range(len(counts) // 2):
-        if counts[2 * k] or counts[2 * k + 1]:
-            x = padded(f, x, len(shape(x)) - 1 - k, counts[2 * k], counts[2 * k + 1], number)  # type: ignore[arg-type]
-    return x
 
 
 @operation("repeat")

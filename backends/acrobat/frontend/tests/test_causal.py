@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
@@ -57,7 +58,18 @@ def of_a_batch(self: Any, x: Any) -> Any:
     return first, self.attend(h, (1 - torch.tril(torch.ones((1, size, size))))[0].bool())
 
 
-@pytest.mark.parametrize("forward", [of_bools, of_a_comparison, of_a_batch])
+def of_several_heads(self: Any, x: Any) -> Any:
+    """PyTorch's own function, of keys that are all there, too few, and the same for each head."""
+    h = self.table(x).view(len(x), 2, 2).transpose(0, 1)
+    one = F.scaled_dot_product_attention(h, h, h, is_causal=True)
+    fewer = F.scaled_dot_product_attention(h, h[:, :1], h[:, :1], is_causal=True, scale=0.3)
+    batch = F.scaled_dot_product_attention(h[None], h[:1][None], h[:1][None], is_causal=True)
+    masked = F.scaled_dot_product_attention(h, h, h, attn_mask=torch.ones(len(x), len(x), dtype=torch.bool).tril())
+    fixed = self.table.weight[:6].view(2, 3, 4)
+    return one, fewer, batch, masked, F.scaled_dot_product_attention(fixed, fixed, fixed, is_causal=True)
+
+
+@pytest.mark.parametrize("forward", [of_bools, of_a_comparison, of_a_batch, of_several_heads])
 def test_causal_masks(forward: Callable[..., Any]) -> None:
     agrees(with_forward(Attending(), forward), SENTENCES)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, Instruction, Opcode
 from backends.acrobat.core.moves import view_displacement
-from backends.acrobat.core.texts import TEXT
+from backends.acrobat.core.texts import TEXT, instruction
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
@@ -224,7 +224,7 @@ class ValuePrinter:
         elif op.startswith("math."):
             self.emit(Opcode["Math" + op.removeprefix("math.").capitalize()], to, *map(self.as_float, args))
         elif op in TEXT:
-            self.emit(Opcode["Text" + op.removeprefix("text.").capitalize()], to, *map(self.atom, args))
+            self.emit(Opcode[instruction(op)], to, *map(self.atom, args))
         elif op == "bool":
             self.emit(Opcode.NeFloat if floats else Opcode.NeInt, to, self.atom(args[0]), self.constant(0))
         elif op == "int":

@@ -20,7 +20,7 @@ Opcode = Enum(
     "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathPow FromStart EqInt NeInt "
     "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed NeMixed LtMixed LeMixed GtMixed GeMixed Size "
     "Get Slice Reverse OrderInt OrderFloat TopInt TopFloat Concat Append Range Fail Zip Enumerate "
-    "TextLetters TextJoined TextMethod TextShown TextInt TextFloat TextCode",
+    "TextLetters TextJoined TextMethod TextInt TextFloat TextCode TextFromInt TextFromFloat TextFromText",
 )
 """The opcodes in the order of `runtime/vm/code.h`, which explains them."""
 

@@ -3,6 +3,7 @@ that runs the program, or to the interpreter."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -13,25 +14,34 @@ from backends.acrobat.core.types import FLOAT, INT, ListT, Type
 @dataclass(frozen=True, slots=True)
 class TextDef:
     """An operation on strings: the kinds of its operands (as in `core.host`), the type of its result, in both of which strings
-    are ints, and what it does with the strings themselves. With `of_number` its operand is a number of the model."""
+    are ints, and what it does with the strings themselves. The last `numbers` operands are numbers of the model."""
 
     operands: str
     result: Type
     meaning: Callable[..., Any]
-    of_number: bool = False
+    numbers: int = 0
 
 
 TEXT: dict[str, TextDef] = {
     "text.letters": TextDef("i", ListT(INT), list),
     "text.joined": TextDef("l", INT, "".join),
     "text.method": TextDef("ii", INT, lambda name, text: getattr(text, name)()),
-    "text.shown": TextDef("i", INT, str, of_number=True),
+    "text.from_int": TextDef("ii", INT, lambda how, number: format(number, how), numbers=1),
+    "text.from_float": TextDef("is", INT, lambda how, number: format(number, how), numbers=1),
+    "text.from_text": TextDef("ii", INT, lambda how, text: format(text, how)),
     "text.int": TextDef("i", INT, int),
     "text.float": TextDef("i", FLOAT, float),
     "text.code": TextDef("i", INT, ord),
 }
 """`text.method` is a method of strings, without arguments, by its name: one that gives a string, or one that tests the string.
-`text.x` is the function `text_x` of the runtime (`runtime/python/texts.h`), and the instruction `TextX` of its interpreter."""
+`text.from_int` and the like are `format(value, how)`.
+`text.x` is the function `text_x` of the runtime (`runtime/python/texts.h`), and the instruction `TextX` of its interpreter:
+`instruction` gives its name."""
+
+
+def instruction(op: str) -> str:
+    """The name of an operation's instruction, as `TextFromInt` for `text.from_int`."""
+    return "".join(word.capitalize() for word in re.split(r"[._]", op))
 
 
 def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], number: Callable[[Any], int]) -> Any:
@@ -52,7 +62,8 @@ def evaluate_text(op: str, args: Sequence[Any], text: Callable[[int], Any], numb
         return number(value) if isinstance(value, str) else value
 
     try:
-        return number_of(TEXT[op].meaning(*(args if TEXT[op].of_number else map(string_of, args))))
+        texts = len(args) - TEXT[op].numbers
+        return number_of(TEXT[op].meaning(*map(string_of, args[:texts]), *args[texts:]))
     except TypeError as error:
         raise ValueError(f"TypeError: {error}") from error
 

@@ -7,12 +7,14 @@ import builtins
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import negation
 from backends.acrobat.frontend.evaluator.classes import record_of
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import of_known_class
+from backends.acrobat.frontend.evaluator.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.function_tables import table_of
 from backends.acrobat.frontend.evaluator.indexing import subscript
@@ -29,7 +31,6 @@ from backends.acrobat.frontend.evaluator.ownership import (
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
-from backends.acrobat.frontend.evaluator.strings import text_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
@@ -42,6 +43,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_number,
+    is_unknown,
     known,
     nothing_known,
     type_or_none,
@@ -274,14 +276,17 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
 
 @handles(EXPRESSIONS, ast.JoinedStr)
 def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
-    """An f-string. Parts that are known at run time only are strings and ints."""
-    parts: list[Value] = []
+    """An f-string. Parts that are known at run time only are strings and numbers."""
+    parts: list[Shown] = []
     for part in node.values:
         match part:
             case ast.Constant(str() as text):
-                parts.append(Static(text))
-            case ast.FormattedValue(inner, -1, None):
-                parts.append(f.expression(inner))
-            case _:
-                return f.problem(node, "an f-string has plain values in it here")
+                parts.append(Shown(Static(text)))
+            case ast.FormattedValue(inner, conversion, spec):
+                value = f.expression(inner)
+                how = Static("") if spec is None else f.expression(spec)
+                if is_unknown(how):
+                    return unknown()
+                told = str(constant(how, "how a value is shown in an f-string"))
+                parts.append(Shown(value, told, chr(conversion) if conversion != -1 else ""))
     return text_of(f, node, parts, "an f-string")

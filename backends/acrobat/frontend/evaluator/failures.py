@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.conditions import decide, truth
+from backends.acrobat.frontend.evaluator.formatting import fields_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.types import describe
@@ -98,6 +99,9 @@ class _Text:
                 self.show(inner, "", "")
             case ast.Call(ast.Name("repr"), [inner], []):
                 self.show(inner, "r", "")
+            case ast.BinOp(ast.Constant(str() as template), ast.Mod(), given):
+                for field in fields_of(self.f, part, template, self.f.borrowed(given)):
+                    self.put(field.value, field.conversion, field.spec)
             case _:
                 self.show(part, "", "")
 
@@ -108,13 +112,17 @@ class _Text:
                 return True
             case ast.BinOp(left, ast.Add(), _):
                 return self.is_text(left)
+            case ast.BinOp(ast.Constant(str()), ast.Mod()):
+                return True
         with self.f.trial():
             value = self.f.borrowed(part)
         return kind(value) == "string" or isinstance(known(value)[1], str)
 
     def show(self, part: ast.expr, conversion: str, spec: str) -> None:
         """Append a value; of one that is neither a number nor a string, what it is."""
-        value = self.f.borrowed(part)
+        self.put(self.f.borrowed(part), conversion, spec)
+
+    def put(self, value: Value, conversion: str, spec: str) -> None:
         is_known, x = known(value)
         how = (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
         if is_known:

@@ -12,13 +12,14 @@ from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import at_index, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.fields import field
+from backends.acrobat.frontend.evaluator.formatting import as_one
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.strings import as_one, letters
+from backends.acrobat.frontend.evaluator.strings import letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf

@@ -6,9 +6,10 @@ import ast
 
 from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.choice import fail
+from backends.acrobat.frontend.evaluator.formatting import Shown, shown
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
-from backends.acrobat.frontend.evaluator.strings import number, shown
+from backends.acrobat.frontend.evaluator.strings import number
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_number, kind, known, type_of
@@ -42,7 +43,7 @@ def _abs(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 @handles(BUILTINS, "str")
 def _str(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    return shown(f, args[0]) if len(args) == 1 else None
+    return shown(f, Shown(args[0])) if len(args) == 1 else None
 
 
 @handles(BUILTINS, "int")

@@ -10,6 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
+from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED
@@ -74,6 +75,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return Static(python(x, y))
         except Exception as error:
             return f.problem(node, str(error))
+    if isinstance(op, ast.Mod) and isinstance(x, str):
+        return percent(f, node, x, b)
     if isinstance(a, OneOf) and known_b:  # as in `"visit_" + type(node).__name__`
         return mapped_choice(f, node, a, lambda each: binary(f, node, op, each, b))
     if isinstance(b, OneOf) and known_a:

@@ -7,18 +7,17 @@ runtime (`core.texts`), which also numbers the strings that come up; methods of 
 from __future__ import annotations
 
 import ast
-import string
-from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.formatting import as_one, concatenation, formatted
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
-from backends.acrobat.frontend.specials import Method, OneOf
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_string, is_unknown, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
@@ -44,74 +43,6 @@ IN_LIBRARY = {
 def letters(f: Frame, text: Value) -> Dyn:
     """The letters of a string, as a list of strings."""
     return f.host("text.letters", [text], ListT(SYMBOL), "letters")
-
-
-def concatenation(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
-    """Several strings as one."""
-    if all(isinstance(known(p)[1], str) for p in parts):
-        return Static("".join(known(p)[1] for p in parts))
-    return as_one(f, list_of(f, node, list(parts)))
-
-
-def as_one(f: Frame, texts: Value) -> Dyn:
-    """The strings of a list as one."""
-    return f.host("text.joined", [texts], SYMBOL, "text")
-
-
-def shown(f: Frame, value: Value) -> Value | None:
-    """`str(value)` of what is known, a string or an int; None for other values, whose text needs more than the program has."""
-    is_known, x = known(value)
-    if is_known:
-        return Static(str(x))
-    if is_string(value):
-        return value
-    return f.host("text.shown", [value], SYMBOL, "text") if type_or_none(value) == INT else None
-
-
-def text_of(f: Frame, node: ast.AST, parts: Sequence[Value], what: str) -> Value:
-    """The texts of these values as one string; `what` makes it, for messages."""
-    for i, part in enumerate(parts):
-        if isinstance(part, OneOf):  # the name of a class: one text for each
-            return mapped_choice(
-                f,
-                node,
-                part,
-                lambda each, i=i: text_of(f, node, [*parts[:i], each, *parts[i + 1 :]], what),  # type: ignore[misc]
-            )
-    if any(map(is_unknown, parts)):
-        return unknown()
-    texts = [Static(f"{x}") if is_known else shown(f, part) for part in parts for is_known, x in [known(part)]]
-    if None in texts:
-        return f.problem(node, f"of what is known at run time only, {what} takes strings and ints")
-    return concatenation(f, node, [text for text in texts if text is not None])
-
-
-def formatted(f: Frame, node: ast.AST, template: str, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
-    """`template.format(*args, **kwargs)`. Raises Refused."""
-    facts, named_facts = [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
-    try:
-        fields = list(string.Formatter().parse(template))
-        if all(is_known for is_known, _ in (*facts, *named_facts.values())):
-            return Static(template.format(*(x for _, x in facts), **{k: x for k, (_, x) in named_facts.items()}))
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise Refused(f"`format`: {error}") from None
-    parts: list[Value] = []
-    numbered = 0
-    names = [name for _, name, _, _ in fields if name is not None]
-    if "" in names and any(map(str.isdigit, names)):
-        raise Refused("`format`: some fields have numbers and some have none")
-    for literal, name, spec, conversion in fields:
-        parts.append(Static(literal))
-        if name is None:
-            continue
-        at, numbered = (str(numbered), numbered + 1) if name == "" else (name, numbered)
-        value = kwargs.get(at) if not at.isdigit() else args[int(at)] if int(at) < len(args) else None
-        if value is None:
-            raise Refused(f"`format`: the field `{at}` is not among its arguments", "give the value itself to `format`")
-        if spec or conversion not in (None, "s"):
-            raise Refused("the fields of `format` have no conversions and specifications where values are of run time")
-        parts.append(value)
-    return text_of(f, node, parts, "`format`")
 
 
 def number(f: Frame, text: Value, type: Any) -> Value:
@@ -224,6 +155,8 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
     match op:
         case ast.Add() if is_string(a) and is_string(b):
             return concatenation(f, node, [a, b])
+        case ast.Mod() if is_string(a):
+            raise Refused("the text before `%` is a constant in the language", "write an f-string")
         case ast.Mult() if INT in (type_or_none(a), type_or_none(b)):
             text, times = (a, b) if is_string(a) else (b, a)
             return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})

@@ -676,7 +676,7 @@ WRONG = {
     "s.x.half()": "tensors are float32 here, not float16",
     "[x for x in s.x.sum()]": "a tensor without dimensions cannot be iterated over",
     "s.n if s.n else (k := s.n)": "`:=` is not in the language here",
-    "f'{s.x}'": "of what is known at run time only, an f-string takes strings and ints",
+    "f'{s.x}'": "of what is known at run time only, an f-string takes strings and numbers, not a tensor of shape (4,)",
     "In(s.x)": "`In` misses its argument `n`",
     "Box(s.n).x + Box(s.x).x": "the field `x` of Box: a tensor of shape (4,) where an int is needed",
     "self.same([s.x], 1)": "`same` takes at most 1 argument here, got 2",

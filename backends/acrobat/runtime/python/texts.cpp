@@ -32,6 +32,11 @@ int64_t as_int(const Ref& value) {
     return number;
 }
 
+// `format(value, how)`
+int64_t formatted(Session& s, int64_t how, const Ref& value) {
+    return number_of(s, result_or_error(PyObject_Format(value.get(), string(s, how).get())));
+}
+
 }  // namespace texts
 
 using namespace texts;
@@ -54,10 +59,6 @@ int64_t text_method(Session& s, int64_t name, int64_t text) {
     return PyUnicode_Check(result.get()) ? number_of(s, result) : as_int(result);
 }
 
-int64_t text_shown(Session& s, int64_t number) {
-    return number_of(s, result_or_error(PyUnicode_FromFormat("%lld", static_cast<long long>(number))));
-}
-
 int64_t text_int(Session& s, int64_t text) { return as_int(result_or_error(PyLong_FromUnicodeObject(string(s, text).get(), 10))); }
 
 double text_float(Session& s, int64_t text) {
@@ -72,5 +73,15 @@ int64_t text_code(Session& s, int64_t text) {
     }
     return PyUnicode_READ_CHAR(letter.get(), 0);
 }
+
+int64_t text_from_int(Session& s, int64_t how, int64_t value) {
+    return formatted(s, how, result_or_error(PyLong_FromLongLong(value)));
+}
+
+int64_t text_from_float(Session& s, int64_t how, double value) {
+    return formatted(s, how, result_or_error(PyFloat_FromDouble(value)));
+}
+
+int64_t text_from_text(Session& s, int64_t how, int64_t value) { return formatted(s, how, string(s, value)); }
 
 }  // namespace acrobat

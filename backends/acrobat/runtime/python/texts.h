@@ -14,11 +14,13 @@ List<int64_t> text_letters(Session& s, int64_t text);
 int64_t text_joined(Session& s, const List<int64_t>& texts);
 // What the method of strings that is named `name`, which has no arguments, gives: a string, or whether the string passes a test.
 int64_t text_method(Session& s, int64_t name, int64_t text);
-// `str(number)`
-int64_t text_shown(Session& s, int64_t number);
 // `int(text)`, `float(text)`, `ord(text)`
 int64_t text_int(Session& s, int64_t text);
 double text_float(Session& s, int64_t text);
 int64_t text_code(Session& s, int64_t text);
+// `format(value, how)`
+int64_t text_from_int(Session& s, int64_t how, int64_t value);
+int64_t text_from_float(Session& s, int64_t how, double value);
+int64_t text_from_text(Session& s, int64_t how, int64_t value);
 
 }  // namespace acrobat

@@ -139,7 +139,8 @@ struct Register {
     X(Zip) /* of a lists at c */                                                                               \
     X(Enumerate)                                                                                               \
     /* strings, as numbers: see python/texts.h */                                                              \
-    X(TextLetters) X(TextJoined) X(TextMethod) X(TextShown) X(TextInt) X(TextFloat) X(TextCode)
+    X(TextLetters) X(TextJoined) X(TextMethod) X(TextInt) X(TextFloat) X(TextCode)                      \
+    X(TextFromInt) X(TextFromFloat) X(TextFromText)
 
 enum class Opcode : uint16_t {
 #define ACROBAT_OPCODE(name) name,

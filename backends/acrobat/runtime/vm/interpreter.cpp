@@ -393,9 +393,6 @@ TextJoined:
 TextMethod:
     PUT(text_method(s, A, B));
     NEXT();
-TextShown:
-    PUT(text_shown(s, A));
-    NEXT();
 TextInt:
     PUT(text_int(s, A));
     NEXT();
@@ -404,6 +401,15 @@ TextFloat:
     NEXT();
 TextCode:
     PUT(text_code(s, A));
+    NEXT();
+TextFromInt:
+    PUT(text_from_int(s, A, B));
+    NEXT();
+TextFromFloat:
+    PUT(text_from_float(s, A, real(B)));
+    NEXT();
+TextFromText:
+    PUT(text_from_text(s, A, B));
     NEXT();
 
 #undef UNARY

@@ -1,0 +1,208 @@
+"""Texts that show values which are known at run time only: f-strings, `format`, `%` and `str`.
+
+Each of them is taken apart into the values that it shows, in order, and how each is shown. What that gives is what `format` and
+`str` of Python give: the runtime calls these (`core.texts`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_or_none, unknown
+
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
+"""What is shown of a value: itself, or its text by one of these functions."""
+SHOWN_BY = {BOOL: "text.from_int", INT: "text.from_int", FLOAT: "text.from_float", SYMBOL: "text.from_text"}
+"""The operation that shows a value of a type in a given way."""
+FIELD = re.compile(
+    r"%(\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(\.(?P<digits>\*|\d*))?[hlL]?(?P<type>.)", re.DOTALL
+)
+"""A field of a text before `%`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value in a text: `format(value, spec)`, after the conversion that is a key of `CONVERSIONS`."""
+
+    value: Value
+    spec: str = ""
+    conversion: str = ""
+
+
+# ---- texts of values
+
+
+def concatenation(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
+    """Several strings as one."""
+    if all(isinstance(known(p)[1], str) for p in parts):
+        return Static("".join(known(p)[1] for p in parts))
+    return as_one(f, list_of(f, node, list(parts)))
+
+
+def as_one(f: Frame, texts: Value) -> Dyn:
+    """The strings of a list as one."""
+    return f.host("text.joined", [texts], SYMBOL, "text")
+
+
+def shown(f: Frame, part: Shown) -> Value | None:
+    """The text of what is known, a string or a number; None for other values, whose text needs more than the program has.
+    Raises Refused for a value that is not shown in this way."""
+    is_known, x = known(part.value)
+    if is_known:
+        return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
+    t = type_or_none(part.value)
+    if part.conversion and (t != SYMBOL or part.conversion == "s"):
+        text = part.value if t == SYMBOL else shown(f, Shown(part.value))
+        return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
+    if t not in SHOWN_BY or part.conversion:
+        return None
+    if t == SYMBOL and not part.spec:
+        return part.value
+    if t == BOOL and not part.spec:
+        return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
+    _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
+    return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _tried(value: Any, spec: str) -> str:
+    """`format(value, spec)`. Raises Refused where Python raises an error for all values of this type."""
+    try:
+        return format(value, spec)
+    except (ValueError, TypeError) as error:
+        raise Refused(f"{type(error).__name__}: {error}") from None
+
+
+def text_of(f: Frame, node: ast.AST, parts: Sequence[Shown], what: str) -> Value:
+    """The texts of these values as one string; `what` makes it, for messages. Raises Refused."""
+    i = next((i for i, part in enumerate(parts) if isinstance(part.value, OneOf)), None)
+    if i is not None:  # the name of a class: one text for each
+
+        def of_one(each: Value) -> Value:
+            return text_of(f, node, [*parts[:i], replace(parts[i], value=each), *parts[i + 1 :]], what)  # type: ignore[operator]
+
+        return mapped_choice(f, node, parts[i].value, of_one)  # type: ignore[arg-type]
+    if any(is_unknown(part.value) for part in parts):
+        return unknown()
+    texts = [shown(f, part) for part in parts]
+    if None in texts:
+        it = describe(type_or_none(parts[texts.index(None)].value))
+        return f.problem(node, f"of what is known at run time only, {what} takes strings and numbers, not {it}")
+    return concatenation(f, node, [text for text in texts if text is not None])
+
+
+# ---- `format`
+
+
+def formatted(f: Frame, node: ast.AST, template: str, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    """`template.format(*args, **kwargs)`. Raises Refused."""
+    facts, named_facts = [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
+    try:
+        fields = list(string.Formatter().parse(template))
+        if all(is_known for is_known, _ in (*facts, *named_facts.values())):
+            return Static(template.format(*(x for _, x in facts), **{k: x for k, (_, x) in named_facts.items()}))
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise Refused(f"`format`: {error}") from None
+    parts: list[Shown] = []
+    numbered = 0
+    names = [name for _, name, _, _ in fields if name is not None]
+    if "" in names and any(map(str.isdigit, names)):
+        raise Refused("`format`: some fields have numbers and some have none")
+    for literal, name, spec, conversion in fields:
+        parts.append(Shown(Static(literal)))
+        if name is None:
+            continue
+        at, numbered = (str(numbered), numbered + 1) if name == "" else (name, numbered)
+        value = kwargs.get(at) if not at.isdigit() else args[int(at)] if int(at) < len(args) else None
+        if value is None:
+            raise Refused(f"`format`: the field `{at}` is not among its arguments", "give the value itself to `format`")
+        if "{" in (spec or "") or (conversion or "") not in CONVERSIONS:
+            raise Refused("the fields of `format` say how they are shown by constants where values are of run time")
+        parts.append(Shown(value, spec or "", conversion or ""))
+    return text_of(f, node, parts, "`format`")
+
+
+# ---- `%`
+
+
+def percent(f: Frame, node: ast.AST, template: str, given: Value) -> Value:
+    """`template % given`. Raises Refused."""
+    return unknown() if is_unknown(given) else text_of(f, node, fields_of(f, node, template, given), "`%`")
+
+
+def fields_of(f: Frame, node: ast.AST, template: str, given: Value) -> list[Shown]:
+    """What `template % given` shows. Raises Refused."""
+    several = f.components(given)
+    values = [given] if several is None else list(several)
+    by_name, parts, taken, end = False, list[Shown](), 0, 0
+    for field in FIELD.finditer(template):
+        parts.append(_literal(template[end : field.start()]))
+        end = field.end()
+        if field["type"] == "%":
+            parts.append(Shown(Static("%")))
+        elif field["name"] is not None:
+            by_name = True
+            item = ast.Subscript(Given(given), ast.Constant(field["name"]), ast.Load())
+            parts.append(_by_percent(f, field, f.borrowed(ast.copy_location(item, node))))
+        elif taken == len(values):
+            raise Refused("TypeError: not enough arguments for format string")
+        else:
+            parts.append(_by_percent(f, field, values[taken]))
+            taken += 1
+    if taken < len(values) and not by_name:
+        raise Refused("TypeError: not all arguments converted during string formatting")
+    return [*parts, _literal(template[end:])]
+
+
+def _literal(text: str) -> Shown:
+    if "%" in text:
+        raise Refused("ValueError: incomplete format")
+    return Shown(Static(text))
+
+
+def _by_percent(f: Frame, field: re.Match[str], value: Value) -> Shown:
+    """How one field of a text before `%` shows a value, in the words of `format`. Raises Refused."""
+    flags, width, digits, type = field["flags"], field["width"], field["digits"], field["type"]
+    if "*" in (width, digits):
+        raise Refused("a width or precision that is an argument, `*`, is not in the language here", "write the number")
+    precision = "" if digits is None else f".{digits or 0}"
+    if isinstance(value, OneOf) or is_unknown(value):
+        return Shown(value, conversion="s")
+    if type in "sra":
+        align = "" if not width else ("<" if "-" in flags else ">") + width
+        return Shown(value, align + precision, type)
+    t = type_or_none(value)
+    if t in (BOOL, INT, FLOAT) and type in "diu":
+        if digits is not None:
+            raise Refused("a precision of `%d` is not in the language", "write the width with a 0: `%05d`")
+        value, type, flags = (_as(f, value, INT) if t == FLOAT else value), "d", flags.replace("#", "")
+    elif t in (BOOL, INT) and type in "xXo" and digits is None:
+        pass
+    elif t in (BOOL, INT, FLOAT) and type in "eEfFgG":
+        value = _as(f, value, FLOAT)
+    else:
+        raise Refused(f"`%{type}` does not take {describe(t)} in the language")
+    align = "<" if "-" in flags else ""
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    zero = "0" if "0" in flags and not align else ""
+    return Shown(value, f"{align}{sign}{'#' if '#' in flags else ''}{zero}{width}{precision}{type}")
+
+
+def _as(f: Frame, number: Value, wanted: Any) -> Value:
+    """A number as an int or a float."""
+    is_known, x = known(number)
+    if is_known:
+        return Static(int(x) if wanted == INT else float(x))
+    return number if type_or_none(number) == wanted else f.host("int" if wanted == INT else "float", [number], wanted)

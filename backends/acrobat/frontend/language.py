@@ -55,6 +55,7 @@ from backends.acrobat.frontend.evaluator import (
     truths,
 )
 from backends.acrobat.frontend.tensors import (
+    bool_buffers,
     coercions,
     conversions,
     extents,

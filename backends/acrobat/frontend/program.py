@@ -30,6 +30,7 @@ from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
+from backends.acrobat.memory import unusable
 
 ROUNDS = 12
 """The most rounds of compiling: enough to find the types of recursions through this many functions and fields. Real models need
@@ -57,6 +58,15 @@ class ProgramBuilder(DiagnosedFunctions):
             self.weights[first] = type
             self.values[first] = values_of(t)
         self.root = Module(module, tuple(atoms), root=True)
+
+    def flags(self, name: str) -> n.Weight | None:
+        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
+        t = dict(named_tensors(self.module)).get(name)
+        if t is None or t.dtype != torch.bool or unusable(t):
+            return None
+        self.weights[name] = TensorT(tuple(t.shape))
+        self.values[name] = values_of(t)
+        return n.Weight(name, self.weights[name])
 
     def tensor_name(self, t: torch.Tensor, name: str) -> str:
         """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""

@@ -149,6 +149,10 @@ class Functions:
         model assigns to attributes of it or of its parts, and reads them."""
         raise NotImplementedError
 
+    def flags(self, name: str) -> n.Weight | None:
+        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
+        raise NotImplementedError
+
     def tensor_name(self, t: Any, name: str) -> str:
         """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
         raise NotImplementedError

@@ -13,12 +13,15 @@ from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Held, Static, Value
 from backends.acrobat.memory import unusable
 
+METHODS_OF_CONSTANTS = frozenset({"item", "numel", "dim", "size"})
+"""The methods whose results are constants."""
+
 
 def host_tensor(name: str, t: Tensor) -> HostTensor:
     """The value of a parameter or buffer that kernels cannot read. Raises Refused if its memory cannot be read at all."""
     if why := unusable(t):
         raise Refused(f"`{name}` {why}")
-    return HostTensor(t.detach().clone(), name)
+    return HostTensor(t.detach().clone(), name, name)
 
 
 def attribute(value: HostTensor, name: str) -> Static | None:
@@ -66,6 +69,14 @@ def element(f: Any, value: HostTensor, written: ast.expr) -> HostTensor:
     if any(not (i is None or i is Ellipsis or isinstance(i, slice) or type(i) is int) for i in at):
         raise Refused(f"`{value.name}` is indexed with ints, slices, None and ... here")
     try:
-        return HostTensor(value.tensor[at], f"{value.name}[{ast.unparse(written)}]")
+        part = ast.Tuple([_as_index(i) for i in at], ast.Load()) if len(at) != 1 else _as_index(at[0])
+        return HostTensor(value.tensor[at], f"{value.name}[{ast.unparse(written)}]", value.buffer, (*value.parts, part))
     except (IndexError, ValueError, TypeError) as error:
         raise Refused(str(error)) from error
+
+
+def _as_index(at: Any) -> ast.expr:
+    """A constant index, or a slice of constants, as it is written."""
+    if isinstance(at, slice):
+        return ast.Slice(*(None if x is None else ast.Constant(x) for x in (at.start, at.stop, at.step)))
+    return ast.Constant(at)

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, whole
@@ -268,6 +269,8 @@ def _constant_index(f: Frame, value: HostTensor) -> Value:
 
 @handles(SUBSCRIPTS, HostTensor)
 def _of_host_tensor(f: Frame, node: ast.AST, value: HostTensor, index: ast.expr) -> Value:
+    if not _constant_index_of(f, index) and (flags := as_flags(f, value)) is not value:
+        return subscript(f, node, flags, index)
     listed = numbers_of(f, value)
     if listed is not None and not _constant_index_of(f, index):
         return index_tensor(f, node, listed, index)  # type: ignore[no-any-return]

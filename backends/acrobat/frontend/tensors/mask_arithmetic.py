@@ -12,6 +12,7 @@ from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, handles
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, is_ints, on_host
@@ -19,11 +20,19 @@ from backends.acrobat.frontend.tensors.lifting import op, operand
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_ints
 from backends.acrobat.frontend.tensors.masks import both, is_mask, mask, ones_and_zeros, plain
 from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import HELD, Dyn, Held, Static, Value, is_number, is_ragged, is_tensor, type_or_none
 
 OF_BOOLS = {"add": "bitor", "mul": "bitand"}
 """The arithmetic of two tensors of bools, which gives bools in PyTorch."""
+
+
+@handles(BINARY, HostTensor)
+def _of_buffers(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """A buffer of bools and another value. Raises Mismatch."""
+    x, y = as_flags(f, a), as_flags(f, b)
+    return of_masks(f, node, operator, name, x, y)
 
 
 @handles(BINARY, Held)

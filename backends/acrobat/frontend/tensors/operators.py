@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.evaluator.truths import condition
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
 from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
@@ -42,6 +43,7 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
     whole = arithmetic(f, name, a, b)
     if whole is not None:
         return whole
+    a, b = as_flags(f, a), as_flags(f, b)
     if of_bools(a) or of_bools(b):
         return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
     if isinstance(a, Held) or isinstance(b, Held):

@@ -33,9 +33,9 @@ def is_weight(t: Tensor) -> bool:
 
 
 def values_of(t: Tensor) -> np.ndarray:
-    """The values of a weight, on the host. A lazily negated view gets its sign."""
+    """The values of a weight, on the host. A lazily negated view gets its sign; bools are ones and zeros."""
     array: np.ndarray = t.detach().resolve_neg().cpu().numpy()
-    return array
+    return array.astype(np.float32) if array.dtype == np.bool_ else array
 
 
 def tie_key(t: Tensor) -> Any:

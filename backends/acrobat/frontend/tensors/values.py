@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -90,6 +91,10 @@ class HostTensor(Special):
 
     tensor: Tensor
     name: str
+    buffer: str = ""
+    """The name in the model of the tensor of which this is a part."""
+    parts: tuple[ast.expr, ...] = ()
+    """The constant indices by which it is a part of that, one after the other."""
 
     @property
     def what(self) -> str:

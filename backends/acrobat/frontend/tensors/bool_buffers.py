@@ -1,0 +1,44 @@
+"""Buffers of bools as masks: `x.masked_fill(~self.causal[:n, :n], -1e9)`. The program has such a buffer as a weight of ones and
+zeros. Where the source reads single values of it, as in `if self.flags[2]:`, it stays a constant (`host_tensors`)."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import subscript
+from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, UNARY, handles
+from backends.acrobat.frontend.tensors.masks import compared, mask, negated
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.values import Dyn, Held, Value
+
+
+def as_flags(f: Frame, value: Any) -> Any:
+    """A buffer of several bools, or a part of one by constant indices, as a mask; any other value as it is."""
+    if not isinstance(value, HostTensor) or value.tensor.dtype != torch.bool or value.tensor.numel() == 1:
+        return value
+    weight = f.program.flags(value.buffer)
+    if weight is None:
+        return value
+    found: Value = mask(Dyn(weight))
+    for index in value.parts:
+        found = subscript(f, ast.Pass(), found, index)
+    return found
+
+
+def _compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
+    """A comparison of a buffer of bools, element by element; None for others."""
+    x, y = as_flags(f, a), as_flags(f, b)
+    return None if x is a and y is b else compared(f, compare, x, y)
+
+
+COMPARED_AS_WHOLES.append(_compared)
+
+
+@handles(UNARY, HostTensor)
+def _inverted(f: Frame, operator: ast.unaryop, a: HostTensor) -> Value | None:
+    flags = as_flags(f, a)
+    return negated(f, flags) if isinstance(flags, Held) and isinstance(operator, ast.Invert) else None

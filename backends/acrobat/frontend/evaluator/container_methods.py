@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.containers import (
 )
 from backends.acrobat.frontend.evaluator.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable
+from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.set_operators import SET_METHODS, merged, of_sets
@@ -47,7 +47,10 @@ from backends.acrobat.library import python
 def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
     assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
-    return f.coerce(value, whole.type.item.items[1]) if is_empty(value) else value
+    held = whole.type.item.items[1]
+    if value == TupleV(()) and isinstance(held, ListT):  # `neighbours.get(i, ())`, which is only looked through
+        return f.coerce(list_of(f, ast.Pass(), []), held)
+    return f.coerce(value, held) if is_empty(value) else value
 
 
 @handles(METHODS, "set", "dict")
@@ -169,7 +172,9 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
             left = of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
             give(f, who, unknown() if left is None else left)
-        case "set", "update", [xs] if not is_unknown(whole):
+        case "set", "update", [xs] if is_unknown(whole):
+            give(f, who, set_of(f, s, iterable(f, xs)))
+        case "set", "update", [xs]:
             more = as_list(f, s, iterable(f, xs))
             give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
         case _:

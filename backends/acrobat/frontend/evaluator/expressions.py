@@ -180,6 +180,8 @@ def _list(f: Frame, node: ast.List, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.Set)
 def _set(f: Frame, node: ast.Set, hint: str) -> Value:
+    if any(isinstance(e, ast.Starred) for e in node.elts):
+        return containers.set_of(f, node, _spread(f, node, node.elts, False))
     return containers.set_of(f, node, TupleV(tuple(f.expression(e) for e in node.elts)))
 
 

@@ -193,9 +193,10 @@ def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 
 def identity(f: Frame, node: ast.AST, x: Value) -> Value:
     """The number of an object of the instance, which no other one has."""
+    x = opened(f, node, x)
     if nothing_known(x):
         return unknown()
-    if not isinstance(x, Dyn) or not isinstance(x.type, DataT) or optional(f, x) is not None:
+    if not isinstance(x, Dyn) or not isinstance(x.type, DataT):
         return f.problem(node, "`id` is for objects of the instance here")
     for cls in f.program.datatypes.cases[x.type.name]:
         f.program.datatypes.identify(cls)

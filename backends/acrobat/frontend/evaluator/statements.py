@@ -5,6 +5,8 @@ after a branch are compiled in each of its arms that goes on."""
 from __future__ import annotations
 
 import ast
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -52,6 +54,23 @@ Body = Sequence[ast.stmt]
 @handles(STATEMENTS, ast.Pass, ast.Nonlocal)
 def _nothing(f: Frame, s: ast.stmt) -> None:
     pass
+
+
+@handles(STATEMENTS, ast.Import, ast.ImportFrom)
+def _import(f: Frame, s: ast.Import | ast.ImportFrom) -> None:
+    """An import inside of a function: what it names is a constant, as what the file imports is."""
+    package = f.namespace.get("__package__")
+    try:
+        for alias in s.names:
+            if isinstance(s, ast.Import):
+                whole = importlib.import_module(alias.name)
+                value = whole if alias.asname else sys.modules[alias.name.partition(".")[0]]
+                f.rebind(alias.asname or alias.name.partition(".")[0], Static(value))
+            else:
+                whole = importlib.import_module("." * s.level + (s.module or ""), package)
+                f.rebind(alias.asname or alias.name, f.program.wrap(getattr(whole, alias.name)))
+    except (ImportError, AttributeError) as error:
+        f.problem(s, f"{type(error).__name__}: {error}")
 
 
 @handles(STATEMENTS, ast.Expr)

@@ -234,6 +234,9 @@ class FunctionBody:
         if f.unmatched is not None:
             statement, case = f.unmatched
             return f.problem(statement, f"this `match` has no case for {case}", "add one, or `case _:`")
+        optionals = self.program.datatypes.optionals
+        if contains_unknown(self.wanted) or isinstance(self.wanted, DataT) and self.wanted.name in optionals:
+            return self._returns(self.definition, Static(None))
         last = span_of(self.definition.body[-1], f.file)
         return f.problem(last, f"`{self.definition.name}` can end here without `return`", "return a value on every path")
 

@@ -123,13 +123,24 @@ class Narrowed(Special):
 
 @dataclass(frozen=True, slots=True)
 class Absent(Special):
-    """A method that objects of one class of a union do not have: calling it is an error of the instance, with this text."""
+    """A method that objects of one class of a union do not have, or an attribute that is no function where one of several is
+    called: choosing it is an error of the instance, with this text."""
 
+    chosen = True
     text: str
 
     @property
     def refusal(self) -> str:
         return self.text
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "absent", self.text
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return []
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return self
 
 
 @dataclass(frozen=True, slots=True)

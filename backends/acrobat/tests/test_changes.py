@@ -320,3 +320,28 @@ def test_loading_during_a_call(compiled: tuple[Any, Any]) -> None:
         executable([[Loading(executable, model)]])
     del error
     right(executable, model)
+
+
+class WithScale(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(3))
+
+    @property
+    def scale(self) -> Tensor:
+        return self.bias * 2
+
+    def forward(self, xs: list[int]) -> Tensor:
+        return self.scale * len(xs)
+
+
+def test_a_property_that_computes_a_tensor_of_weights_is_no_constant(cache: Path) -> None:
+    model = WithScale().eval()
+    executable = compile(
+        model, sample=[[1, 2], [3]], cache_folder=cache
+    )  # with gradients, and so a tensor with another `grad_fn`
+    with torch.no_grad():
+        torch.testing.assert_close(executable([[1, 2]])[0], model([1, 2]))
+    WithScale.scale = property(lambda self: self.bias)  # type: ignore[assignment,method-assign]
+    with pytest.raises(ModuleChanged, match=r"`WithScale\.scale` was"):
+        executable([[1, 2]])

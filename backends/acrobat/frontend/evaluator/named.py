@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
+from backends.acrobat.frontend.evaluator.choice import choose, is_function, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.specials import Absent, OneOf
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known, type_or_none
 
@@ -38,9 +38,40 @@ def named(
 
     def found() -> Value:
         which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
-        return mapped_choice(f, node, which, lambda each: attribute(owner, str(known(each)[1])))
+        data = _not_callable(f, node, owner, names, attribute)
+
+        def one(each: Value) -> Value:
+            x = str(known(each)[1])
+            return data[x] if x in data else attribute(owner, x)
+
+        return mapped_choice(f, node, which, one)
 
     return choose(f, node, contains(f, name, list(names)), found, lambda: default[0]) if default else found()
+
+
+def _not_callable(
+    f: Frame, node: ast.Call, owner: Value, names: list[str], attribute: Callable[[Value, str], Value]
+) -> dict[str, Absent]:
+    """Those attributes among functions with such names that are none, as `edge_types` beside the modules `edge_next` and
+    `edge_child`, if one is called: choosing such a one is an error of the instance. None may be asked for, and is not among
+    them."""
+    if not _is_called(f, node):
+        return {}
+    with f.trial():
+        values = {name: attribute(owner, name) for name in names}
+    data = {name: v for name, v in values.items() if not is_function(v) and v != Static(None)}
+    if all(name in data or v == Static(None) for name, v in values.items()):
+        return {}
+    it = _object_of(owner)
+    return {name: Absent(f"TypeError: {type(getattr(it, name)).__name__!r} object is not callable") for name in data}
+
+
+def _is_called(f: Frame, node: ast.Call) -> bool:
+    """Whether the value of an expression is called: where it stands, or under a name that it is assigned to."""
+    nodes = list(ast.walk(f.definition)) if f.definition is not None else []
+    names = {t.id for s in nodes if isinstance(s, ast.Assign) and s.value is node for t in s.targets if isinstance(t, ast.Name)}
+    callees = [x.func for x in nodes if isinstance(x, ast.Call)]
+    return any(x is node or isinstance(x, ast.Name) and x.id in names for x in callees)
 
 
 def has_named(f: Frame, node: ast.Call, owner: Value, name: Value) -> Value:

@@ -27,6 +27,8 @@ from backends.acrobat.library import MODULES, normalisation
 
 NEW = (nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
 """Modules of the library whose result is a new tensor, which may be changed in place."""
+MISSING = object()
+"""Stands for an attribute that an object does not have."""
 
 
 @handles(ATTRIBUTES, Module)
@@ -38,12 +40,13 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         f.program.reads.tensors[type(owner.module), name] = None
         return tensor
     getter = getter_of(owner.module, name)
-    if getter is not None and depends_on_instance(owner.module, getter, f.program.stored):
+    depends = getter is not None and depends_on_instance(owner.module, getter, f.program.stored)
+    value = None if depends else getattr(owner.module, name, MISSING)
+    if getter is not None and (depends or isinstance(value, Tensor)):  # what it reads is noted where it is compiled
+        f.program.reads.note_object(type(owner.module), name, getattr(type(owner.module), name))
         return f.program.call(f, node, getter, [owner], {})
     f.program.reads.attribute(owner.module, name)
-    try:
-        value = getattr(owner.module, name)
-    except AttributeError:
+    if value is MISSING:
         return f.problem(node, f"{type(owner.module).__name__} has no attribute `{name}`")
     if isinstance(value, nn.Module):
         return owner.child(name)
@@ -51,8 +54,6 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         if value.__self__ is not owner.module:
             return f.problem(node, f"`{name}` belongs to another object", "write a method of the module, or a function")
         return Method(owner, name, value.__func__)
-    if isinstance(value, Tensor) and getter is not None:
-        return f.program.call(f, node, getter, [owner], {})
     if isinstance(value, Tensor):
         return f.problem(node, f"`{name}` is a tensor that a property computes", "register it as a buffer")
     return Static(value)

@@ -159,3 +159,64 @@ REFUSED = [
 def test_refused(function: Any, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         build(of(function), sample=TREES)
+
+
+class Edges(nn.Module):
+    """Attributes that are no functions have names like those of the modules that a string picks."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.edge_types = ["next", "child"]
+        self.edge_bias = nn.Parameter(torch.randn(4))
+        self.edge_size = 4
+        self.edge_other = None
+        for kind in self.edge_types:
+            setattr(self, "edge_" + kind, nn.Linear(4, 4))
+
+    @property
+    def edge_scale(self):
+        return self.edge_bias * 2
+
+
+def among_attributes_that_are_no_functions(self, kinds):
+    x = self.edge_bias
+    for kind in kinds:
+        x = torch.tanh(getattr(self, "edge_" + kind)(x))
+    return x
+
+
+def an_edge_under_a_name(self, kinds):
+    x = self.edge_bias
+    for kind in kinds:
+        edge = getattr(self, f"edge_{kind}", None)
+        if edge is not None:
+            x = torch.tanh(edge(x))
+    return x
+
+
+def an_edge_or_another(self, kinds):
+    x = self.edge_bias
+    for kind in kinds:
+        x = getattr(self, "edge_" + kind, self.edge_next)(x)
+    return x
+
+
+KINDS = [["next"], ["child", "next"], []]
+OF_EDGES = [among_attributes_that_are_no_functions, an_edge_under_a_name, an_edge_or_another]
+
+
+@pytest.mark.parametrize("function", OF_EDGES, ids=lambda f: f.__name__)
+def test_attributes_beside_functions(function: Any) -> None:
+    program = agrees(with_forward(Edges(), function), KINDS)
+    data = {"types": "list", "bias": "Parameter", "size": "int", "scale": "Tensor"}
+    for kind, its_class in data.items():
+        with pytest.raises(InstanceError, match=f"TypeError: '{its_class}' object is not callable"):
+            Interpreter(program).run([kind])
+    if function is not an_edge_under_a_name:
+        with pytest.raises(InstanceError, match="TypeError: 'NoneType' object is not callable"):
+            Interpreter(program).run(["other"])
+
+
+def test_attributes_beside_functions_in_generated_code(tmp_path: Path) -> None:
+    agrees_natively(with_forward(Edges(), an_edge_under_a_name), [*KINDS, ["other", "missing", "child"]], "vm", tmp_path)

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lending import seen_twice, taken_in
+from backends.acrobat.frontend.evaluator.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import in_source_order
 from backends.acrobat.frontend.evaluator.nones import opened_inside
@@ -28,11 +28,12 @@ from backends.acrobat.frontend.evaluator.ownership import (
     holds_parts,
     seen_inside,
 )
+from backends.acrobat.frontend.evaluator.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -177,7 +178,7 @@ def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
         if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")):
             lists.append(node.func.value)
         for a in lists:
-            if isinstance(a, ast.Name) and _may_hold(type_or_none(result), type_or_none(f.env.get(a.id, unknown()))):
+            if isinstance(a, ast.Name) and _may_hold(f, type_or_none(result), type_or_none(f.env.get(a.id, unknown()))):
                 f.owned.discard(a.id)
     _look_inside(f, node, callee, result)
 
@@ -197,7 +198,9 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
         return
     if builtin or changeable(f, type_or_none(result)):
         for a in _operands(node):
-            seen_inside(f, a)
+            held = type_or_none(f.env.get(a.id, unknown())) if isinstance(a, ast.Name) else None
+            if builtin or _may_share(f, type_or_none(result), held):
+                seen_inside(f, a)
 
 
 def _spread(f: Frame, written: ast.expr) -> list[Value]:
@@ -273,16 +276,18 @@ def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
     return TupleV(tuple(component(i) for i in range(len(t.item.items))))
 
 
-def _may_hold(whole: Any, part: Any) -> bool:
-    """Whether a value of type `whole` may be, or have in it, a list, set or dictionary of type `part`."""
-    if not isinstance(part, ListT) and (part is None or contains_unknown(part)) or whole is None or whole == UNKNOWN:
+def _may_hold(f: Frame, whole: Any, part: Any) -> bool:
+    """Whether a value of type `whole` may be a list, object or dictionary of type `part`, or have one in it."""
+    if whole is None or part is None or contains_unknown(whole) or contains_unknown(part):
         return True
-    match whole:
-        case ListT(item, rows=None, kind=kind):
-            return not isinstance(part, ListT) or part.kind == kind or _may_hold(item, part)
-        case TupleT(items):
-            return any(_may_hold(t, part) for t in items)
-    return isinstance(whole, DataT)
+    return may_share(f, changeable_types(f, [whole]), [part])
+
+
+def _may_share(f: Frame, one: Any, other: Any) -> bool:
+    """Whether values of two types may have a list, object or dictionary in common."""
+    if one is None or other is None or contains_unknown(one) or contains_unknown(other):
+        return True
+    return may_share(f, changeable_types(f, [one]), changeable_types(f, [other]))
 
 
 def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
+from backends.acrobat.frontend.evaluator.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
-from backends.acrobat.frontend.values import Value, type_or_none, variable_of
+from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
 
 
 def seen_twice(f: Frame, given: Sequence[tuple[ast.expr, Value]]) -> set[str]:
@@ -70,12 +71,15 @@ def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, V
                 continue
             if root == name and (whole or roots.count(name) == 1):
                 continue  # this is the argument that was changed
-            if not room.keys() & changeable_types(f, [t]).keys():
+            lent = changeable_types(f, [t])
+            of_any = is_empty(value)  # what it will have in it is not known, so neither is the type of a list that has it
+            if not (any(isinstance(x, ListT) for x in room) if of_any else may_share(f, room, lent)):
                 continue
             if root is not None:
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
-            if name not in f.lists_kept and _own_lists(f, type_or_none(f.env[name])) & changeable_types(f, [t]).keys():
+            own = _own_lists(f, type_or_none(f.env[name]))
+            if name not in f.lists_kept and (bool(own) if of_any else may_share(f, own, lent)):
                 f.owned.discard(spine(name))
 
 

@@ -281,7 +281,8 @@ class Observer:
             case _:
                 held = attributes(value)
                 if held is None:
-                    place.trouble = f"{path} is a {type(value).__name__}, which an instance cannot have in it"
+                    what = f"a {type(value).__name__}, which an instance cannot have in it"
+                    place.trouble = f"{path} is {_array(value) if isinstance(value, np.ndarray) else what}"
                     return []
                 return self._object(place, value, type(value), held, path)
         return []
@@ -309,6 +310,16 @@ class Observer:
         return [
             (known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}") for name, v in held.items()
         ]
+
+
+def _array(value: np.ndarray) -> str:
+    """What a numpy array is, which an instance cannot have in it, and what to give instead."""
+    if value.dtype.kind not in "biuf":
+        return f"a numpy array of {value.dtype}: give a list, as `tolist()` makes it"
+    tensor = "torch.from_numpy(...)"
+    right = value.dtype in (np.bool_, np.int32, np.int64, np.float32)
+    tensor += "" if right else ".float()" if value.dtype.kind == "f" else ".long()"
+    return f"a numpy array of {value.dtype}: make tensors of arrays where the instances are made, with `{tensor}`"
 
 
 def attributes(value: Any) -> dict[str, Any] | None:

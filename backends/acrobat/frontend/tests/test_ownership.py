@@ -136,6 +136,16 @@ RIGHT = {
             return seen + steps(i + 1) if i + 1 < len(xs) else seen
         return steps(0), state[0], state[1]
 """,
+    "a recursion that changes a list and gives objects with lists of others": """
+        scores = []
+        def expand(depth):
+            scores.append(float(depth))
+            boxes = [Box([])]
+            for _ in range(2 if depth < 2 else 0):
+                boxes.append(expand(depth + 1))
+            return Box([box.rows for box in boxes][0])
+        return len(expand(0).rows), scores
+""",
     "an attribute of a model that is taken apart": """
         self.chart = [0.0, 1.0]
         for x in xs:
@@ -277,6 +287,42 @@ REFUSED = {
         a, b = items
         items[0].x = 3.0
         return a.x
+""",
+    "a list of ints among lists of floats that a method takes in": """
+        chart, row = Chart(), [1]
+        chart.add_row([1.5])
+        chart.add_row(row)
+        row.append(2)
+        return chart.rows
+""",
+    "a list of ints among lists of floats, changed inside": """
+        chart, row = Chart(), [1]
+        chart.add_row([1.5])
+        chart.add_row(row)
+        chart.rows[1].append(2.5)
+        return row
+""",
+    "a list of ints among lists of what may be None": """
+        chart, row = Chart(), [1]
+        chart.add_row([1, None])
+        chart.add_row(row)
+        row.append(2)
+        return chart.rows
+""",
+    "an empty list that a method takes in": """
+        chart, row = Chart(), []
+        chart.add_row([1.5])
+        chart.add_row(row)
+        row.append(2.0)
+        return chart.rows
+""",
+    "a dictionary of ints among dictionaries of floats": """
+        tables, table = [{1: 1.5}], {1: 2}
+        def put(t):
+            tables.append(t)
+        put(table)
+        table[3] = 2
+        return len(tables[1])
 """,
     "a list that gets two names": """
         a = [0.0]

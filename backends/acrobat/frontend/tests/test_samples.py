@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
@@ -195,3 +198,21 @@ def test_edges_as_a_tensor_of_ints() -> None:
         return {"x": torch.randn(n, 3), "edges": torch.tensor(pairs).t(), "pairs": pairs}
 
     agrees(EdgeIndex(), [instance(n) for n in (1, 2, 4)])
+
+
+@pytest.mark.parametrize(
+    ("array", "advice"),
+    [
+        (np.arange(3), r"int64: make tensors .* with `torch.from_numpy\(...\)`$"),
+        (np.ones(3), r"float64: make tensors .* with `torch.from_numpy\(...\).float\(\)`$"),
+        (np.arange(3, dtype=np.uint8), r"uint8: make tensors .* with `torch.from_numpy\(...\).long\(\)`$"),
+        (np.array(["a"]), "give a list"),
+    ],
+)
+def test_arrays_are_made_tensors_by_who_makes_the_instances(array: np.ndarray, advice: str) -> None:
+    def forward(xs):  # type: ignore[no-untyped-def]
+        return torch.from_numpy(xs[0])
+
+    with pytest.raises(CompileError, match=r"instance 0\[0\] is a numpy array of ") as caught:
+        build(module(forward), sample=[[array]])
+    assert re.search(advice, str(caught.value), re.MULTILINE)

@@ -114,15 +114,22 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2.unsqueeze(0)
 
 
-def variance(input, dim=None, unbiased=True, keepdim=False):
+def variance(input, dim=None, unbiased=True, keepdim=False, correction=None):
+    less = int(unbiased) if correction is None else correction
     if dim is None:
-        input, dim = input.flatten(), 0
+        if keepdim:
+            refuse("`var` and `std` of all elements with `keepdim`", "reshape the result")
+        centred = input - input.mean()
+        return (centred * centred).sum() / (input.numel() - less)
+    count = 1
+    for d in (dim,) if isinstance(dim, int) else dim:
+        count = count * input.size(d)
     centred = input - input.mean(dim, True)
-    return (centred * centred).sum(dim, keepdim) / (input.size(dim) - (1 if unbiased else 0))
+    return (centred * centred).sum(dim, keepdim) / (count - less)
 
 
-def standard_deviation(input, dim=None, unbiased=True, keepdim=False):
-    return torch.sqrt(variance(input, dim, unbiased, keepdim))
+def standard_deviation(input, dim=None, unbiased=True, keepdim=False, correction=None):
+    return torch.sqrt(variance(input, dim, unbiased, keepdim, correction))
 
 
 def bilinear_function(input1, input2, weight, bias=None):

@@ -134,28 +134,47 @@ def avg_pool2d_module(self, input):
     )
 
 
-def at_places(input, output_size, reduced):
-    """Adaptive pooling: what `reduced` makes of the rows, then of the columns, that each place of the result stands for."""
+def at_places(x, dim, count, reduced):
+    """Adaptive pooling along one dimension: what `reduced` makes of the parts that each of `count` places stands for. None
+    stands for as many places as there are parts."""
+    size = x.size(dim)
+    has_room(size, 1)
+    if count is None:
+        return x
+    places = unrolled(range(count))
+    return torch.stack(
+        [reduced(part_of(x, dim, i * size // count, ((i + 1) * size + count - 1) // count), dim) for i in places], dim
+    )
+
+
+def part_of(x, dim, start, end):
+    return x[:, start:end] if dim == 1 else x[:, :, start:end]
+
+
+def adaptive(input, output_size, reduced):
+    """Adaptive pooling of the rows of an image, then of its columns."""
     oh, ow = (output_size, output_size) if isinstance(output_size, int) else output_size
-    x = one_image(input)
-    h, w = x.size(1), x.size(2)
-    if oh is None or ow is None or not is_fixed(h) or not is_fixed(w):
-        refuse("adaptive pooling to several places of an extent that varies, or to None")
-    x = torch.stack([reduced(x[:, i * h // oh : ((i + 1) * h + oh - 1) // oh], 1) for i in unrolled(range(oh))], 1)
-    out = torch.stack([reduced(x[:, :, i * w // ow : ((i + 1) * w + ow - 1) // ow], 2) for i in unrolled(range(ow))], 2)
+    out = at_places(at_places(one_image(input), 1, oh, reduced), 2, ow, reduced)
     return out if input.dim() == 3 else out.unsqueeze(0)
+
+
+def adaptive_over_time(input, output_size, reduced):
+    """Adaptive pooling of a sequence of shape (channels, time) or (1, channels, time)."""
+    count = output_size if output_size is None or isinstance(output_size, int) else output_size[0]
+    out = at_places(one_sequence(input), 1, count, reduced)
+    return out if input.dim() == 2 else out.unsqueeze(0)
 
 
 def adaptive_avg_pool2d(input, output_size):
     if output_size in ONES:
         return input.mean(-1, True).mean(-2, True)
-    return at_places(input, output_size, torch.mean)
+    return adaptive(input, output_size, torch.mean)
 
 
 def adaptive_max_pool2d(input, output_size):
     if output_size in ONES:
         return input.amax(-1, True).amax(-2, True)
-    return at_places(input, output_size, torch.amax)
+    return adaptive(input, output_size, torch.amax)
 
 
 def adaptive_avg_pool2d_module(self, input):
@@ -169,12 +188,15 @@ def adaptive_max_pool2d_module(self, input):
 # ---- over one dimension, which may vary
 
 
-def windows(input, kernel_size, stride):
-    """The windows over time of an input of shape (channels, time) or (1, channels, time), each of shape (channels, window)."""
+def one_sequence(input):
     if input.dim() == 3 and input.size(0) != 1:
         refuse("pooling of a batch", "an instance has one sequence")
-    x = input if input.dim() == 2 else input.select(0, 0)
-    columns = list(x.unbind(1))
+    return input if input.dim() == 2 else input.select(0, 0)
+
+
+def windows(input, kernel_size, stride):
+    """The windows over time of an input of shape (channels, time) or (1, channels, time), each of shape (channels, window)."""
+    columns = list(one_sequence(input).unbind(1))
     size = kernel_size if isinstance(kernel_size, int) else kernel_size[0]
     has_room(len(columns), size)
     every_th = kernel_size if stride is None else stride
@@ -217,15 +239,13 @@ def avg_pool1d_module(self, input):
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    if output_size not in ONE or return_indices:
-        refuse("adaptive pooling to more than one place, or with `return_indices`")
-    return input.amax(-1, True)
+    if return_indices:
+        refuse("adaptive pooling with `return_indices`")
+    return input.amax(-1, True) if output_size in ONE else adaptive_over_time(input, output_size, torch.amax)
 
 
 def adaptive_avg_pool1d(input, output_size):
-    if output_size not in ONE:
-        refuse("adaptive pooling to more than one place")
-    return input.mean(-1, True)
+    return input.mean(-1, True) if output_size in ONE else adaptive_over_time(input, output_size, torch.mean)
 
 
 def adaptive_max_pool1d_module(self, input):

@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import OneOf, SliceOf
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value, is_number, kind, known, nothing_known, unknown
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, is_number, kind, known, nothing_known, unknown
 
 WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 """Functions whose result does not depend on the order of what they walk over."""
@@ -155,6 +155,9 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance(value.python_object, classes))
         case [Dyn(type=ScalarT("int" | "float" | "bool" as what)), Static(classes)]:
             return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
+        case [TupleV(), Static(classes)]:  # it may have been written as a list
+            if issubclass(tuple, classes) == issubclass(list, classes):
+                return Static(issubclass(tuple, classes))
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

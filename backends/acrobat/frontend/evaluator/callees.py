@@ -61,9 +61,7 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
     callee = opened(f, node, callee)
     if (never := among_operands(args)) is not None:
         return never
-    if callee == Static(len):  # what is inside may well be None
-        args = [opened(f, node, a, types=ITERABLE) for a in args]
-    elif _needs_values(callee):
+    if callee != Static(len) and _needs_values(callee):  # in a list of which the length is asked there may well be None
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
     handler = CALLS.get(kind(callee))

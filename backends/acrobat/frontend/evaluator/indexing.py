@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.formatting import as_one
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import bound, list_of, sliced
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.strings import letters
@@ -222,6 +222,12 @@ def as_index(f: Frame, i: Value) -> Value:
 
 def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
     """`len(a)`."""
+    if len(mixed(f, a)) > 1:
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            return length_of(f, node, inner) if kind(inner) in LENGTHS else not_taken(f, node, word)
+
+        return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]
     a = opened(f, node, a, types=ITERABLE)
     handler = LENGTHS.get(kind(a))
     found = None if handler is None else handler(f, a)

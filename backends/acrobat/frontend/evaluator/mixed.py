@@ -50,12 +50,13 @@ def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
     if not there:
         return value
     assert isinstance(value, Dyn)
+    return by_type(f, node, value, lambda word, inner: inner if word in there else not_taken(f, node, word))
+
+
+def not_taken(f: Frame, node: ast.AST, word: str) -> Value:
+    """The error of an instance whose value is of a type that the expression `node` does not take."""
     written = f"`{ast.unparse(node)}`" if isinstance(node, ast.expr) else "this"
-
-    def arm(word: str, inner: Value) -> Value:
-        return inner if word in there else fail(f, f"TypeError: {written} does not take a {word}")
-
-    return by_type(f, node, value, arm)
+    return fail(f, f"TypeError: {written} does not take a {word}")
 
 
 def with_attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
@@ -92,6 +93,18 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     if not there:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
     return f.coerce(of_type(f, ast.Pass(), value, *there), type)
+
+
+def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:
+    """The mixed union of values each of which is a list or a tensor, as of `found = torch.cat(found)` in a branch; None for
+    other values. Raises Mismatch."""
+    together: dict[str, list[Any]] = {}
+    for v in values:
+        for word, t in (mixed(f, v) or {word_of(v): type_or_none(v)}).items():
+            together.setdefault(word, []).append(t)
+    if together.keys() != {"list", "tensor"}:
+        return None
+    return f.program.datatypes.either({word: f.common(types, numbers=True) for word, types in sorted(together.items())})
 
 
 def fitting(f: Frame, types: dict[str, Any], wanted: Any) -> Collection[str]:

@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
@@ -20,6 +21,7 @@ from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
@@ -187,6 +189,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
     if is_unknown(tried) and not seen:  # the arms are not known in this round
         fixed = dict.fromkeys(names, unknown())
     poisoned: dict[str, tuple[str, str]] = {}
+    either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
     for name in names:
         values = [env.get(name) for env in seen]
         some = [v for v in values if v is not None]
@@ -208,14 +211,17 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         try:
             f.common([type_of(v) for v in some], numbers=True)
         except Mismatch:
-            poisoned[name] = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
-            continue
+            either[name] = list_or_tensor(f, some) if lives(f, s, name) else None
+            if either[name] is None:
+                poisoned[name] = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
+                continue
         live.append(name)
 
     def at_end(name: str) -> Value:
         if name in functions:
             return functions[name].number(f, f.env.get(name))
-        return f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        return value if either.get(name) is None else f.coerce(value, either[name])
 
     def arm(body: Body) -> Value:
         f.straight(body)

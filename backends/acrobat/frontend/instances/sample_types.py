@@ -70,6 +70,15 @@ class SampleTypes:
         SHOWN[name] = f"{describe(inner)}, or not assigned"
         return DataT(name)
 
+    def either(self, types: dict[str, Any]) -> Any:
+        """The type of values that are of one of several of PYTHON_TYPES, by their words."""
+        if any(map(contains_unknown, types.values())):
+            return UNKNOWN
+        name = "Either_" + "".join(c if c.isalnum() else "_" for c in repr(types))
+        self.mixed[name] = types
+        SHOWN[name] = " or ".join(map(describe, types.values()))
+        return DataT(name)
+
     def note_walked(self, cls: type) -> None:
         """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""
         if cls not in self.walked:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import length
-from backends.acrobat.frontend.tensors.lifting import dim_of, extent_of, shape, shape_of
+from backends.acrobat.frontend.evaluator.lists import fold, length, mapped
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, extent_of, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import operation, ragged
 from backends.acrobat.frontend.values import Static, TupleV, Value
 
@@ -35,8 +37,17 @@ def _numel(f: Frame, call: CallArguments) -> Value:
 
 @ragged("numel")
 def _numel_ragged(f: Frame, c: CallArguments) -> Value | None:
-    x = c.args[0]
-    return length(f, x) if shape(x).count(1) == len(shape(x)) - 1 else None
+    return _elements(f, c.args[0])
+
+
+def _elements(f: Frame, x: Any) -> Value:
+    """How many elements a ragged tensor has."""
+    others = [e for d, e in enumerate(shape(x)) if d != axis(x)]
+    if None in others:
+        counts = mapped(f, [as_rows(f, x, axis(x))], lambda row: _elements(f, row))
+        return fold(f, counts, Static(0), lambda a, b: f.host("add", [a, b], INT))
+    each = math.prod(e or 0 for e in others)
+    return length(f, x) if each == 1 else f.host("mul", [length(f, x), Static(each)], INT)
 
 
 @operation("dim")

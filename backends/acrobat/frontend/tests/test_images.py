@@ -80,3 +80,35 @@ def test_extremes_of_a_shape() -> None:
         return min(x.shape[-2:]), max(x.shape), max((x.size(1),)), min((len(x), 2.5))
 
     agrees(with_forward(Convolved(), extremes), images((4, 5), (5, 4), (1, 3)))
+
+
+def adaptive(self: Any, x: Any) -> Any:
+    """Several places of extents that vary, which share rows where the extents are not multiples."""
+    y = (
+        F.adaptive_avg_pool2d(x.unsqueeze(0), 2).flatten(1),
+        F.adaptive_max_pool2d(x, (3, None)),  # type: ignore[arg-type]
+        F.adaptive_avg_pool2d(x, (None, 2)),
+    )
+    return y, F.adaptive_avg_pool1d(x[0], 3), F.adaptive_max_pool1d(x[:1, 0], 2), F.adaptive_avg_pool1d(x[:1], 2)
+
+
+def statistics(self: Any, x: Any) -> Any:
+    of_all = x.std(), x[0].var(unbiased=False), torch.std(x, correction=0), x[:, 0].std()
+    return of_all, x.var((0, 1)), x.std(dim=(1, 2), keepdim=True), x.numel(), x[0, :0].numel()
+
+
+@pytest.mark.parametrize("forward", [adaptive, statistics])
+def test_several_places_and_all_elements(forward: Callable[..., Any]) -> None:
+    agrees(with_forward(Convolved(), forward), images((4, 5), (5, 4), (1, 3), (2, 2)))
+    agrees(with_forward(Convolved(), forward), images((4, 5), (4, 1), (4, 3)))
+    agrees(with_forward(Convolved(), forward), images((4, 5), (4, 5)))
+
+
+def test_several_places_in_generated_code(tmp_path: Path) -> None:
+    agrees_natively(with_forward(Convolved(), adaptive), images((4, 5), (5, 4), (1, 3)), "vm", tmp_path)
+
+
+def test_an_image_without_rows() -> None:
+    interpreter = Interpreter(build(with_forward(Convolved(), adaptive), sample=images((4, 5), (3, 2))))
+    with pytest.raises(InstanceError, match="a window of 1 is larger than the extent of 0"):
+        interpreter.run(torch.zeros(2, 0, 3))

@@ -1,0 +1,97 @@
+"""Names that are a list on one path and a tensor on another: `found = []`, then `found = torch.cat(found)` in a branch."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
+
+GIVEN = [torch.randn(n, 4) for n in (3, 1, 5, 2)]
+
+
+def dropped(self, x):
+    """Ints, as of a mixture of experts that drops tokens."""
+    found = []
+    for i in range(len(x)):
+        if x[i, 0] > 0:
+            found.append(torch.arange(i))
+    if found:
+        found = torch.cat(found)
+        x = x + len(found)
+    return x, len(found)
+
+
+def asked(self, x):
+    """Its length, its truth, its class, and each of the two in its place."""
+    found = [row for row in x if row.sum() > 0]
+    if len(x) > 2:
+        found = torch.stack([*x])
+    total = found.sum(0) if isinstance(found, torch.Tensor) else x[0] * len(found)
+    return total, len(found), isinstance(found, list), found
+
+
+def in_several_branches(self, x):
+    found = [x[0]]
+    if len(x) > 1:
+        if len(x) > 2:
+            found = torch.stack(found)
+        else:
+            found.append(x[1])
+    elif x[0, 0] > 0:
+        found = x
+    n = len(found)
+    if isinstance(found, list):
+        found = torch.stack([*found, x[0]])
+    return found * n
+
+
+def other_names(self, x):
+    """The list stays what it is under its other name."""
+    found = [x[0]]
+    same = found
+    if len(x) > 2:
+        found = torch.stack(found) + 1
+    k = len(found)
+    return same[0] + k, len(same)
+
+
+@pytest.mark.parametrize("forward", [dropped, asked, in_several_branches, other_names])
+def test_as_in_eager_pytorch(forward):
+    torch.manual_seed(0)
+    agrees(with_forward(nn.Module(), forward), GIVEN)
+
+
+def test_in_generated_code(tmp_path):
+    agrees_natively(with_forward(nn.Module(), asked), GIVEN, "vm", tmp_path)
+
+
+def used_as_a_tensor(self, x):
+    found = [x[0]]
+    if len(x) > 1:
+        found = torch.stack(found)
+    return found.sum(0)
+
+
+def test_the_other_one_is_an_error_of_the_instance():
+    interpreter = Interpreter(build(with_forward(nn.Module(), used_as_a_tensor), sample=GIVEN))
+    assert interpreter.run(GIVEN[0]).shape == (4,)
+    with pytest.raises(InstanceError, match="does not take a list"):
+        interpreter.run(GIVEN[1])
+
+
+def walked_over(self, x):
+    found = [1, 2]
+    if len(x) > 1:
+        found = x
+    return [row + 1 for row in found]
+
+
+def test_refused():
+    with pytest.raises(CompileError, match="differ in type"):
+        build(with_forward(nn.Module(), walked_over), sample=GIVEN)

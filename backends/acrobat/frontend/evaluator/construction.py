@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import list_of
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
@@ -79,6 +79,7 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
     assert isinstance(whole.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases.get(whole.type.name, ())
+    note_assigned_to(f, classes)
     have = [c for c in classes if datatypes.has_field(c, name)]
     if not have:
         _put_first(f, s, classes, name)

@@ -27,13 +27,14 @@ a change through it was met; the next round of compiling counts them. `lending` 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, holds_constant_list, is_array, is_container, is_object, type_or_none
@@ -48,16 +49,38 @@ LOOKING = frozenset(
 
 def changeable(f: Frame, t: Any) -> bool:
     """Whether a value of a type, or a part of it, could be changed in place: lists and objects. Of what may be None that
-    which it is otherwise counts."""
+    which it is otherwise counts. Of objects to whose attributes the program assigns nothing, only the parts could be."""
+    return _changeable(f, t, set())
+
+
+def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
     match t:
         case ListT():
             return t.rows is None
         case TupleT(items):
-            return any(changeable(f, item) for item in items)
-        case DataT(name):
-            held = f.program.datatypes.optionals.get(name)
-            return held is None or changeable(f, held)
+            return any(_changeable(f, item, asked) for item in items)
+        case DataT(name) if name not in asked:
+            asked.add(name)
+            datatypes = f.program.datatypes
+            if (held := datatypes.optionals.get(name)) is not None:
+                return _changeable(f, held, asked)
+            classes = datatypes.cases.get(name, ())
+            if not classes or any(_may_be_assigned_to(f, c) for c in classes):
+                return True
+            return any(_changeable(f, datatypes.field_type(c, x), asked) for c in classes for x in datatypes.field_names(c))
     return False
+
+
+def _may_be_assigned_to(f: Frame, cls: type) -> bool:
+    """Whether the program may assign to attributes of objects of a class."""
+    return cls in f.program.datatypes.seen or issubclass(cls, RecordOf) or cls in f.program.changed_classes
+
+
+def note_assigned_to(f: Frame, classes: Iterable[type]) -> None:
+    """Note that the program assigns to attributes of objects of these classes. The next round of compiling counts that."""
+    if not f.program.changed_classes.issuperset(classes):
+        f.program.changed_classes.update(classes)
+        f.program.changed = True
 
 
 def holds_parts(f: Frame, value: Any) -> bool:
@@ -72,6 +95,7 @@ def note_changed(f: Frame, t: Any, name: str) -> None:
     if not changed <= f.program.changed_fields:
         f.program.changed_fields |= changed
         f.program.changed = True
+    note_assigned_to(f, _classes(f, t))
 
 
 def is_unchanged(f: Frame, t: Any, name: str) -> bool:
@@ -192,6 +216,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, None) for e in values)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
+        case ast.Call(func) if _class_named(f, func):
+            return elt in f.made_alone or elt in f.made_apart
     return False
 
 

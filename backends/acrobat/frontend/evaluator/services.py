@@ -47,6 +47,7 @@ class ProgramServices(Protocol):
     given_values: set[tuple[type, str]]
     step_by_step: set[tuple[str, int, int]]
     changed_fields: set[tuple[type, str]]
+    changed_classes: set[type]
     lending: set[tuple[type, str]]
     factories: dict[str, Value]
     empties: set[Span]

@@ -63,6 +63,7 @@ class Functions:
         self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found
         self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
+        self.changed_classes: set[type] = set()  # those of objects to whose attributes something is assigned
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.sized: dict[

@@ -48,6 +48,12 @@ class Box:
         self.rows = rows
 
 
+class Parser:
+    def __init__(self, items):
+        self.buffer = list(items)
+        self.stack = []
+
+
 class Memory(nn.Module):
     def __init__(self):
         super().__init__()
@@ -145,6 +151,22 @@ RIGHT = {
                 boxes.append(expand(depth + 1))
             return Box([box.rows for box in boxes][0])
         return len(expand(0).rows), scores
+""",
+    "objects that are not assigned to, moved between lists of an object": """
+        items = [Item(x) for x in xs]
+        parser, popped = Parser(items), []
+        while parser.buffer:
+            parser.stack.append(parser.buffer.pop(0))
+            if len(parser.stack) > 1:
+                child = parser.stack.pop(-2)
+                popped.append(child.x)
+        return [item.x for item in items], popped, parser.stack[-1].x
+""",
+    "objects of a comprehension, assigned to by their places": """
+        items = [Item(x) for x in xs]
+        for i in range(len(items)):
+            items[i].x = items[i].x * 2.0 + i
+        return [item.x for item in items]
 """,
     "an attribute of a model that is taken apart": """
         self.chart = [0.0, 1.0]
@@ -323,6 +345,32 @@ REFUSED = {
         put(table)
         table[3] = 2
         return len(tables[1])
+""",
+    "objects that are assigned to, moved between lists of an object": """
+        items = [Item(x) for x in xs]
+        parser = Parser(items)
+        parser.stack.append(parser.buffer.pop(0))
+        parser.stack[-1].x = 7.0
+        return items[0].x
+""",
+    "lists of objects that are not assigned to, moved between lists of an object": """
+        rows = [Box([x]) for x in xs]
+        parser = Parser(rows)
+        parser.stack.append(parser.buffer.pop(0))
+        parser.stack[-1].rows.append(7.0)
+        return len(rows[0].rows)
+""",
+    "one object in each place of a comprehension": """
+        item = Item(1.0)
+        items = [item for x in xs]
+        items[0].x = 2.0
+        return items[-1].x
+""",
+    "one list in each object of a comprehension": """
+        row = [1.0]
+        boxes = [Box(row) for x in xs]
+        boxes[0].rows.append(2.0)
+        return len(boxes[-1].rows)
 """,
     "a list that gets two names": """
         a = [0.0]

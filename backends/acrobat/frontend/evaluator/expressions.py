@@ -7,12 +7,13 @@ import builtins
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator import containers
-from backends.acrobat.frontend.evaluator.arguments import constant
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import negation
 from backends.acrobat.frontend.evaluator.classes import record_of
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.construction import construct
+from backends.acrobat.frontend.evaluator.dict_calls import DictCall
 from backends.acrobat.frontend.evaluator.fields import of_known_class
 from backends.acrobat.frontend.evaluator.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -185,7 +186,7 @@ def _set(f: Frame, node: ast.Set, hint: str) -> Value:
     return containers.set_of(f, node, TupleV(tuple(f.expression(e) for e in node.elts)))
 
 
-@handles(EXPRESSIONS, ast.Dict)
+@handles(EXPRESSIONS, ast.Dict, DictCall)
 def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     keys, values = node.keys, node.values
     if not keys:
@@ -213,12 +214,19 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
     """A dict display with `**d` in it. If all keys are names that the source and the dicts have written, it is a record."""
     parts: list[tuple[Value | None, Value]] = []
     named: dict[str, Value] | None = {}
-    for k, v in zip(node.keys, node.values, strict=True):
+    by_name = set[str]()  # the keys that are arguments by name
+    for i, (k, v) in enumerate(zip(node.keys, node.values, strict=True)):
         key, value = None if k is None else f.expression(k), f.expression(v)
         if nothing_known(value) or key is not None and nothing_known(key):
             return unknown()
         parts.append((key, value))
         names = _named_entries(f, node, key, value)
+        if isinstance(node, DictCall) and i >= node.by_position:
+            if names is None:
+                raise Refused("`**` takes a dictionary whose keys are names written in the source")
+            if twice := sorted(by_name & names.keys()):
+                raise Refused(f"TypeError: `dict` gets several values for the argument `{twice[0]}`")
+            by_name |= names.keys()
         named = None if named is None or names is None else named | names
     if named is not None and not f.program.datatypes.is_walked(record_class(list(named))):
         return construct(f, node, record_class(list(named)), [], named)

@@ -10,11 +10,14 @@ from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.callees import called
+from backends.acrobat.frontend.evaluator.classes import records_of
 from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import (
     Held,
     Special,
@@ -56,6 +59,10 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
             return containers.dict_of_pairs(f, node, xs)
         case [xs] if kind(xs) == "dict":
             return xs if is_unknown(xs) else containers.of_kind(xs, "dict")
+        case [xs] if records_of(f, xs):
+            return xs
+        case [Keywords() | Static(dict()) as entries]:
+            return f.expression(ast.copy_location(ast.Dict([None], [ast.copy_location(Given(entries), node)]), node))
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, LENGTHS, MEMBERSHIP, METHODS, SUBSCRIPTS, TRUTHS, handles
 from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, Method
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value
 
@@ -30,6 +30,16 @@ def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value
 @handles(MEMBERSHIP, Keywords, AttributesByName)
 def _given(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
     return Static(constant(key, "the name of an argument") in dict(value.entries))
+
+
+@handles(LENGTHS, Keywords)
+def _length(f: Frame, value: Keywords) -> Value:
+    return Static(len(value.entries))
+
+
+@handles(TRUTHS, Keywords, FunctionTable)
+def _not_empty(f: Frame, value: Keywords, node: ast.AST) -> Value:
+    return Static(bool(value.entries))
 
 
 @handles(METHODS, Keywords)

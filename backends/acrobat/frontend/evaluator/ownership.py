@@ -124,7 +124,8 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
         case ast.Call(func) if is_object(value):
-            return _class_named(f, func) or getattr(value.atom, "name", "") in f.new_lists
+            new = getattr(value.atom, "name", "") in f.new_lists
+            return new or _class_named(f, func) or f.callees.get(source) == Static(dict)  # `dict(record)`
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):

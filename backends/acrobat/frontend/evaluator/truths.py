@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
-from backends.acrobat.frontend.evaluator.choice import among, is_none, open_optional, optional
-from backends.acrobat.frontend.evaluator.classes import class_attribute
+from backends.acrobat.frontend.evaluator.choice import among, fail, is_none, open_optional, optional
+from backends.acrobat.frontend.evaluator.classes import class_attribute, number_of_class
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
+from backends.acrobat.frontend.specials import Absent, Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
@@ -72,6 +72,8 @@ def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
 @handles(TRUTHS, OneOf)
 def _of_one(f: Frame, value: OneOf, node: ast.AST) -> Value | None:
     def arm(each: Value) -> Value:
+        if isinstance(each, Absent):
+            return fail(f, each.text)
         return Static(True) if isinstance(each, (Method, Closure, Nested)) else condition(f, each, node)
 
     return among(f, node, value.index, [partial(arm, each) for each in value.alternatives])
@@ -93,8 +95,12 @@ def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
         return Static(True)
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases[value.type.name]
-    if len(classes) == 1 and issubclass(classes[0], (RecordOf, tuple)):
-        return Static(bool(getattr(classes[0], "keys", ()) or getattr(classes[0], "_fields", ())))
+    if all(issubclass(c, (RecordOf, tuple)) for c in classes):
+        names = [getattr(c, "keys_of_record", ()) or getattr(c, "_fields", ()) for c in classes]
+        filled = [bool(x) for x in names]
+        return (
+            Static(filled[0]) if len({*filled}) == 1 else number_of_class(f, value, classes, [n.Lit(x, BOOL) for x in filled])
+        )
     name = next(x for x in TRUTH_METHODS if any(hasattr(c, x) for c in classes))
     method = class_attribute(f, node, value, classes, name)
     if not isinstance(method, Method):

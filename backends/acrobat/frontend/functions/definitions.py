@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.frontend.evaluator.counting import with_counters
 from backends.acrobat.frontend.evaluator.desugar import plainly
+from backends.acrobat.frontend.evaluator.dict_calls import with_displays
 from backends.acrobat.frontend.evaluator.indexed import by_place
 from backends.acrobat.frontend.evaluator.state import as_variables
 from backends.acrobat.frontend.functions.signatures import class_of
@@ -25,7 +26,8 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     cls = class_of(owner)
     key = (function, cls, tuple(attributes.items()))
     if key not in program.definitions:
-        plain = with_counters(plainly(source_of(function)[0]), function.__globals__ | closure(function))
+        namespace = function.__globals__ | closure(function)
+        plain = with_displays(with_counters(plainly(source_of(function)[0]), namespace), namespace)
         made = by_place(plain, function, cls, program.changing)
         program.definitions[key] = as_variables(made, attributes) if attributes else made
     return program.definitions[key]

@@ -18,7 +18,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 D = 4
 
@@ -364,3 +364,17 @@ def test_the_same_dimension_twice_is_refused() -> None:
 
     with pytest.raises(CompileError, match=r"the dimensions \(0, -2\) are not different ones"):
         build(Model(), sample=[torch.ones(2, 3)])
+
+
+class TruthOfDictionaries(nn.Module):
+    """Dictionaries that have keys are true, and an empty one is not."""
+
+    def forward(self, items):
+        made = {"n": len(items)}
+        return [1 if item else 2 for item in items], 3 if not made else 4, [x["n"] for x in items if x and "n" in x]
+
+
+def test_truth_of_dictionaries() -> None:
+    some = [{"n": 1}, {"n": 2}]
+    for items in (some, [*some, None], [*some, {"n": 3, "m": 4}], [*some, {"m": 4}, {}]):
+        agrees(TruthOfDictionaries(), [items, items[1:]])

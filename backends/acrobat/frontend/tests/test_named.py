@@ -195,6 +195,15 @@ def an_edge_under_a_name(self, kinds):
     return x
 
 
+def an_edge_if_there_is_one(self, kinds):
+    x = self.edge_bias
+    for kind in kinds:
+        edge = getattr(self, f"edge_{kind}", None)
+        if edge:
+            x = edge(x)
+    return x
+
+
 def an_edge_or_another(self, kinds):
     x = self.edge_bias
     for kind in kinds:
@@ -203,7 +212,7 @@ def an_edge_or_another(self, kinds):
 
 
 KINDS = [["next"], ["child", "next"], []]
-OF_EDGES = [among_attributes_that_are_no_functions, an_edge_under_a_name, an_edge_or_another]
+OF_EDGES = [among_attributes_that_are_no_functions, an_edge_under_a_name, an_edge_if_there_is_one, an_edge_or_another]
 
 
 @pytest.mark.parametrize("function", OF_EDGES, ids=lambda f: f.__name__)
@@ -213,7 +222,7 @@ def test_attributes_beside_functions(function: Any) -> None:
     for kind, its_class in data.items():
         with pytest.raises(InstanceError, match=f"TypeError: '{its_class}' object is not callable"):
             Interpreter(program).run([kind])
-    if function is not an_edge_under_a_name:
+    if function in (among_attributes_that_are_no_functions, an_edge_or_another):
         with pytest.raises(InstanceError, match="TypeError: 'NoneType' object is not callable"):
             Interpreter(program).run(["other"])
 

@@ -1,0 +1,52 @@
+"""`dict(d, name=value)` is compiled as the display `{**dict(d), "name": value}`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+
+class DictCall(ast.Dict):
+    """The display for a call of `dict` with arguments by name. Unlike those of a display its entries, but for those that are
+    taken from the argument by position, have another key each."""
+
+    by_position = 0
+    """How many of the first parts are arguments by position: none or one."""
+
+
+def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
+    """A function with displays in place of such calls. `namespace` has the values of the names from outside of it."""
+    calls = [x for x in ast.walk(definition) if _of_dict(x)]
+    names = {x.id for x in ast.walk(definition) if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
+    names |= {x.arg for x in ast.walk(definition) if isinstance(x, ast.arg)}
+    names |= {x.name for x in ast.walk(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
+    if not calls or "dict" in names or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
+        return definition
+    made: ast.FunctionDef = _Displays().visit(deepcopy(definition))
+    return made
+
+
+def _of_dict(node: ast.AST) -> bool:
+    """Whether a node is a call of what is named `dict`, with arguments by name."""
+    match node:
+        case ast.Call(ast.Name("dict"), [] | [_] as args, [_, *_]):
+            return not any(isinstance(a, ast.Starred) for a in args)
+    return False
+
+
+class _Displays(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not _of_dict(node):
+            return node
+        keys: list[ast.expr | None] = [None] * len(node.args)
+        values: list[ast.expr] = [ast.copy_location(ast.Call(node.func, [a], []), node) for a in node.args]
+        for k in node.keywords:
+            keys.append(None if k.arg is None else ast.copy_location(ast.Constant(k.arg), k))
+            values.append(k.value)
+        made = DictCall(keys, values)
+        made.by_position = len(node.args)
+        return ast.copy_location(made, node)

@@ -10,7 +10,7 @@ from functools import partial
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lending import changeable_types
+from backends.acrobat.frontend.evaluator.lending import types_inside
 from backends.acrobat.frontend.evaluator.ownership import has_plain_items
 from backends.acrobat.frontend.evaluator.syntax import deep
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
@@ -62,7 +62,7 @@ def _with_own_copy(f: Frame, value: Value, name: str) -> type | None:
     """A class of objects that would be copied which has a method for that, or whose objects are told apart by identity: copies
     of these would be other objects."""
     datatypes = f.program.datatypes
-    types = [type_or_none(value)] if name == "copy" else list(changeable_types(f, [type_or_none(value)]))
+    types = [type_or_none(value)] if name == "copy" else list(types_inside(f, [type_or_none(value)]))
     held = [datatypes.optionals.get(t.name, t) for t in types if isinstance(t, DataT)]
     classes = [cls for t in held if isinstance(t, DataT) for cls in datatypes.cases.get(t.name, ())]
     return next((cls for cls in classes if hasattr(cls, f"__{name}__") or datatypes.has_field(cls, IDENTITY)), None)

@@ -1,7 +1,7 @@
-"""Loops that change the items of a list under the name of the loop: `for c in clusters: c.append(i)`.
+"""Loops that change the items of a list under the name of the loop: `for c in clusters: c.append(i)`, `for w in ws: w.x = h`.
 
-A list in a list has no names of its own in the program: it is changed at its place. So such a loop becomes one over the places,
-`for k in range(len(clusters)): clusters[k].append(i)`. This holds for lists that the function has made itself.
+A list or an object in a list has no names of its own in the program: it is changed at its place. So such a loop becomes one
+over the places, `for k in range(len(clusters)): clusters[k].append(i)`. This holds for lists that the function has made itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import types
 from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.outputs import Changing, changed_roots
-from backends.acrobat.frontend.evaluator.syntax import CHANGING, HIDDEN, assigned, placed
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, placed
 
 
 def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: Changing) -> ast.FunctionDef:
@@ -25,6 +25,7 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
         if isinstance(target, ast.Name)
     }
     loops = [s for s in ast.walk(definition) if isinstance(s, ast.For) and _walked(s)[1] in made]
+    loops = [s for s in loops if not _may_be_longer(definition, s)]
     found = [s for s in loops if _changes_items(s, function, owner, known) and not _read_elsewhere(definition, s)]
     if not found:
         return definition
@@ -49,20 +50,27 @@ def _walked(s: ast.For) -> tuple[str, str, str]:
     return "", "", ""
 
 
+def _may_be_longer(definition: ast.FunctionDef, s: ast.For) -> bool:
+    """Whether a function inside of this one may change the walked list in the loop: it sees the list, or is given it there."""
+    _, whole, _ = _walked(s)
+    inner = [x for x in ast.walk(definition) if isinstance(x, (ast.FunctionDef, ast.Lambda)) and x is not definition]
+    if any(isinstance(x, ast.Name) and x.id == whole for d in inner for x in ast.walk(d)):
+        return True
+    names = {d.name for d in inner if isinstance(d, ast.FunctionDef)}
+    calls = (x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call))
+    given = (a for x in calls if isinstance(x.func, ast.Name) and x.func.id in names for a in ast.walk(x))
+    return any(isinstance(a, ast.Name) and a.id == whole for a in given)
+
+
 def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: Changing) -> bool:
-    """Whether the body changes the list that the loop's variable is, and neither that name nor the walked list otherwise."""
+    """Whether the body changes the list or object that the loop's variable is, and neither that name nor the walked list
+    otherwise."""
     item, whole, at = _walked(s)
     stored = {x.id for b in s.body for x in ast.walk(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
     if {item, whole, at} & stored or whole in assigned(s.body):
         return False
-    for x in (x for b in s.body for x in ast.walk(b)):
-        match x:
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if name == item and method in CHANGING:
-                return True
-            case ast.Subscript(ast.Name(name), ctx=ast.Store()) if name == item:
-                return True
-    passed = [x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call)]
-    return any(item in changed_roots(function, owner, [x], known) for x in passed)
+    changed = changed_roots(function, owner, s.body, known)
+    return item in changed and whole not in changed
 
 
 def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:

@@ -109,14 +109,18 @@ def _own_lists(f: Frame, t: Any) -> set[Any]:
 
 def changeable_types(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
     """The types of changeable values among values of these types and what is inside of them, to any depth."""
+    return {t: None for t in types_inside(f, types) if changeable(f, t)}
+
+
+def types_inside(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
+    """The types of lists and objects among values of these types and what is inside of them, to any depth."""
     found: dict[Any, None] = {}
     pending = list(types)
     while pending:
         t = pending.pop()
-        if t is None or not changeable(f, t) or t in found:
-            continue
-        found[t] = None
-        pending += _inside(f, t)
+        if t is not None and t not in found:
+            found[t] = None
+            pending += _inside(f, t)
     return {t: None for t in found if isinstance(t, ListT) or isinstance(t, DataT) and t.name in f.program.datatypes.cases}
 
 

@@ -97,7 +97,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             assign(f, ast.copy_location(ast.Attribute(ordered, name, ast.Store()), target), value)
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
-        case ast.Attribute(owner, name) if root_of(owner) not in f.owned and _kept(f, target, owner, name, value):
+        case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name):
             found = place(f, target, owner, "an assignment to an attribute")
@@ -105,6 +105,12 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 put_attribute(f, target, *found, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
+
+
+def _owns(f: Frame, owner: ast.expr) -> bool:
+    """Whether nothing but the name at the root of a path refers to what the path leads to."""
+    root = root_of(owner)
+    return root in f.owned and (isinstance(owner, ast.Name) or deep(str(root)) in f.owned)
 
 
 def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> bool:

@@ -168,6 +168,19 @@ RIGHT = {
             items[i].x = items[i].x * 2.0 + i
         return [item.x for item in items]
 """,
+    "objects of a list, assigned to under the name of a loop": """
+        items = [Item(0.0)]
+        for x in xs:
+            items.append(Item(x))
+        for i, item in enumerate(items):
+            item.x = item.x * 2.0 + i
+            if i == 2:
+                break
+        for item in items:
+            if item.x > 1.0:
+                item.x += len(items)
+        return [item.x for item in items]
+""",
     "an attribute of a model that is taken apart": """
         self.chart = [0.0, 1.0]
         for x in xs:
@@ -371,6 +384,39 @@ REFUSED = {
         boxes = [Box(row) for x in xs]
         boxes[0].rows.append(2.0)
         return len(boxes[-1].rows)
+""",
+    "a list that grows while its objects are assigned to": """
+        items = [Item(x) for x in xs]
+        for item in items:
+            item.x = 1.0
+            if len(items) < 5:
+                items.append(Item(2.0))
+        return len(items)
+""",
+    "a list that a function makes longer while its objects are assigned to": """
+        items = [Item(x) for x in xs]
+        def grow(ys):
+            if len(ys) < 5:
+                ys.append(Item(2.0))
+        for item in items:
+            item.x = 1.0
+            grow(items)
+        return len(items)
+""",
+    "objects that a loop assigns to and keeps": """
+        items, best = [Item(x) for x in xs], Item(0.0)
+        for item in items:
+            if item.x > best.x:
+                best = item
+            item.x = 0.5
+        return best.x
+""",
+    "one object twice in a list that a loop assigns to": """
+        one = Item(1.0)
+        items = [one, one]
+        for item in items:
+            item.x += 1.0
+        return one.x
 """,
     "a list that gets two names": """
         a = [0.0]

@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, type_of
 from backends.acrobat.ir import nodes as n
 
 
@@ -81,9 +81,15 @@ class OneOf(Special):
     classes: tuple[type, ...] = ()
 
     @property
+    def constants(self) -> tuple[Static, ...]:
+        found = tuple(v for v in self.alternatives if isinstance(v, Static) and isinstance(v.value, (str, int, float)))
+        types = {type_of(v) for v in found}
+        return found if len(found) == len(self.alternatives) and len(types) == 1 else ()
+
+    @property
     def refusal(self) -> str:
         if all(isinstance(v, Static) and isinstance(v.value, (str, int, float)) for v in self.alternatives):
-            return "an attribute of what is chosen at run time is no value of the program: write a list, `NAMES[i]`"
+            return "the numbers or strings that are chosen from here at run time are of several types"
         return "a module chosen at run time is called where it is chosen: `self.modules[i](x)`"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:

@@ -79,6 +79,11 @@ class Special:
     """Whether a choice of such values at run time is a value, of which the program keeps the number."""
 
     @property
+    def constants(self) -> tuple[Static, ...]:
+        """The numbers or strings of one type of which it is one, chosen at run time; none of other values."""
+        return ()
+
+    @property
     def refusal(self) -> str:
         """The message that says why it cannot be a value of the program."""
         raise NotImplementedError
@@ -296,7 +301,9 @@ def is_array(value: Any) -> bool:
 
 def is_staged(value: Value) -> bool:
     """Whether a value is one of the program, or a tuple with one in it: a single branch may have bound its variables."""
-    return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(is_staged, value.items)))
+    if isinstance(value, TupleV):
+        return any(map(is_staged, value.items))
+    return isinstance(value, Dyn) or isinstance(value, Special) and bool(value.constants)
 
 
 def is_never(value: Any) -> bool:
@@ -365,5 +372,7 @@ def type_of(value: Value) -> Any:
             return HeldT(kind, type_of(inner))
         case Held("ids", TupleV(items)):
             return ListT(INT, 0, extent=len(items))
+        case Special() if value.constants:
+            return type_of(value.constants[0])
         case Special():
             raise Mismatch(value.refusal)

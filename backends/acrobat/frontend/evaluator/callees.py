@@ -64,6 +64,7 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
     if callee != Static(len) and _needs_values(callee):  # in a list of which the length is asked there may well be None
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
+        args = [f.staged(a) if isinstance(a, OneOf) and a.constants else a for a in args]
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")

@@ -13,6 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, STAGED
+from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -94,6 +95,10 @@ class CoercingFrame(FrameState):
                 return self.bind(n.Tuple((), UNASSIGNED, span=self.span), "unassigned").atom
             case Static(None):
                 return self.bind(n.Tuple((), NONE, span=self.span), "none").atom
+            case OneOf() if value.constants:
+                whole = ListT(type_of(value))
+                constants = self.bind(n.ListOf(tuple(map(self.atom, value.constants)), whole, span=self.span), "constants")
+                return self.host("list.get", [constants, value.index], whole.item, "constant").atom
         type_of(value)
         raise AssertionError(value)
 
@@ -163,6 +168,7 @@ class CoercingFrame(FrameState):
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
         if isinstance(type, UnknownT) or (is_unknown(value) and not isinstance(getattr(value, "type", None), ListT)):
             return value
+        value = self._chosen(value)
         have = type_of(value)
         if have == type:
             return value
@@ -213,6 +219,10 @@ class CoercingFrame(FrameState):
         self.program.datatypes.note_apart([have, type])
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
+    def _chosen(self, value: Value) -> Value:
+        """One of several constants that is chosen at run time as a value of the program; other values unchanged."""
+        return Dyn(self.atom(value)) if isinstance(value, OneOf) and value.constants else value
+
     def _as_optional(self, value: Value, held: Any, type: Any) -> Value:
         """A value that is None (or not assigned) or of the type `held` as one of another such type. Raises Mismatch."""
         some = self.var("value", held)
@@ -227,7 +237,7 @@ class CoercingFrame(FrameState):
     def staged(self, value: Value) -> Value:
         """A constant list or object of the source as one of the program, also where it is inside of a tuple; other values
         unchanged. Raises Mismatch if items have no common type."""
-        value = self.as_object(value)
+        value = self._chosen(self.as_object(value))
         match value:
             case Static(list() as items):
                 parts = [self.staged(self.program.wrap(v)) for v in items]

@@ -130,6 +130,9 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
     """A comparison with a value that is one of several, or may be None, each of its cases compared; None for other values."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OneOf) and all(isinstance(v, Static) for v in (other, *one.alternatives)):
+            if not isinstance(op, (ast.Eq, ast.NotEq)):
+                pairs = [(v, other) if one is a else (other, v) for v in one.alternatives]
+                return among(f, node, one.index, [partial(comparison, f, node, op, *pair) for pair in pairs])
             same = [Static((v.value == other.value) != isinstance(op, ast.NotEq)) for v in one.alternatives]  # type: ignore
             return among(f, node, one.index, [lambda v=v: v for v in same])  # type: ignore[misc]
     if not isinstance(op, (ast.Eq, ast.NotEq)):

@@ -234,6 +234,11 @@ def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
     return f.problem(node, "this has no length") if found is None else found
 
 
+@handles(LENGTHS, OneOf)
+def _length_of_one(f: Frame, value: OneOf) -> Value | None:
+    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each)) if value.constants else None
+
+
 @handles(LENGTHS, TupleV, Static, "tuple", "list", "set", "dict")
 def _length(f: Frame, a: Value) -> Value | None:
     match a:

@@ -81,6 +81,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         return mapped_choice(f, node, a, lambda each: binary(f, node, op, each, b))
     if isinstance(b, OneOf) and known_a:
         return mapped_choice(f, node, b, lambda each: binary(f, node, op, a, each))
+    a, b = (f.staged(v) if isinstance(v, OneOf) else v for v in (a, b))
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
     kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]

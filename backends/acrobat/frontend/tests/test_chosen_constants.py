@@ -101,7 +101,7 @@ def collected(self, node):
 def compared(self, node):
     rank, name, weight = type(node).rank, type(node).__name__, type(node).weight
     other = node.children[0] if isinstance(node, Many) else node
-    order = rank < 2, 2 <= rank, rank > 1, name < "M", "Leaf" <= name, name != "Pair", weight < 1, rank == 3
+    order = rank < 2, rank >= 2, rank > 1, name < "M", name >= "Leaf", name != "Pair", weight < 1, rank == 3
     both = type(other).__name__ == name, type(other).rank < rank, type(other).rank + rank, -rank, max(rank, 2), rank * 0.5
     return order, both, rank if rank > 1 else 0, name if name else "none", float(rank), f"{name:>6}{rank:02d}"
 

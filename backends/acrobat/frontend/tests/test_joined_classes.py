@@ -270,8 +270,7 @@ class Model(nn.Module):
     [
         ('"{} {}".format(xs[0])', "the field `1` is not among its arguments"),
         ('"{0} {}".format(xs[0], 1)', "some fields have numbers and some have none"),
-        ('"{:>4}".format(xs[0])', "no conversions and specifications"),
-        ('"{}".format(xs[0] > 2)', "`format` takes strings and ints"),
+        ('"{}".format(xs)', "`format` takes strings and numbers, not a list"),
         ('"{0.real}".format(xs[0])', "the field `0.real` is not among its arguments"),
     ],
 )

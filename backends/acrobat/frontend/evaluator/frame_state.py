@@ -50,6 +50,7 @@ class FrameState:
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
+        self.made_with_own_lists: set[ast.AST] = set()  # the same, but for the objects in the lists of these
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed

@@ -21,8 +21,8 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, default
 from backends.acrobat.frontend.evaluator.construction import defaults_of_fields, new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim
+from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged, objects_only
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of
 from backends.acrobat.frontend.values import Static, Value, type_or_none, unknown
@@ -57,6 +57,8 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     shared = making.shared()
     f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
     f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
+    lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
+    f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
     return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.field_names(cls)})
 
 
@@ -127,6 +129,13 @@ class _Initialisation:
         """The attributes to which, or to parts of which that could be changed in place, something else may refer."""
         changed = [x for x, v in self.held.items() if changeable(self.f, type_or_none(v))]
         return [x for x in changed if len(self.owned.get(x, ())) < CLAIMS]
+
+    def has_own_lists(self, name: str) -> bool:
+        """Whether nothing else refers to the lists that an attribute is, or has in it outside of objects."""
+        if objects_only(self.f, type_or_none(self.held[name])):
+            return True
+        claims = each_claim(name)
+        return {claims.index(name), claims.index(spine(name))} <= self.owned.get(name, set())
 
     def _enter(self, me: str) -> None:
         """Have the attributes as variables of the function that is compiled, whose name for the object is `me`."""

@@ -133,7 +133,7 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
         f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
     elif isinstance(type_or_none(value), DataT):
-        advice = "make a new object with the new value"
+        advice = "make a new object with the new value, or keep the values in a list or a dictionary beside the objects"
         f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
     elif is_array(value):
         advice = "make a tensor of its own first, with `.clone()`"

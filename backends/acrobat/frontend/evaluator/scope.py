@@ -200,7 +200,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 or fresh_inside(f, source, type_or_none(f.env[name]))
             ):
                 f.owned |= {deep(name), spine(name)}
-            elif not is_object(f.env[name]) and lists_alone(f, source, f.env[name]):
+            elif source in f.made_with_own_lists or not is_object(f.env[name]) and lists_alone(f, source, f.env[name]):
                 f.owned.add(spine(name))
         case ast.Attribute(), _ if variable := state.variable_assigned(f, target):
             own(f, ast.Name(variable, ast.Store()), source)

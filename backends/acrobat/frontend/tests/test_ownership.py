@@ -53,6 +53,12 @@ class Parser:
         self.buffer = list(items)
         self.stack = []
 
+    def shift(self):
+        self.stack.append(self.buffer.pop(0))
+
+    def all(self):
+        return self.stack
+
 
 class Memory(nn.Module):
     def __init__(self):
@@ -161,6 +167,19 @@ RIGHT = {
                 child = parser.stack.pop(-2)
                 popped.append(child.x)
         return [item.x for item in items], popped, parser.stack[-1].x
+""",
+    "objects that were assigned to, moved between lists of an object that are its own": """
+        items = [Item(x) for x in xs]
+        for item in items:
+            item.x += 1.0
+        parser, seen = Parser(items), []
+        def next(of):
+            of.shift()
+            return of.stack[-1].x
+        while parser.buffer:
+            seen.append(next(parser))
+        parser.buffer.append(parser.stack.pop())
+        return seen, [item.x for item in items], len(parser.stack), parser.buffer[0].x
 """,
     "objects of a comprehension, assigned to by their places": """
         items = [Item(x) for x in xs]
@@ -402,6 +421,37 @@ REFUSED = {
             item.x = 1.0
             grow(items)
         return len(items)
+""",
+    "an object in the lists of an object and in another list": """
+        items = [Item(x) for x in xs]
+        for item in items:
+            item.x += 1.0
+        parser = Parser(items)
+        parser.buffer[0].x = 7.0
+        return items[0].x
+""",
+    "a list of an object that a method gives": """
+        items = [Item(x) for x in xs]
+        for item in items:
+            item.x += 1.0
+        parser = Parser(items)
+        stack = parser.all()
+        parser.stack.append(Item(1.0))
+        return len(stack)
+""",
+    "a list that an object is given": """
+        items = [Item(x) for x in xs]
+        for item in items:
+            item.x += 1.0
+        box = Box(items)
+        box.rows.append(Item(1.0))
+        return len(items)
+""",
+    "lists in a list of an object and in another list": """
+        rows = [[x] for x in xs]
+        parser = Parser(rows)
+        parser.buffer[0].append(1.0)
+        return len(rows[0])
 """,
     "objects that a loop assigns to and keeps": """
         items, best = [Item(x) for x in xs], Item(0.0)

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from backends.acrobat.library.words import refuse
+from backends.acrobat.library.words import refuse, unrolled
 
 
 def power(input, exponent):
@@ -234,3 +234,26 @@ def erf(input):
     return torch.where(
         torch.maximum(input, -input) < 0.001, input * 1.1283791670955126, 2.0 * torch.nn.functional.gelu(y) / y - 1.0
     )
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """`torch.isclose`: a mask. Infinities are close to themselves only, and NaN to none but, with `equal_nan`, NaN."""
+    apart = input - other
+    apart = torch.maximum(apart, -apart)
+    close = (input == other) | ((apart <= atol + rtol * torch.maximum(other, -other)) & torch.isfinite(apart))
+    return close | (torch.isnan(input) & torch.isnan(other)) if equal_nan else close
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = isclose(input, other, rtol, atol, equal_nan)
+    return input.numel() == 0 or bool(close.all())
+
+
+def equal(input, other):
+    """`torch.equal`: whether two tensors have the same shape and the same elements. The instance waits for these."""
+    if input.dim() != other.dim():
+        return False
+    for d in unrolled(range(input.dim())):
+        if input.size(d) != other.size(d):
+            return False
+    return input.numel() == 0 or bool((input == other).all())

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from backends.acrobat.library.iteration import accumulated
-from backends.acrobat.library.words import in_order, is_fixed, refuse, unrolled
+from backends.acrobat.library.words import in_order, is_counts, is_fixed, refuse, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -50,10 +50,28 @@ def prod(input, dim=None, keepdim=False):
     return total
 
 
-def repeat_interleave(input, repeats, dim=None):
+def repeat_interleave(input, repeats=None, dim=None, output_size=None):
+    """`torch.repeat_interleave`: `repeats` is one number for all parts, or a tensor of ints, one for each part. Without it
+    `input` is that tensor, and the parts are their indices."""
+    if repeats is None:
+        return repeat_interleave(torch.arange(len(input)), input)
     if dim is None:
         input, dim = input.flatten(), 0
-    return torch.stack([part for part in input.unbind(dim) for _ in range(repeats)], dim)
+    if is_counts(repeats):
+        return index_select(input, dim, torch.tensor(repeated_places(input.size(dim), repeats.tolist())))
+    return torch.stack([part for part in input.unbind(dim) for _ in range(int(repeats))], dim)
+
+
+def repeated_places(extent, counts):
+    """The indices of the parts of a tensor, each as often as `counts` says; one count alone is that of all parts."""
+    if len(counts) == 1:
+        counts = [counts[0] for _ in range(extent)]
+    if len(counts) != extent:
+        raise RuntimeError(f"{extent} parts are repeated by {len(counts)} numbers")
+    for count in counts:
+        if count < 0:
+            raise RuntimeError(f"a part is repeated {count} times")
+    return [i for i, count in enumerate(counts) for _ in range(count)]
 
 
 def sort(input, dim=-1, descending=False, stable=False):
@@ -93,6 +111,10 @@ def index_add(input, dim, index, source, alpha=1.0):
         more = [part for i, part in zip(index, source) if i == at]
         total.append(sum([alpha * part for part in more], input[at]))
     return torch.stack(total)
+
+
+def view_as(input, other):
+    return input.reshape(other.shape)
 
 
 def swapaxes(input, axis0, axis1):

@@ -22,6 +22,11 @@ def is_fixed(extent: int) -> bool:
     return True
 
 
+def is_counts(value: Any) -> bool:
+    """Whether a value is a tensor of ints of one dimension, rather than an int or a tensor of one."""
+    return not isinstance(value, int) and value.dim() == 1
+
+
 def letters(text: str) -> list[str]:
     """The letters of a string, each a string."""
     return list(text)

@@ -16,9 +16,8 @@ from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types, seen_twice, taken_in
-from backends.acrobat.frontend.evaluator.lists import iterable, mapped
+from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.mutation import in_source_order
-from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import (
     LOOKING,
@@ -31,6 +30,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
 from backends.acrobat.frontend.evaluator.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
+from backends.acrobat.frontend.evaluator.zipping import unzipped
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
 from backends.acrobat.frontend.types import contains_unknown
@@ -38,7 +38,6 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Held,
     Static,
-    TupleV,
     Value,
     is_object,
     is_plain,
@@ -48,7 +47,6 @@ from backends.acrobat.frontend.values import (
     unknown,
     variable_of,
 )
-from backends.acrobat.library import iteration
 
 
 @dataclass
@@ -127,7 +125,7 @@ def _operands(node: ast.Call) -> list[ast.expr]:
 def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
     """The result of a call whose arguments are not simply compiled one after the other; None for all other calls."""
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and _as_always(node.keywords):
-        return _unzipped(f, node, f.borrowed(node.args[0].value))
+        return unzipped(f, node, f.borrowed(node.args[0].value))
     match callee, node.func:
         case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
             len(node.args) <= 1 and not node.keywords
@@ -256,24 +254,6 @@ def _entries(f: Frame, value: Value) -> dict[str, Value]:
 def _as_always(keywords: Sequence[ast.keyword]) -> bool:
     """Whether the arguments by name of `zip` say what it does without them."""
     return all(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in keywords)
-
-
-def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
-    """`zip(*xs)`: of a list of tuples a tuple of lists; of a list of lists a list of their first elements, one of their
-    second elements, and so on."""
-    xs = opened_inside(f, node, xs.value if isinstance(xs, Held) and xs.kind == "iterator" else xs)
-    t = type_or_none(xs)
-    if nothing_known(xs) or isinstance(t, ListT) and contains_unknown(t):
-        return unknown()
-    if isinstance(t, ListT) and isinstance(t.item, ListT) and t.item.rows is None:
-        return Held("iterator", f.program.call(f, node, iteration.transposed, [xs], {}))
-    if not isinstance(t, ListT) or not isinstance(t.item, TupleT):
-        return f.problem(node, "`zip(*xs)` takes a list of tuples or of lists here")
-
-    def component(i: int) -> Value:
-        return mapped(f, [xs], lambda pair: (f.components(pair) or [])[i])  # type: ignore[list-item]
-
-    return TupleV(tuple(component(i) for i in range(len(t.item.items))))
 
 
 def _may_hold(f: Frame, whole: Any, part: Any) -> bool:

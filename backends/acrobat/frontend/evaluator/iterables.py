@@ -17,10 +17,10 @@ from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.evaluator.zipping import of_modules, zipped
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import (
     Held,
-    Special,
     Static,
     TupleV,
     Value,
@@ -133,11 +133,11 @@ def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
     if strict and lists:
         if len({len(xs.items) for xs in lists if isinstance(xs, TupleV)}) > 1:
             raise Refused("`zip` with `strict=True` of tuples of different lengths")
-        lists = [as_list(f, node, xs) if isinstance(xs, TupleV) and not _of_modules(xs) else xs for xs in lists]
+        lists = [as_list(f, node, xs) if isinstance(xs, TupleV) and not of_modules(xs) else xs for xs in lists]
         first, *others = lists
         if not any(isinstance(xs, TupleV) or nothing_known(xs) or is_unknown(xs) for xs in lists):
             lists = [first, *(f.program.call(f, ast.Pass(), iteration.same_length, [xs, first], {}) for xs in others)]
-    return _zipped(f, node, lists) if args else None
+    return zipped(f, node, lists) if args else None
 
 
 def _as_long_as_others(f: Frame, args: Sequence[Value]) -> list[Value]:
@@ -155,38 +155,11 @@ def _as_long_as_others(f: Frame, args: Sequence[Value]) -> list[Value]:
     return [a.value.first(count) if xs is None else xs for a, xs in zip(args, found, strict=True)]  # type: ignore[union-attr]
 
 
-def _of_modules(xs: TupleV) -> bool:
-    return any(isinstance(v, Special) and v.unrolled for v in xs.items)
-
-
-def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
-    tuples = [xs for xs in lists if isinstance(xs, TupleV)]
-    if len(tuples) == len(lists):
-        return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
-    if any(is_unknown(xs) for xs in lists):
-        return unknown()
-    if any(map(_of_modules, tuples)):
-        return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
-    lists = [as_list(f, node, xs) for xs in lists]
-    if not all(is_list(xs) for xs in lists):
-        raise Refused("`zip` takes lists here")
-    return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
-
-
-def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
-    """`zip` of module lists and lists of the program, as `count` tuples. A shorter list is an error of the instance."""
-
-    def at(xs: Value, i: int) -> Value:
-        return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
-
-    return TupleV(tuple(TupleV(tuple(at(xs, i) for xs in lists)) for i in range(count)))
-
-
 @handles(BUILTINS, "map")
 def _map(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     if len(args) > 2:  # of several lists
         function, *several = args
-        rows = iterable(f, _zipped(f, node, _as_long_as_others(f, several)))
+        rows = iterable(f, zipped(f, node, _as_long_as_others(f, several)))
         work = lambda row: called(f, node, function, f.components(row) or [], {})  # noqa: E731
         if isinstance(rows, TupleV):
             return Held("iterator", TupleV(tuple(map(work, rows.items))))

@@ -9,6 +9,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.lifting import shape
 from backends.acrobat.frontend.values import Held, Static, Value, is_array, is_unknown, known, nothing_known, unknown
 from backends.acrobat.library import words
 
@@ -30,6 +31,14 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 @handles(FUNCTIONS, words.is_fixed)
 def _is_fixed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return Static(known(args[0])[0])
+
+
+@handles(FUNCTIONS, words.is_counts)
+def _is_counts(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (value,) = args
+    if nothing_known(value):
+        return unknown()
+    return Static(isinstance(value, Held) and value.kind == "ids" or is_array(value) and len(shape(value)) == 1)
 
 
 @handles(FUNCTIONS, words.packed)

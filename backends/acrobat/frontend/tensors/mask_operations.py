@@ -122,9 +122,14 @@ def _both(f: Frame, call: CallArguments) -> Value:
 def _any(f: Frame, call: CallArguments) -> Value:
     """`any` or `all` of a mask: a bool, for which the instance waits; along a dimension a mask."""
     x = plain(call.args[0])
+    whole = len(call.args) == 1 and not call.kwargs
+    if whole and is_ragged(x):  # which may be empty: count those that decide
+        decisive = x if call.name == "any" else plain(negated(f, call.args[0]))
+        count = item(f, call_operation(f, "sum", CallArguments("sum", [decisive], {})), "value")  # type: ignore[arg-type]
+        return f.host("gt" if call.name == "any" else "lt", [count, Static(0.5)], BOOL)
     name = "amax" if call.name == "any" else "amin"
     found = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
-    if len(call.args) > 1 or call.kwargs:
+    if not whole:
         return mask(found)
     return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
 

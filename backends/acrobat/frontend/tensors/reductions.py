@@ -165,7 +165,8 @@ def _reduced(f: Frame, how: str, x: Array, dim: Any, keep: bool) -> Value:
                 x = move(f, x, "squeeze", d)
             return _argmax(f, x)
         if how == "argmax":
-            raise Refused("`argmax` of a tensor whose extent varies needs a dimension here")
+            whole = call_operation(f, "flatten", CallArguments("flatten", [x], {}))
+            return whole if is_unknown(whole) else _argmax(f, whole)
         if how == "mean":
             total = _reduced(f, "sum", x, dim, False)
             count: Value = Static(1)

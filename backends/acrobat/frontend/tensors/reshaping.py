@@ -10,7 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -18,6 +18,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     extent_of,
     is_numbers,
     numbers,
+    of_rows,
     op,
     over_rows,
     shape,
@@ -29,14 +30,18 @@ from backends.acrobat.library import moving
 
 
 def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
-    """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension. Raises Refused."""
+    """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension, unless that is joined with
+    others to the first one. Raises Refused."""
     have = shape(x)
-    if have.count(None) > 1:
-        raise Refused(
-            "a tensor of which several extents vary cannot be reshaped", "use transpose, unsqueeze or flatten its rows"
-        )
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
+    if have.count(None) > 1 or before > 1 and not is_numbers(x):
+        joined = _first_ones_joined(f, x, wanted)
+        if joined is not None:
+            return joined
+    if have.count(None) > 1:
+        advice = "join the first dimensions, as `view(-1)` does, or use transpose, unsqueeze or flatten its rows"
+        raise Refused("a tensor of which several extents vary is not reshaped so", advice)
     if is_numbers(x):
         wider = [i for i, e in enumerate(wanted) if known(e) != (True, 1)]
         if len(wider) == 1 and (known(wanted[wider[0]]) == (True, -1) or _is_length(f, wanted[wider[0]])):
@@ -65,6 +70,27 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
     if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _first_ones_joined(f: Frame, x: Array, wanted: Sequence[Any]) -> Value | None:
+    """`x.view(-1)`, `x.view(n * m, width)` and the like: the first dimensions of `x`, of which some vary, become one; None
+    where extents behind the first one in `wanted` are not constants."""
+    have, others = shape(x), [known(e)[1] for e in wanted[1:]]
+    if not wanted or not all(isinstance(e, int) and e > 0 for e in others) or 0 in have:
+        return None
+    last = max(i for i, e in enumerate(have) if e is None)
+    if last == 0 or known(wanted[0])[0] and known(wanted[0])[1] != -1:
+        return None
+    parts = of_rows(_parts(f, x, last), 0)
+    if is_unknown(parts):
+        return parts
+    return reshape(f, parts, wanted) if known(wanted[0])[0] else _regrouped(f, parts, wanted, 0)
+
+
+def _parts(f: Frame, x: Array, last: int) -> Dyn:
+    """The parts of a tensor along its dimensions up to `last`, one after the other in one list."""
+    rows = as_rows(f, x, 0)
+    return rows if last == 0 or is_unknown(rows) else flattened(f, mapped(f, [rows], lambda row: _parts(f, row, last - 1)))
 
 
 def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
@@ -125,9 +151,11 @@ def _flatten_ragged(f: Frame, call: CallArguments) -> Value:
     have = shape(x)
     s, e = dim_of(start, len(have), "flatten"), dim_of(end, len(have), "flatten")
     joined = have[s : e + 1]
+    if None in joined and (joined.count(None) > 1 or math.prod(e or 1 for e in joined) != 1):
+        if s > 0 or None in have[e + 1 :]:
+            raise Refused("`flatten` of the extent that varies with others, but not from the first on", "flatten its parts")
+        return reshape(f, x, [Static(-1), *map(Static, have[e + 1 :])])
     if None in joined:
-        if math.prod(e or 1 for e in joined) != 1:
-            raise Refused("`flatten` of the extent that varies with others is not in the language", "flatten its rows")
         middle = next(extent_of(f, x, s + i) for i, e in enumerate(joined) if e is None)
     else:
         middle = Static(math.prod(e or 1 for e in joined))

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.source import decorated, source_of, span_of, stri
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -105,6 +105,7 @@ class ProgramBuilder(DiagnosedFunctions):
         self._warn_of_unread()
         if self.incomplete or self.functions[key] is None:
             self._explain(entry.span)
+        self._refuse_kept(entry.span, key)
         reachable = self._reachable()
         for name in reachable:  # some may have been told in trials only
             for problem in self.found_in.get(self.names[name], ()):
@@ -123,6 +124,13 @@ class ProgramBuilder(DiagnosedFunctions):
             values={k: v for k, v in self.values.items() if k in used},
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
+
+    def _refuse_kept(self, span: Span, key: Any) -> None:
+        """Note a problem where an object in the result keeps a module or a function, which no program computes."""
+        for (cls, name), t in self._reached(self.results[key]).items():
+            if t == CONSTANT:
+                what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
+                self.problem(Problem(span, what, "return the other attributes, one by one"))
 
     def _entry(self, sample: Sequence[Any] | None) -> Entry:
         """The model's `forward`. Raises CompileError for one that cannot be compiled."""

@@ -57,6 +57,10 @@ class HeldT:
     inner: Any
 
 
+CONSTANT: Any = HeldT("constant", TupleT(()))
+"""The type of a field that has one module or function in all objects of its class, which the table of datatypes knows."""
+
+
 def is_unassigned(type: Any) -> bool:
     """Whether a type is that of a name to which a value is assigned on some paths only."""
     return isinstance(type, DataT) and type.name.startswith("Unassigned_")
@@ -225,6 +229,8 @@ def describe(type: Any) -> str:
             )
         case SymbolT():
             return "a string"
+        case HeldT("constant"):
+            return "a module or function"
         case HeldT(kind, inner):
             return f"a {'tensor of an int' if kind == 'index' else kind} ({describe(inner)})"
         case NeverT():

@@ -150,10 +150,11 @@ Value: TypeAlias = Dyn | Static | Fixed | TupleV | Special
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
+    "constant": "an object that keeps a module or a function is taken apart by the names of its attributes only",
     "spread": "a list whose length is known at run time only is given with `*` last, to a function of the model",
 }
 """The kinds of `Held`, each with the message for uses that it does not have. `zip(...)` and the like are iterators."""
-VARIABLES: set[str] = set()
+VARIABLES: set[str] = {"constant"}
 """The kinds of `Held` that a variable of the program may hold; its type is a `HeldT`."""
 
 

@@ -98,8 +98,11 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
         case [owner, Static(str() as name), default]:
             found = _has_attribute(f, owner, name)
             return None if found is None else attribute(f, node, owner, name) if found else default
-        case [owner, OneOf() as names]:
-            return mapped_choice(f, node, names, lambda name: attribute(f, node, owner, str(known(name)[1])))
+        case [owner, OneOf() as names, *default] if len(default) < 2:
+            if default and any(_has_attribute(f, owner, str(known(name)[1])) is None for name in names.alternatives):
+                return None
+            others: list[Value] = list(default)
+            return mapped_choice(f, node, names, lambda name: _getattr(f, node, [owner, name, *others], hint) or unknown())
         case [owner, name, *default] if is_name_of_run_time(name) and len(default) < 2:
             return named(f, node, owner, name, lambda owner, name: attribute(f, node, owner, name), *default)
     return None

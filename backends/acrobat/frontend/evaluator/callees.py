@@ -10,6 +10,7 @@ import types
 from collections.abc import Hashable, Sequence
 from enum import EnumType
 from functools import partial
+from typing import TypeGuard
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator import nested
@@ -23,9 +24,10 @@ from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.initialisation import instantiate
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, mixed, of_type
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
+from backends.acrobat.frontend.evaluator.ownership import refuse_earlier_owner
 from backends.acrobat.frontend.evaluator.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
@@ -52,6 +54,7 @@ from backends.acrobat.frontend.values import (
     kind,
     known,
     nothing_known,
+    type_or_none,
     unknown,
 )
 
@@ -87,8 +90,13 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
     """A call of a module that is chosen by an index known at run time only: one arm for each alternative. Choosing one that
     takes other arguments is an error of the instance, unless all do."""
     arms, others = [], set[int]()
+    if all(_of_text(each) for each in callee.alternatives) and not kwargs and all(known(a)[0] for a in args):
+        return mapped_choice(f, node, callee, lambda each: called(f, node, each, args, kwargs))  # `type(x).__name__.lower()`
 
-    def one(i: int, each: Value, given: Sequence[Value]) -> Value:
+    def one(i: int, each: Value, narrowed: bool) -> Value:
+        given: Sequence[Value] = args
+        if narrowed:  # the object whose class decides is of that class there
+            given = [_narrowed(f, node, a, callee.classes[i]) if _is_the_object(a, callee) else a for a in args]
         try:
             return called(f, node, each, given, kwargs)
         except Unbound as unbound:
@@ -98,16 +106,30 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
             return fail(f, f"TypeError: {unbound.message}")
 
     for i, each in enumerate(callee.alternatives):
-        given = args
         if each == Static(None):
             each = Absent("TypeError: 'NoneType' object is not callable")
-        if callee.about is not None and _compiled(each):  # the object whose class decides is of that class there
-            cls = callee.classes[i]
-            given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]
-            if isinstance(each, Method) and isinstance(each.owner, Dyn) and each.owner.atom == callee.about.atom:
-                each = Partial(Static(each.function), (Narrowed(each.owner, cls),), ())
-        arms.append(partial(one, i, each, given))
+        narrowed = callee.about is not None and _compiled(each)
+        if narrowed and isinstance(each, Method) and _is_the_object(each.owner, callee) and not mixed(f, each.owner):
+            refuse_earlier_owner(f, node, each.owner)
+            each = Partial(Static(each.function), (Narrowed(each.owner, callee.classes[i]),), ())
+        arms.append(partial(one, i, each, narrowed))
     return among_calls(f, node, callee.index, arms)
+
+
+def _is_the_object(value: Value, callee: OneOf) -> TypeGuard[Dyn]:
+    """Whether a value is the object whose class decides which function is called."""
+    return isinstance(value, Dyn) and callee.about is not None and value.atom == callee.about.atom
+
+
+def _narrowed(f: Frame, node: ast.AST, value: Dyn, cls: type) -> Value:
+    """An argument that is known to be of a class: an object, or a value of one of Python's types."""
+    types = mixed(f, value)
+    if not types:
+        return Narrowed(value, cls)
+    of_python = (w for w in types if w != "object" and f.program.datatypes.class_in_mixed(value.type.name, w) is cls)  # type: ignore[union-attr]
+    found = of_type(f, node, value, next(of_python, "object"))
+    classes = f.program.datatypes.cases.get(getattr(type_or_none(found), "name", ""), ())
+    return Narrowed(found, cls) if isinstance(found, Dyn) and len(classes) > 1 and cls in classes else found
 
 
 def _compiled(callee: Value) -> bool:
@@ -160,6 +182,7 @@ def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: 
     if name in CHANGING and is_container(owner) and not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return f.problem(node, f"`{name}` of a list, set or dictionary is called by that name", f"write `xs.{name}(...)`")
     if isinstance(owner, Dyn) and isinstance(owner.type, DataT) and isinstance(callee.function, types.FunctionType):
+        refuse_earlier_owner(f, node, owner)
         return f.program.call(f, node, callee.function, [owner, *args], kwargs)
     handler = METHODS.get(kind(owner))
     found = None if handler is None else handler(f, node, callee, args, kwargs)
@@ -172,6 +195,12 @@ def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: 
     if is_list(owner):
         return f.problem(node, f"`{name}` of a list is not in the language", "build a new list, with a comprehension or a loop")
     return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
+
+
+def _of_text(callee: Value) -> bool:
+    """Whether a value is a method of a string that is known at compile time."""
+    function = callee.value if isinstance(callee, Static) else None
+    return isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, str)
 
 
 @handles(CALLS, Static)
@@ -212,8 +241,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         found = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
         if found is not None:
             return found
-    of_text = isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str)
-    if of_text and (kwargs or not all(known(a)[0] for a in args)):
+    if _of_text(callee) and (kwargs or not all(known(a)[0] for a in args)):
         made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
         if made is not None:
             return made

@@ -129,11 +129,17 @@ def holds_only(value: Value, variables: set[str]) -> bool:
 
 def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value], Value]) -> Value:
     """`work` of the alternative that is chosen at run time: again a choice if all results are known at compile time."""
+    outside = set(f.names.taken)
     with f.trial():
         results = [work(each) for each in value.alternatives]
-    if all(isinstance(r, Static) or is_function(r) and not isinstance(r, OneOf) for r in results):
+    if all(_is_plain_function(r) and holds_only(r, outside) for r in results):
         return replace(value, alternatives=tuple(results))
     return among(f, node, value.index, [partial(work, each) for each in value.alternatives])
+
+
+def _is_plain_function(value: Value) -> bool:
+    """Whether a value is a constant, a function or a method, and not one of several."""
+    return isinstance(value, (Static, Method)) or is_function(value) and not isinstance(value, OneOf)
 
 
 def at_index(f: Frame, alternatives: Sequence[Value], index: Value) -> OneOf:

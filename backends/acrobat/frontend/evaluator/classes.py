@@ -29,13 +29,35 @@ def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
     value = opened(f, node, value)  # type: ignore[assignment]
     assert isinstance(value.type, DataT)
-    if types := f.mixed(value.type):
-        its = [Static(f.program.datatypes.class_in_mixed(value.type.name, word)) for word in types]
-        which = by_type(f, node, value, lambda word, _: Dyn(n.Lit(list(types).index(word), INT)))
-        return OneOf(which, tuple(its))  # type: ignore[arg-type]
+    if f.mixed(value.type):
+        return _class_of_mixed(f, node, value)
     classes = f.program.datatypes.cases[value.type.name]
-    seen = [Static(dict if issubclass(c, RecordOf) else c) for c in classes]
+    seen = _as_in_python(classes)
     return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))
+
+
+def _as_in_python(classes: Sequence[type]) -> list[Static]:
+    return [Static(dict if issubclass(c, RecordOf) else c) for c in classes]
+
+
+def _class_of_mixed(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """`type(value)` of a mixed value: one of Python's classes, or of those of its objects."""
+    assert isinstance(value.type, DataT)
+    union, datatypes = value.type.name, f.program.datatypes
+    its, first = list[Static](), dict[str, int]()
+    for word, t in f.mixed(value.type).items():
+        first[word] = len(its)
+        its += [Static(datatypes.class_in_mixed(union, word))] if word != "object" else _as_in_python(datatypes.cases[t.name])
+
+    def number(word: str, inner: Value) -> Value:
+        start = Dyn(n.Lit(first[word], INT))
+        if word != "object":
+            return start
+        classes = datatypes.cases[inner.type.name]  # type: ignore[union-attr]
+        return start if len(classes) == 1 else f.host("add", [number_of_class(f, inner, classes), start], INT)  # type: ignore[arg-type]
+
+    which = by_type(f, node, value, number)
+    return OneOf(which, tuple(its), value, tuple(x.value for x in its))  # type: ignore[arg-type]
 
 
 def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequence[n.Lit] | None = None) -> Dyn:

@@ -13,6 +13,7 @@ from backends.acrobat.core.types import IDENTITY, DataT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import among, fail, optional
 from backends.acrobat.frontend.evaluator.classes import number_of_class
+from backends.acrobat.frontend.evaluator.constant_fields import keeps_constant
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
@@ -21,7 +22,7 @@ from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_insi
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -149,6 +150,8 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
             continue
         wanted = datatypes.field_type(cls, x)
         try:
+            if keeps_constant(f, cls, x, v):
+                v = Held("constant", Static(()))
             have = type_of(v)
             open = cls in datatypes.made or contains_unknown(wanted)
             if (cls, x) in datatypes.refined:  # by the model's values: beside None it may have others

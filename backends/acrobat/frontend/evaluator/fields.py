@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.classes import (
     number_of_class,
     records_of,
 )
+from backends.acrobat.frontend.evaluator.constant_fields import constant_field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import with_attribute
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -105,6 +106,9 @@ def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Val
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
     types = [datatypes.field_type(c, name) for c in have]
+    constants = [constant_field(f, c, name) for c in have]
+    if len(have) == len(classes) and constants[0] is not None and all(x == constants[0] for x in constants):
+        return constants[0]
     if all(t is NONE for t in types) and len(have) == len(classes):
         return Static(None)  # no object has anything else in this field
     t = f.common(types)

@@ -32,12 +32,22 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, Value, holds_constant_list, is_array, is_container, is_object, type_or_none
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    holds_constant_list,
+    is_array,
+    is_container,
+    is_object,
+    type_or_none,
+)
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
@@ -87,6 +97,19 @@ def holds_parts(f: Frame, value: Any) -> bool:
     """Whether a list or an object has, or may have, parts that could be changed in place; False for other values."""
     t = None if value is None else type_or_none(value)
     return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(f, t.item))
+
+
+def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:
+    """Raises Refused where a method is called that was got before, `m = getattr(x, name)`, and the object may have been changed
+    since: the program has the object as it was then."""
+    if not isinstance(node, ast.Call) or isinstance(node.func, (ast.Attribute, ast.Call)):
+        return
+    if not isinstance(f.callees.get(node), (Method, OneOf)):  # a method that is an argument, as in `map(x.m, xs)`
+        return
+    known = any(v == owner for v in f.env.values()) or owner.atom in f.held_at_first
+    if not known and any(_may_be_assigned_to(f, cls) for cls in _classes(f, owner.type)):
+        what = "the object of this method may have been changed after the method was named"
+        raise Refused(what, "call the method where it is named: `getattr(x, name)(...)`")
 
 
 def note_changed(f: Frame, t: Any, name: str) -> None:

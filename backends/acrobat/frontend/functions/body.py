@@ -30,9 +30,11 @@ from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     HELD,
+    Special,
     Static,
     TupleV,
     Value,
+    held_atoms,
     is_container,
     is_list,
     is_placeholder,
@@ -124,6 +126,7 @@ class FunctionBody:
                 f.env[class_key(a.arg)] = Static(given.cls)
                 given = given.value
             f.env[a.arg] = given
+            f.held_at_first |= set(held_atoms(given) if isinstance(given, Special) else ())
         for x, v in zip(self.carried, values[len(arguments) :], strict=True):
             f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
         if len(self.program.entered) == 1:  # no other function calls this one

@@ -50,6 +50,7 @@ class Datatypes(SampleTypes):
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.sequences: set[tuple[type, str]] = set()  # fields that have tuples of several lengths, as lists
+        self.constants: dict[tuple[type, str], Any] = {}  # (class, field) -> the module or function that all objects have there
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes

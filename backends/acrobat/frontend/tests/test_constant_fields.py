@@ -1,0 +1,186 @@
+"""Objects that keep the model, a module or a function in an attribute; methods found by the name of a value's class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+class Keeper:
+    def __init__(self, model: Any, act: Any) -> None:
+        self.model = model
+        self.act = act
+        self.count = 0
+
+    def leaf(self, i: int) -> Tensor:
+        self.count += 1
+        return self.act(self.model.embedding(torch.tensor(i)))
+
+
+@dataclasses.dataclass
+class Settings:
+    cell: nn.Module
+    squash: Callable[[Tensor], Tensor]
+    depth: int = 0
+
+
+@dataclasses.dataclass
+class Number:
+    value: int
+
+
+@dataclasses.dataclass
+class Sum:
+    left: Any
+    right: Any
+
+
+class ByClass:
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def visit(self, x: Any) -> Tensor:
+        return getattr(self, "visit_" + type(x).__name__.lower(), self.other)(x)
+
+    def visit_number(self, x: Number) -> Tensor:
+        return self.model.embedding(torch.tensor(x.value))
+
+    def visit_int(self, x: int) -> Tensor:
+        return self.model.embedding(torch.tensor(x)) * 2
+
+    def visit_sum(self, x: Sum) -> Tensor:
+        return self.model.linear(self.visit(x.left)) + self.visit(x.right)
+
+    def other(self, x: Any) -> Tensor:
+        return self.model.embedding.weight[0]
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def get_int(self, x: int) -> int:
+        return self.n + x
+
+    def get_str(self, x: str) -> int:
+        return self.n + 100
+
+    def more(self) -> None:
+        self.n += 1
+
+
+class Model(nn.Module):
+    def __init__(self, work: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding = nn.Embedding(4, 4)
+        self.linear = nn.Linear(4, 4)
+        self.forward = work.__get__(self)  # type: ignore[assignment,attr-defined]
+
+
+def kept_model(self: Any, xs: Any) -> Any:
+    keeper = Keeper(self, torch.tanh)
+    h = sum(keeper.leaf(i) for i in xs)
+    return self.linear(h), keeper.count
+
+
+def in_dataclass(self: Any, xs: Any) -> Any:
+    def fold(settings: Any, i: int) -> Any:
+        if i == len(xs):
+            return settings.cell(self.embedding.weight[0]), settings.depth
+        h, depth = fold(dataclasses.replace(settings, depth=settings.depth + 1), i + 1)
+        return settings.squash(h) + settings.cell(self.embedding.weight[xs[i]]), depth
+
+    return fold(Settings(self.linear, torch.relu), 0)
+
+
+def by_class(self: Any, x: Any) -> Any:
+    return ByClass(self).visit(x)
+
+
+def named_method(self: Any, xs: Any) -> Any:
+    visitor, out = ByClass(self), []
+    for x in xs:
+        method = getattr(visitor, f"visit_{type(x).__name__.lower()}", None)
+        out.append(visitor.other(x) if method is None else method(x))
+    return out
+
+
+def names_of_classes(self: Any, xs: Any) -> Any:
+    return [1 if type(x).__name__ == "Number" else 2 if type(x).__name__ == "Sum" else 0 for x in xs]
+
+
+def sometimes_none(self: Any, xs: Any) -> Any:
+    settings = [Settings(self.linear, torch.tanh), Settings(None, torch.tanh)]  # type: ignore[arg-type]
+    return len([s for s in settings if s.cell is not None])
+
+
+LISTS = [[1, 2], [0], [3, 3, 1]]
+TREES = [Number(1), Sum(Number(1), Sum(Number(0), 2)), Sum(Number(1), "a"), Sum(1, Number(3))]
+MIXED = [[Number(1), 3, Number(2)], ["a", Sum(1, 2)], []]
+
+
+@pytest.mark.parametrize(
+    ("work", "sample"),
+    [
+        (kept_model, LISTS),
+        (in_dataclass, LISTS),
+        (sometimes_none, LISTS),
+        (by_class, TREES),
+        (named_method, MIXED[:1]),
+        (names_of_classes, MIXED),
+    ],
+)
+def test_is_as_in_python(work: Any, sample: Any) -> None:
+    model = Model(work)
+    run = Interpreter(build(model, sample=sample)).run
+    for x in sample:
+        assert_same(as_tensors(run(x)), model(x), str(x))
+
+
+def different_ones(self: Any, xs: Any) -> Any:
+    return Keeper(self, torch.tanh).leaf(xs[0]) + Keeper(self, torch.relu).leaf(xs[0])
+
+
+def in_the_result(self: Any, xs: Any) -> Any:
+    return [Keeper(self, torch.tanh)]
+
+
+def changed_since(self: Any, xs: Any) -> Any:
+    counting, out = Counting(), []
+    for x in xs:
+        method = getattr(counting, "get_" + type(x).__name__)
+        counting.more()
+        out.append(method(x))
+    return out
+
+
+def one_of_changed_since(self: Any, xs: Any) -> Any:
+    counting = Counting()
+    methods = (counting.get_int, counting.get_str)
+    counting.more()
+    return methods[0](xs[0])
+
+
+@pytest.mark.parametrize(
+    ("work", "sample", "message"),
+    [
+        (different_ones, LISTS, "the field `act` of Keeper"),
+        (in_the_result, LISTS, "a `Keeper` of the result has a module or a function in `model`"),
+        (changed_since, [[1, "a"]], "may have been changed after the method was named"),
+        (one_of_changed_since, LISTS, "may have been changed after the method was named"),
+    ],
+)
+def test_is_refused(work: Any, sample: Any, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        build(Model(work), sample=sample)

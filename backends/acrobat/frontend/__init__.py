@@ -45,14 +45,19 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     """The program and what has built it. Where a build ends with problems, another one begins with what it has met: classes
     that stand in one place are a union, types of recursions are known as far as the source tells them. Raises CompileError."""
     closes, joined = True, JoinedClasses()
+    before_trees: CompileError | None = None
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
             return builder, builder.build(hint, sample)
-        except CompileError:
-            more = builder.datatypes.joined()
+        except CompileError as error:
+            more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:
+                if before_trees is not None and len(before_trees.problems) <= len(error.problems):
+                    raise before_trees from None  # taking tuples for trees has not helped
                 raise
+            if more.trees and not joined.trees:
+                before_trees = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
 

@@ -106,6 +106,16 @@ def is_never_filled(type: Any) -> bool:
     return isinstance(type, ListT) and type.rows is None and type.item in (NEVER, TupleT((NEVER, NEVER)))
 
 
+def is_leaf(type: Any) -> bool:
+    """Whether values of a type may be leaves of trees that the model makes: numbers and strings."""
+    return isinstance(type, (ScalarT, SymbolT))
+
+
+def has_leaf(type: Any, leaf: Any) -> bool:
+    """Whether a type is that of leaves, or of tuples with leaves in them."""
+    return bool(type == leaf) or isinstance(type, TupleT) and any(has_leaf(t, leaf) for t in type.items)
+
+
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     """The type that holds the values of both. With `numbers` set, a number and a float32 tensor have the type of the tensor, as
     in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Two tensors that differ in one

@@ -26,6 +26,7 @@ from backends.acrobat.frontend.types import (
     UnknownT,
     contains_unknown,
     describe,
+    is_leaf,
     is_never_filled,
     is_unassigned,
     join_types,
@@ -131,6 +132,8 @@ class CoercingFrame(FrameState):
             return replace(some[0], item=item)
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
+        if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
+            return tree
         self.program.datatypes.note_apart(some)
         for t in some:
             joined = join_types(joined, t, numbers)
@@ -157,12 +160,23 @@ class CoercingFrame(FrameState):
                 continue
             if word == "tuple" and isinstance(type, ListT) and "list" in self.mixed(mixed):
                 continue
+            if isinstance(type, TupleT) != isinstance(held, TupleT) and (is_leaf(type) or is_leaf(held)):
+                continue  # these are values of another case, also of a tree that has both
+            if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, held):
+                continue
             try:
                 if self.common([type, held]) == held:
                     return word
             except Mismatch:
                 continue
         return None
+
+    def _without_widening(self, type: Any, held: Any) -> bool:
+        """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
+        other, where an int was left beside."""
+        if isinstance(type, TupleT) and isinstance(held, TupleT) and len(type.items) == len(held.items):
+            return all(map(self._without_widening, type.items, held.items))
+        return type == held or not (is_leaf(type) and is_leaf(held))
 
     def coerce(self, value: Value, type: Any) -> Value:
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""

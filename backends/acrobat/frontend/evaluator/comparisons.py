@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, word_of
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import (
@@ -146,6 +146,9 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
                 lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
                 lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
             )
+    if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)):
+        what = "trees of which the depth is known at run time only are not compared"
+        return f.problem(node, what, "compare them in a function that calls itself")
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
             return by_type(f, node, one, lambda _, inner, other=other: _equal(f, node, op, inner, other))  # type: ignore[misc]

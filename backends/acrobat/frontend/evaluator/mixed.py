@@ -28,6 +28,24 @@ def mixed(f: Frame, value: Any) -> dict[str, Any]:
     return f.mixed(value.type) if isinstance(value, Dyn) else {}
 
 
+def is_tree(f: Frame, type: Any) -> bool:
+    """Whether values of a mixed type may have others of the same type in them."""
+    pending, found = list(f.mixed(type).values()), set[str]()
+    while pending:
+        t = pending.pop()
+        if t == type:
+            return True
+        match t:
+            case TupleT(items):
+                pending += items
+            case ListT(item):
+                pending.append(item)
+            case DataT(name) if name not in found:
+                found.add(name)
+                pending += f.mixed(t).values() or [f.program.datatypes.optionals.get(name)]
+    return False
+
+
 def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Value]) -> Value:
     """`arm(word, inner)` for the type that a mixed value has at run time: its word, and the value as one of that type."""
     types = mixed(f, value)

@@ -106,6 +106,7 @@ class Functions:
         self.changed = False
         self.datatypes.changed = False
         self.datatypes.apart.clear()
+        self.datatypes.trees_apart.clear()
 
     def problem(self, problem: Problem) -> None:
         """Note a problem. Of those found in the library the first is reported, at the user's call; others follow from it."""

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.instances.annotations import (
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, has_leaf, is_leaf
 
 ABSTRACT = frozenset(
     (abc.Collection, abc.Generator, abc.Iterable, abc.Iterator, abc.Mapping, abc.MutableSequence, abc.Sequence)
@@ -43,6 +43,7 @@ class Datatypes(SampleTypes):
         self.root = root
         self._joined = joined or JoinedClasses()
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
+        self.trees_apart: list[tuple[Any, TupleT]] = []  # likewise numbers or strings, and tuples of such
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
@@ -114,16 +115,28 @@ class Datatypes(SampleTypes):
         """Note that values of these types were met in one place."""
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._only_made(t.name)))
         self.apart += pairwise(names)
+        if (pair := _leaf_and_tuple(types)) is not None:
+            self.trees_apart.append(pair)
+
+    def made_tree(self, types: Sequence[Any]) -> Any:
+        """The trees whose leaves and tuples values of these types are, if an earlier build has met such in one place, else
+        None."""
+        if not self._joined.trees or (pair := _leaf_and_tuple(types)) is None:
+            return None
+        leaf, node = pair
+        found = (t for old, t in self._joined.trees if old == leaf and len(t.items) == len(node.items))
+        return next((self.tree_over(leaf, t) for t in found), None)
 
     def _only_made(self, union: str) -> bool:
         """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
         classes = self.cases.get(union, ())
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) for c in classes)
 
-    def joined(self) -> JoinedClasses:
-        """The unions that this program began with, joined with those that were met in one place in the last round. The same
-        object if there were none."""
-        return self._joined.joined([(self.cases[one], self.cases[other]) for one, other in self.apart], self.made)
+    def joined(self, trees: bool = True) -> JoinedClasses:
+        """The unions that this program began with, joined with those that were met in one place in the last round, and with
+        `trees` also those of numbers or strings and tuples. The same object if there were none."""
+        unions = self._joined.joined([(self.cases[one], self.cases[other]) for one, other in self.apart], self.made)
+        return unions.with_trees(self.trees_apart) if trees else unions
 
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
@@ -387,3 +400,13 @@ class Datatypes(SampleTypes):
                     ),
                 )
         return out
+
+
+def _leaf_and_tuple(types: Sequence[Any]) -> tuple[Any, TupleT] | None:
+    """The type of numbers or strings and that of tuples with such in them, where values are of these types; else None."""
+    leaves = {t for t in types if is_leaf(t)}
+    tuples = [t for t in types if isinstance(t, TupleT)]
+    if len(leaves) != 1 or not tuples or any(contains_unknown(t) for t in types):
+        return None
+    (leaf,) = leaves
+    return (leaf, tuples[0]) if has_leaf(tuples[0], leaf) else None

@@ -2,13 +2,17 @@
 another.
 
 Nothing in the source needs to say that such classes are a union. A build that ends with problems tells which classes it has met
-in one place, and the next one begins with their union.
+in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples of such
+are the leaves of trees, which a loop builds: `bracket = (nodes[i], nodes[i + 1])`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from backends.acrobat.core.types import TupleT
 
 Attributes = tuple[str, ...]
 
@@ -20,6 +24,7 @@ class JoinedClasses:
 
     unions: tuple[tuple[type, ...], ...] = ()
     attributes: dict[type, Attributes] = field(default_factory=dict)
+    trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
@@ -32,4 +37,13 @@ class JoinedClasses:
             unions.append(tuple(dict.fromkeys(c for u in (*inside, one, other) for c in u)))
         if not pairs or any(len({c.__name__ for c in u}) < len(u) for u in unions):
             return self
-        return JoinedClasses(tuple(unions), {c: made[c] for u in unions for c in u if c in made})
+        return replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
+
+    def with_trees(self, pairs: Sequence[tuple[Any, TupleT]]) -> JoinedClasses:
+        """The same with the leaves and tuples in `pairs`, of each leaf and length of tuples once; the same object if it has
+        them."""
+        trees = list(self.trees)
+        for leaf, node in pairs:
+            if not any(leaf == old and len(node.items) == len(tuple.items) for old, tuple in trees):
+                trees.append((leaf, node))
+        return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))

@@ -12,7 +12,7 @@ from torch import Tensor
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.observed import Place
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, has_leaf
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
@@ -41,7 +41,10 @@ class SampleTypes:
         self.of_class: dict[type, str] = {}  # class -> union
         self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
-        self.trees: dict[Any, DataT] = {}  # tuple that is known in part -> the mixed union of trees of such tuples
+        self.trees: dict[
+            Any, DataT
+        ] = {}  # tuple that is known in part, or a leaf and a tuple -> the mixed union of trees of such tuples
+        self.with_leaves: set[str] = set()  # those of them that `tree_over` has made
         self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
         self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
         self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
@@ -134,6 +137,19 @@ class SampleTypes:
             self.trees[node] = DataT(name)
             self.mixed[name] = {"tuple": type_of(DataT(name))}
         return self.trees[node]
+
+    def tree_over(self, leaf: Any, node: TupleT) -> DataT:
+        """The type of trees of tuples whose leaves are of the type `leaf`, a number or string: `node` is the type of a tuple of
+        leaves, in which there may be trees in the place of these."""
+        if (leaf, node) not in self.trees:
+            name = f"Tree_{len(self.trees)}"
+            word = "str" if leaf == SYMBOL else leaf.kind
+            SHOWN[name] = f"{TYPES[word][0]}, or a tuple with others of its kind in it"
+            tree = self.trees[leaf, node] = DataT(name)
+            below = (tree if has_leaf(t, leaf) else t for t in node.items)
+            self.mixed[name] = {word: leaf, "tuple": TupleT(tuple(below))}
+            self.with_leaves.add(name)
+        return self.trees[leaf, node]
 
     def class_in_mixed(self, name: str, word: str) -> type:
         """The class of the values of a mixed union for one of `PYTHON_TYPES`."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT, TupleT
+from backends.acrobat.core.types import BOOL, IDENTITY, INT, DataT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import among, fail, optional
 from backends.acrobat.frontend.evaluator.classes import number_of_class
@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -160,7 +160,7 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
                 both = [wanted, have] if wanted != UNKNOWN else [have]
                 if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
                     both = [t for t in both if t != NONE]
-                wanted = datatypes.widen(cls, x, NONE if both == [NONE] else f.common(both, numbers=True))
+                wanted = datatypes.widen(cls, x, NONE if both == [NONE] else _covering(f, both))
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:
             f.problem(node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
@@ -169,6 +169,19 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
+
+
+def _covering(f: Frame, types: Sequence[Any]) -> Any:
+    """The type of a field that has values of these types: of a string and an int, the union of both. Raises Mismatch."""
+    try:
+        return f.common(types, numbers=True)
+    except Mismatch:
+        plain = [f.without_none(t) for t in types if t != NONE]
+        number = next((t for t in plain if t in (INT, BOOL)), None)  # a float would have an int beside it become one
+        if number is None or any(t not in (number, SYMBOL) for t in plain):
+            raise
+        covering = f.program.datatypes.number_or_string(number)
+        return covering if plain == list(types) else f.program.datatypes.optional(covering)
 
 
 def _as_sequence(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_or_none, unknown
@@ -63,6 +64,8 @@ def shown(f: Frame, part: Shown) -> Value | None:
     is_known, x = known(part.value)
     if is_known:
         return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
+    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str"}:
+        return by_type(f, ast.Pass(), part.value, lambda _, one: shown(f, replace(part, value=one)) or unknown())  # type: ignore[arg-type]
     t = type_or_none(part.value)
     if part.conversion and (t != SYMBOL or part.conversion == "s"):
         text = part.value if t == SYMBOL else shown(f, Shown(part.value))

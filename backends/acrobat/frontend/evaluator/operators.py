@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
@@ -66,7 +66,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
     types = ("str",) if isinstance(op, ast.Add) and any(map(is_string, (a, b))) else COMPUTED
-    a, b = (opened(f, node, v, types=types) for v in (a, b))
+    shows = isinstance(op, ast.Mod) and is_string(a)  # a text shows values of all types
+    a, b = (v if shows and mixed(f, v) else opened(f, node, v, types=types) for v in (a, b))
     if (never := among_operands([a, b])) is not None:
         return never
     (known_a, x), (known_b, y) = known(a), known(b)

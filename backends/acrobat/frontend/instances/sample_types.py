@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, TensorT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.observed import Place
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, has_leaf
@@ -150,6 +150,13 @@ class SampleTypes:
             self.mixed[name] = {word: leaf, "tuple": TupleT(tuple(below))}
             self.with_leaves.add(name)
         return self.trees[leaf, node]
+
+    def number_or_string(self, number: ScalarT) -> DataT:
+        """The type of what is an int, or a bool, or else a string, in what the model makes."""
+        name = f"Made_{number.kind}_str"
+        SHOWN[name] = f"{TYPES[number.kind][0]} or {TYPES['str'][0]}"
+        self.mixed[name] = {number.kind: number, "str": SYMBOL}
+        return DataT(name)
 
     def class_in_mixed(self, name: str, word: str) -> type:
         """The class of the values of a mixed union for one of `PYTHON_TYPES`."""

@@ -240,3 +240,63 @@ def test_a_list_that_contains_itself(tmp_path) -> None:
     endless.append(endless)
     with pytest.raises(InstanceError, match="contains itself"):
         executable([endless])
+
+
+class Leaf:
+    def __init__(self, label, value=None):
+        self.label = label
+        self.value = value
+
+    def __str__(self):
+        return f"({self.label})" if self.value is None else str(self.value)
+
+
+class Made(Base):
+    """An attribute of objects that the model makes is a string in some, an int in others, and None."""
+
+    def forward(self, words):
+        leaves, total = [Leaf("S")], 0
+        for word in words:
+            if word in WORDS:
+                leaves.append(Leaf("word", value=word))
+            else:
+                leaves.append(Leaf("number", len(word)))
+        for leaf in leaves:
+            if leaf.value is not None:
+                total += 1 if isinstance(leaf.value, str) else leaf.value
+        return [leaf.__str__() for leaf in leaves], total, [leaf.value == 3 for leaf in leaves]
+
+
+MADE = [["the", "dog"], ["cat", "mat", "barks"], ["a"], ["xyz", "dog"]]
+
+
+def test_attributes_of_made_objects() -> None:
+    agrees(Made(), MADE)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_attributes_of_made_objects_natively(codegen, tmp_path) -> None:
+    agrees_natively(Made().eval(), MADE, codegen, tmp_path)
+
+
+class Floats(Base):
+    def forward(self, words):
+        leaves = [Leaf("a", 1.5), Leaf("b", words[0])]
+        return leaves[0].value
+
+
+def test_a_float_beside_a_string_is_refused() -> None:
+    """An int beside it would become a float, and would be shown as one."""
+    with pytest.raises(CompileError, match=r"the field `value` of Leaf: a float here, a string there"):
+        agrees(Floats(), MADE)
+
+
+class Shows(Base):
+    """Texts of what is an int in some instances and a string in others."""
+
+    def forward(self, pair):
+        return str(pair[1]), f"{pair[0]}={pair[1]}", "%s" % pair[1]  # noqa: UP031
+
+
+def test_texts_of_mixed_values() -> None:
+    agrees(Shows(), [("a", "dog"), ("b", 3), ("c", -1)])

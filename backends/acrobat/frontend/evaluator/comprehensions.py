@@ -49,7 +49,7 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
-    if f.is_step_by_step(node):
+    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node):
         return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
     if holds_parts(f, value):
@@ -111,6 +111,28 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
         found = bool(f.mutated & set(f.env))
     f.mutated = before
     return found
+
+
+def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether one of the `for`s takes values that are known at compile time only, such as the dictionaries of a constant list:
+    no list of the program can have those that the conditions keep."""
+    targets = {*assigned([g.target for g in node.generators])}
+    for g in node.generators:
+        if any(isinstance(x, ast.Name) and x.id in targets for x in ast.walk(g.iter)) or changed_in(f, [g.iter]):
+            continue
+        with f.trial():
+            xs = iterable(f, f.borrowed(g.iter))
+            if isinstance(xs, TupleV) and any(_is_constant_only(f, item) for item in xs.items):
+                return True
+    return False
+
+
+def _is_constant_only(f: Frame, item: Value) -> bool:
+    """Whether a value is, or has in it, a dictionary that is known at compile time."""
+    parts = item.items if isinstance(item, TupleV) else item.value if isinstance(item, Static) else ()
+    if isinstance(parts, tuple):
+        return any(_is_constant_only(f, v if isinstance(item, TupleV) else Static(v)) for v in parts)
+    return isinstance(parts, dict)
 
 
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:

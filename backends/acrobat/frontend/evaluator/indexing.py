@@ -95,7 +95,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         return TupleV(tuple(items[slice(*bounds)]))
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
-        whole = list_of(f, node, list(map(f.staged, items)))
+        whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
         if is_unknown(chosen) or is_unknown(whole):
             return unknown()
         if isinstance(whole, TupleV) and all(map(is_function, whole.items)):
@@ -107,6 +107,16 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not isinstance(i, int) or not -len(items) <= i < len(items):
         return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
     return items[i]
+
+
+def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
+    """One of several values of which one is chosen at run time, as a value of the program: also a constant dictionary."""
+    constants = known(value)[1]
+    if type(constants) is not dict:
+        return f.staged(value)
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in constants]
+    entries = [ast.copy_location(Given(_as_entry(f, node, f.program.wrap(v))), node) for v in constants.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, list(entries)), node))
 
 
 @handles(SUBSCRIPTS, OneOf)

@@ -76,6 +76,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return Static(python(x, y))
         except Exception as error:
             return f.problem(node, str(error))
+    if any(isinstance(v, list) and (is_list(other) or is_number(other)) for v, other in ((x, b), (y, a))):
+        a, b = f.staged(a), f.staged(b)  # `self.VOCABULARY + unknown`
     if isinstance(op, ast.Mod) and isinstance(x, str):
         return percent(f, node, x, b)
     if isinstance(a, OneOf) and known_b:  # as in `"visit_" + type(node).__name__`

@@ -129,3 +129,52 @@ def test_lists_of_bools_are_no_indices(function: Any) -> None:
     """They are masks in PyTorch; as ints they would name the parts 0 and 1."""
     with pytest.raises(CompileError, match="a list of bools is no index here"):
         build(module(function), sample=[1, 2])
+
+
+PLACES = [{"name": "siam", "food": "thai", "n": 1}, {"name": "bistro", "food": "french", "n": 2}]
+TREES: list[dict[str, Any]] = [{"a": {"u": 1, "v": [1]}, "b": None}, {"a": {"u": 2, "v": []}, "b": 3}]
+
+
+def joined(x):  # type: ignore[no-untyped-def]
+    found = [side for side in ["n", "q", "r"][:x] if side not in SIDES]
+    words = SIDES + found
+    words.append("end")
+    return words, found + SIDES, SIDES * x, len(SIDES)
+
+
+def entries_by_condition(x):  # type: ignore[no-untyped-def]
+    names = [place["name"] for place in PLACES if place["n"] > x]
+    return names, [i for i, place in enumerate(PLACES) if place["food"] == ["thai", "french", "none"][x]]
+
+
+def entries_of_pairs(x):  # type: ignore[no-untyped-def]
+    pairs = [(i, place["n"]) for i in range(x) for place in PLACES if place["n"] != i]
+    return pairs, sum(place["n"] for place in PLACES if place["n"] <= x)
+
+
+def one_entry(x):  # type: ignore[no-untyped-def]
+    place, tree = PLACES[min(x, 1)], TREES[x - 1]
+    return "{name} has {food}".format(**place), place["n"], tree["a"]["u"], len(tree["a"]["v"]), tree["b"] is None
+
+
+@pytest.mark.parametrize("function", [joined, entries_by_condition, entries_of_pairs, one_entry])
+def test_constant_lists_meet_lists_of_run_time(function: Any) -> None:
+    agrees(module(function), [0, 1, 2])
+
+
+def changes_an_entry(x):  # type: ignore[no-untyped-def]
+    place = PLACES[x]
+    place["n"] = 7
+    return place["n"]
+
+
+def changes_inside(x):  # type: ignore[no-untyped-def]
+    tree = TREES[x]
+    tree["a"]["v"].append(1)
+    return tree["a"]["v"]
+
+
+@pytest.mark.parametrize("function", [changes_an_entry, changes_inside])
+def test_constant_dictionaries_are_not_changed(function: Any) -> None:
+    with pytest.raises(CompileError, match="changes an object that may be seen under another name"):
+        build(module(function), sample=[0, 1])

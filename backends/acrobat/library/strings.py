@@ -166,3 +166,19 @@ def join(separator, parts):
 
 def repeated(text, times):
     return joined([text for _ in range(times)])
+
+
+def utf8(text):
+    """`text.encode()`, as a list of ints."""
+    codes = []
+    for letter in text:
+        code = ord(letter)
+        if code < 0x80:
+            codes.append(code)
+        elif code < 0x800:
+            codes += [0xC0 | code >> 6, 0x80 | code & 0x3F]
+        elif code < 0x10000:
+            codes += [0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F]
+        else:
+            codes += [0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F, 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F]
+    return codes

@@ -121,6 +121,8 @@ def _known_items(f: Frame, value: Value) -> Value:
         case TupleV() | Static(tuple() | list()):
             unrolled: Value = f.static_list(value)
             return unrolled
+        case Static(str() as text):
+            return TupleV(tuple(map(Static, text)))
         case Static(dict() as keys):
             return TupleV(tuple(map(Static, keys)))
         case Static(EnumType() as members):

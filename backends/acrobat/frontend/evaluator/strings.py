@@ -19,7 +19,18 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_string, is_unknown, known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    Value,
+    is_string,
+    is_unknown,
+    known,
+    type_of,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.library import strings, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
@@ -118,6 +129,11 @@ def method_of_string(
         (wanted,) = bind(IN_LIBRARY[name][1])
         return _found_in(f, node, name, text, wanted)
     match name:
+        case "encode":
+            (encoding,) = bind("encoding", encoding=Static("utf-8"))
+            if known(encoding)[1] not in ("utf-8", "utf8"):
+                raise Refused("`encode` gives the bytes of UTF-8 in the language", "leave the encoding out")
+            return Held("iterator", f.program.call(f, ast.Pass(), strings.utf8, [text], {}))
         case "join":
             (parts,) = bind("iterable")
             items = as_list(f, node, iterable(f, parts))

@@ -131,7 +131,7 @@ def test_lists_of_bools_are_no_indices(function: Any) -> None:
         build(module(function), sample=[1, 2])
 
 
-PLACES = [{"name": "siam", "food": "thai", "n": 1}, {"name": "bistro", "food": "french", "n": 2}]
+PLACES: list[dict[str, Any]] = [{"name": "siam", "food": "thai", "n": 1}, {"name": "bistro", "food": "french", "n": 2}]
 TREES: list[dict[str, Any]] = [{"a": {"u": 1, "v": [1]}, "b": None}, {"a": {"u": 2, "v": []}, "b": 3}]
 
 

@@ -234,3 +234,22 @@ def test_index_of_a_string_that_is_missing_is_an_error_of_the_instance() -> None
     for wrong in (["xyz"], ["a"]):
         with pytest.raises(InstanceError, match="ValueError: substring not found"):
             interpreter.run(wrong)
+
+
+def of_constant_strings(words):  # type: ignore[no-untyped-def]
+    vowels = [len([c for c in w if c in "aeiou"]) for w in words]
+    pairs = dict(zip("abc", words, strict=False))
+    return pairs, [c * 2 for c in "xyz"], list("ab"), [i for i, c in enumerate("abc") if c in words], vowels
+
+
+def bytes_of_words(words):  # type: ignore[no-untyped-def]
+    h = 7
+    for w in words:
+        for byte in w.encode():
+            h = (h * 31 + byte) % 1000003
+    return h, [list(w.encode("utf-8")) for w in words], [sum(w.encode()) for w in words]
+
+
+@pytest.mark.parametrize("function", [of_constant_strings, bytes_of_words])
+def test_constant_strings_and_bytes_are_walked(function: Any) -> None:
+    agrees(module(function), [["b", "aé"], [], ["", "日本 😀x", "abc", "d"]])

@@ -53,13 +53,17 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
         except CompileError as error:
             more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:
-                if before_trees is not None and len(before_trees.problems) <= len(error.problems):
+                if before_trees is not None and _lines(before_trees) & _lines(error):
                     raise before_trees from None  # taking tuples for trees has not helped
                 raise
             if more.trees and not joined.trees:
                 before_trees = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
+
+
+def _lines(error: CompileError) -> set[tuple[str, int]]:
+    return {(p.span.file, p.span.line) for p in error.problems}
 
 
 def too_deep(module: nn.Module) -> CompileError:

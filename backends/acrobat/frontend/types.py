@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +65,11 @@ CONSTANT: Any = HeldT("constant", TupleT(()))
 def is_unassigned(type: Any) -> bool:
     """Whether a type is that of a name to which a value is assigned on some paths only."""
     return isinstance(type, DataT) and type.name.startswith("Unassigned_")
+
+
+def is_either(type: Any) -> bool:
+    """Whether a type is that of a name which is a list on one path and a tensor on another."""
+    return isinstance(type, DataT) and type.name.startswith("Either_")
 
 
 class Mismatch(Exception):
@@ -137,6 +143,8 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return a if isinstance(a, TensorT) else b
         case TensorT(x, "float32"), TensorT(y, "float32") if numbers and (k := _differing(x, y)) is not None:
             return ListT(TensorT((*x[:k], *x[k + 1 :])), rows=k)
+        case _ if numbers and a != b and (shape := _shape_of_both(a, b)) is not None:
+            return ragged_type(shape)
         case HeldT(), HeldT() if a.kind == b.kind:
             return HeldT(a.kind, join_types(a.inner, b.inner))
         case ScalarT("int"), ScalarT("float"):
@@ -157,6 +165,28 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
             inner = (1,) * (k + type.units) if isinstance(item, ScalarT) else extents(item)
             return None if inner is None else (*inner[:k], type.extent, *inner[k:])
     return None
+
+
+def ragged_type(shape: Sequence[int | None]) -> Any:
+    """The type of a tensor with these extents, None for one that varies between instances."""
+    if None not in shape:
+        return TensorT(tuple(e for e in shape if e is not None))
+    k = list(shape).index(None)
+    return ListT(ragged_type([*shape[:k], *shape[k + 1 :]]), rows=k)
+
+
+def _shape_of_both(a: Any, b: Any) -> list[int | None] | None:
+    """The extents of tensors of floats of which one at least is ragged, as those that differ vary; None for other types, and
+    where the ranks differ."""
+    shapes = [extents(t) for t in (a, b) if innermost(t) == TensorT(getattr(innermost(t), "shape", ()))]
+    if len(shapes) < 2 or None in shapes or len(shapes[0] or ()) != len(shapes[1] or ()) or not (is_rows(a) or is_rows(b)):
+        return None
+    return [x if x == y else None for x, y in zip(shapes[0] or (), shapes[1] or (), strict=True)]
+
+
+def is_rows(type: Any) -> bool:
+    """Whether a type is that of ragged tensors."""
+    return isinstance(type, ListT) and type.rows is not None
 
 
 def _differing(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, begins_anew, claims, leaves, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
-from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
 from backends.acrobat.frontend.values import (
     NOTHING,
     Dyn,
@@ -122,6 +122,8 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
             known = (type_of(first[name]), types[name])  # a round that lacks types may have lost the None from before the loop
             try:
                 types[name] = f.common([*known, *(type_of(v) for v in after)], numbers=True)
+                if is_either(types[name]) and not is_either(type_of(first[name])):  # each round asks for the one or the other
+                    raise Mismatch
             except Mismatch:
                 del types[name], f.env[name]
                 f.owned.discard(name)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.observed import Place
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, has_leaf
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, has_leaf, ragged_type
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
@@ -208,11 +208,3 @@ class SampleTypes:
         if dtype != torch.float32:
             raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)
-
-
-def ragged_type(shape: Sequence[int | None]) -> Any:
-    """The type of a tensor with these extents, None for one that varies between instances."""
-    if None not in shape:
-        return TensorT(tuple(e for e in shape if e is not None))
-    k = list(shape).index(None)
-    return ListT(ragged_type([*shape[:k], *shape[k + 1 :]]), rows=k)

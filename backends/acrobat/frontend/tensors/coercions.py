@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, of_rows, op
-from backends.acrobat.frontend.values import Value, known
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, is_numbers, of_rows, op, select, shape
+from backends.acrobat.frontend.values import Static, Value, is_ragged, known
+from backends.acrobat.ir import nodes as n
 
 
 def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
@@ -16,6 +17,18 @@ def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
     if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
         return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
     return None
+
+
+def _along_another(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """Coercion of a ragged tensor to one of which an earlier dimension varies too, which has a fixed extent in `value`; None
+    where it does not apply."""
+    if not is_ragged(value) or not isinstance(wanted, ListT) or wanted.rows is None or not wanted.rows < have.rows:
+        return None
+    extent = shape(value)[wanted.rows]
+    if extent is None or is_numbers(value) or isinstance(wanted.item, ScalarT):
+        return None
+    parts = [f.atom(f.coerce(select(f, value, wanted.rows, Static(i)), wanted.item)) for i in range(extent)]
+    return f.bind(n.ListOf(tuple(parts), wanted, span=f.span), "parts")
 
 
 def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
@@ -29,4 +42,4 @@ def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
     return op(f, "add", [filled, value], hint="number")
 
 
-COERCIONS += [_as_ragged, _as_tensor]
+COERCIONS += [_as_ragged, _along_another, _as_tensor]

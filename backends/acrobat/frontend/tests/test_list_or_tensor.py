@@ -92,6 +92,18 @@ def walked_over(self, x):
     return [row + 1 for row in found]
 
 
+def in_each_round(self, x):
+    found = []
+    for i in range(len(x)):
+        if i == 2:
+            found = torch.stack(found)
+        elif i < 2:
+            found.append(x[i])
+    return len(found)
+
+
 def test_refused():
+    with pytest.raises(CompileError, match="`found` does not keep its type in the loop"):
+        build(with_forward(nn.Module(), in_each_round), sample=GIVEN)
     with pytest.raises(CompileError, match="differ in type"):
         build(with_forward(nn.Module(), walked_over), sample=GIVEN)

@@ -1,0 +1,48 @@
+"""Tensors of which a loop or a branch changes an extent that is fixed before it, beside one that varies."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
+
+GIVEN = [torch.randn(n, 4, generator=torch.Generator().manual_seed(n)) for n in (3, 1, 5, 2)]
+
+
+def beam(self, x):
+    """A beam of three, of which fewer are left in each round, each with a copy of the instance."""
+    states = x.unsqueeze(0).expand(3, len(x), 4)
+    scores = torch.tensor([0.5, 1.5, 2.5])
+    total = x.sum(0) * 0
+    for i in range(len(x)):
+        total = total + (states * scores[:, None, None]).sum((0, 1))
+        keep = [k for k in range(len(scores)) if k != i]
+        states, scores = states[keep], scores[keep]
+    return total, states.size(0), scores
+
+
+def chosen(self, x):
+    y = torch.stack([x, x + 1])
+    if len(x) > 2:
+        y = torch.stack([row.t() for row in (x, x * 2, x * 3)]).transpose(1, 2)
+    return y, y.sum(0), y.size(0)
+
+
+def other_way_round(self, x):
+    """The extent that varies first comes after the one that is fixed."""
+    y = x.t()
+    if len(x) > 2:
+        y = x[:3] @ x.t()
+    return y, y.sum(1), y.size(0)
+
+
+@pytest.mark.parametrize("forward", [beam, chosen, other_way_round])
+def test_as_in_eager_pytorch(forward):
+    agrees(with_forward(nn.Module(), forward), GIVEN)
+
+
+def test_in_generated_code(tmp_path):
+    agrees_natively(with_forward(nn.Module(), beam), GIVEN, "vm", tmp_path)

@@ -37,9 +37,11 @@ class ScalarT:
 
 @dataclass(frozen=True, slots=True)
 class TupleT:
-    """A tuple of a fixed length, which has a type for each item."""
+    """A tuple of a fixed length, which has a type for each item. In the front end one that is `listed` is written as a list,
+    `[tokens, score, state]`; that makes a difference for results only."""
 
     items: tuple[Type, ...]
+    listed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class ListT:
     """Of a tensor of ints that the host has: its extent along `rows`, where that is known at compile time."""
     units: int = 0
     """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it."""
+    of_tuple: bool = field(default=False, compare=False)
+    """In the front end whether it stands for a tuple of a length that varies, which makes a difference for results only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from backends.acrobat.frontend.evaluator import (
     object_operators,
     operators,
     ordering,
+    queues,
     records,
     set_operators,
     sorted_lists,

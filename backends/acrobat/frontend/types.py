@@ -132,9 +132,10 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
         case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
             return a if isinstance(a, ListT) else b
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
-            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
+            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)), listed=a.listed and b.listed)
         case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
-            return replace(a, item=join_types(x, y, numbers), extent=a.extent if a.extent == b.extent else None)
+            extent = a.extent if a.extent == b.extent else None
+            return replace(a, item=join_types(x, y, numbers), extent=extent, of_tuple=a.of_tuple or b.of_tuple)
         case _ if a != b and (together := _ints_together(a, b)) is not None:
             return together
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (

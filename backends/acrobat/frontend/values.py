@@ -68,6 +68,12 @@ class TupleV:
     items: tuple[Value, ...]
 
 
+class ListedV(TupleV):
+    """A tuple that the source writes as a list, `[tokens, score, state]`: its elements have several types."""
+
+    __slots__ = ()
+
+
 class Special:
     """A value that has few uses and cannot be one of the program: a bound method, an iterator, a module. The kinds that belong
     to PyTorch are defined in `tensors`, beside the code that handles them."""
@@ -325,7 +331,7 @@ def nothing_known(value: Value) -> bool:
 def kind(value: Value) -> Any:
     """The key of a value in `evaluator/tables.py`: a word for the type of a value of the program, the class of any other."""
     if not isinstance(value, Dyn):
-        return type(value)
+        return TupleV if isinstance(value, TupleV) else type(value)
     match value.type:
         case ListT(rows=int()):
             return "ragged"
@@ -352,7 +358,7 @@ def type_of(value: Value) -> Any:
         case Dyn():
             return value.type
         case TupleV(items):
-            return TupleT(tuple(type_of(v) for v in items))
+            return TupleT(tuple(type_of(v) for v in items), listed=isinstance(value, ListedV))
         case Static(tuple() as items):
             return TupleT(tuple(type_of(Static(v)) for v in items))
         case Static(bool()):

@@ -51,10 +51,12 @@ def loss_of_class(row, i):
     return -row[i]
 
 
-def nll_loss(input, target, reduction="mean"):
+def nll_loss(input, target, reduction="mean", ignore_index=-100):
     """`F.nll_loss` of log-probabilities (classes) and one class, or of (examples, classes) and the class of each example."""
     if target.dtype == torch.float32:
         refuse("a loss of the probabilities of classes")
+    if ignore_index >= 0:
+        return nll_of_some(input, target, reduction, ignore_index)
     if input.dim() == 1:
         return loss_of_class(input, target.item())
     if input.dim() != 2:
@@ -62,10 +64,23 @@ def nll_loss(input, target, reduction="mean"):
     return taken(torch.stack([loss_of_class(row, i) for row, i in zip(input, target)]), reduction)
 
 
-def cross_entropy(input, target, reduction="mean", label_smoothing=0.0):
+def nll_of_some(input, target, reduction, ignore_index):
+    """`F.nll_loss` of the examples whose class is not `ignore_index`."""
+    if input.dim() == 1:
+        input, target = input.unsqueeze(0), target.reshape(1)
+        reduction = "sum" if reduction == "none" else reduction
+    if input.dim() != 2:
+        refuse("a loss of classes of more dimensions")
+    losses = torch.stack([loss_of_class(row, i) if i != ignore_index else torch.zeros(()) for row, i in zip(input, target)])
+    if reduction != "mean":
+        return taken(losses, reduction)
+    return losses.sum() / sum([1 if i != ignore_index else 0 for i in target])
+
+
+def cross_entropy(input, target, reduction="mean", label_smoothing=0.0, ignore_index=-100):
     if label_smoothing != 0.0:
         refuse("`label_smoothing`")
-    return nll_loss(torch.log_softmax(input, -1), target, reduction)
+    return nll_loss(torch.log_softmax(input, -1), target, reduction, ignore_index)
 
 
 def norm(input, p=2, dim=None, keepdim=False):

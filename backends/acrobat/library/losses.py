@@ -8,13 +8,15 @@ from backends.acrobat.library.words import refuse
 def cross_entropy_module(self, input, target):
     if self.weight is not None:
         refuse("weights of classes")
-    return F.cross_entropy(input, target, reduction=self.reduction, label_smoothing=self.label_smoothing)
+    return F.cross_entropy(
+        input, target, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
+    )
 
 
 def nll_module(self, input, target):
     if self.weight is not None:
         refuse("weights of classes")
-    return F.nll_loss(input, target, reduction=self.reduction)
+    return F.nll_loss(input, target, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 def binary_cross_entropy_module(self, input, target):

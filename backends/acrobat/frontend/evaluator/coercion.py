@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
     Dyn,
     FilledPlaceholder,
     Held,
+    ListedV,
     Special,
     Static,
     TupleV,
@@ -84,7 +85,8 @@ class CoercingFrame(FrameState):
                 atoms = tuple(self.atom(v) for v in items)
                 if any(contains_unknown(a.type) for a in atoms):
                     return unknown().atom
-                return self.bind(n.Tuple(atoms, TupleT(tuple(a.type for a in atoms)), span=self.span), "tuple").atom
+                t = TupleT(tuple(a.type for a in atoms), listed=isinstance(value, ListedV))
+                return self.bind(n.Tuple(atoms, t, span=self.span), "tuple").atom
             case Static(tuple() as items):
                 return self.atom(TupleV(tuple(Static(v) for v in items)))
             case Held("ids", TupleV(items)):
@@ -129,9 +131,10 @@ class CoercingFrame(FrameState):
             never_filled = next(filter(is_never_filled, some), None)
             if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
                 return never_filled
-            return replace(some[0], item=item)
+            return replace(some[0], item=item, of_tuple=any(t.of_tuple for t in some))
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
-            return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
+            parts = [self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)]
+            return TupleT(tuple(parts), listed=all(t.listed for t in some))
         if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
             return tree
         self.program.datatypes.note_apart(some)
@@ -200,10 +203,12 @@ class CoercingFrame(FrameState):
             return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
         match value, type:
             case TupleV(items), TupleT(wanted) if len(items) == len(wanted):
-                return TupleV(tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
+                kind = ListedV if isinstance(value, ListedV) else TupleV
+                return kind(tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
-                return TupleV(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
+                kind = ListedV if have.listed else TupleV
+                return kind(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
         if isinstance(value, Held) and isinstance(type, HeldT) and value.kind == type.kind:
             return Held(value.kind, self.coerce(value.value, type.inner))
         for rule in COERCIONS:
@@ -263,7 +268,7 @@ class CoercingFrame(FrameState):
             case Static(tuple() as items):
                 return self.staged(TupleV(tuple(self.program.wrap(v) for v in items)))
             case TupleV(items):
-                return TupleV(tuple(map(self.staged, items)))
+                return (ListedV if isinstance(value, ListedV) else TupleV)(tuple(map(self.staged, items)))
         return value
 
     def as_object(self, value: Value) -> Value:

@@ -8,11 +8,12 @@ import types
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs, empty_of_kind
 from backends.acrobat.frontend.evaluator.counters import COUNTER, counter_of
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
@@ -47,6 +48,16 @@ def _holds_values(factory: Value) -> bool:
 @handles(FUNCTIONS, collections.OrderedDict)
 def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
+
+
+@handles(FUNCTIONS, dict.fromkeys)
+def _from_keys(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`dict.fromkeys(keys)` or `dict.fromkeys(keys, value)`."""
+    keys, value = CallArguments("fromkeys", args, kwargs).bind("iterable", "value", value=Static(None))
+    if value == Static(None):  # beside which there may be numbers later
+        value = f.coerce(value, f.program.datatypes.optional(INT))
+    pairs = mapped(f, [as_list(f, node, iterable(f, keys))], lambda key: TupleV((key, value)))
+    return dict_of_pairs(f, node, pairs)
 
 
 @handles(FUNCTIONS, collections.Counter)

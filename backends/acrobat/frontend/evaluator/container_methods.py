@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.containers import (
     column,
     contains,
     dict_of_pairs,
+    empty_of_kind,
     items_of,
     kind_of,
     of_kind,
@@ -49,7 +50,9 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
     held = whole.type.item.items[1]
     if value == TupleV(()) and isinstance(held, ListT):  # `neighbours.get(i, ())`, which is only looked through
-        return f.coerce(list_of(f, ast.Pass(), []), held)
+        return f.coerce(
+            list_of(f, ast.Pass(), []) if held.kind == "list" else empty_of_kind(f, held.kind.partition(":")[0]), held
+        )
     return f.coerce(value, held) if is_empty(value) else value
 
 

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.indexing import length_of
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped, of_tuple
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
 from backends.acrobat.frontend.evaluator.zipping import of_modules, zipped
 from backends.acrobat.frontend.specials import Keywords
@@ -71,7 +71,7 @@ def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None
     if len(args) > 1:
         return None
     whole = iterable(f, args[0]) if args else TupleV(())
-    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else whole
+    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else of_tuple(whole, False)
 
 
 @handles(BUILTINS, "tuple")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import EnumType
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from backends.acrobat.frontend.values import (
     END,
     Dyn,
     Held,
+    ListedV,
     Special,
     Static,
     TupleV,
@@ -50,7 +52,7 @@ def empty_list(f: Frame) -> Dyn:
 
 
 def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:
-    """The list of these items; or their tuple, if their types differ and all are constants or modules, or all are tensors."""
+    """The list of these items; or a tuple of them, if their types differ: `[tokens, score, state]`."""
     if not items:
         return empty_list(f)
     try:
@@ -60,9 +62,9 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         if staged is not None:
             return list_of(f, node, staged, hint)
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
-            return TupleV(tuple(items))
-        if all(map(is_function, items)):
-            return TupleV(tuple(items))
+            return ListedV(tuple(items))
+        if all(map(is_function, items)) or not any(isinstance(v, Special) for v in items):
+            return ListedV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
     learnt = f.learnt(f.span)
     if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == "list":
@@ -84,6 +86,12 @@ def _staged(f: Frame, items: list[Value]) -> list[Value] | None:
         except Mismatch:
             return None
     return list(map(f.staged, items))
+
+
+def of_tuple(value: Value, yes: bool = True) -> Value:
+    """A list as one that stands for a tuple of a length that varies, or with `yes=False` for itself; other values unchanged."""
+    t = type_or_none(value)
+    return retyped(value, replace(t, of_tuple=yes)) if isinstance(t, ListT) and isinstance(value, Dyn) else value
 
 
 def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
@@ -323,7 +331,8 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
     if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and contains_held(type_of(value)):
-        return TupleV(tuple(as_result(f, v) for v in f.components(value) or ()))
+        kind = ListedV if isinstance(value, ListedV) else TupleV
+        return kind(tuple(as_result(f, v) for v in f.components(value) or ()))
     if is_list(value) and not is_unknown(value) and contains_held(type_of(value)):
         return mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
     for rule in RESULTS:

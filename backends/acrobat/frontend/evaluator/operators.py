@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, mapped, of_tuple
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -129,6 +129,8 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
         parts = [f.components(v) if f.components(v) is not None else f.display(v) for v in (a, b)]
         if parts[0] is not None and parts[1] is not None:
             return TupleV((*parts[0], *parts[1]))
+        if is_list(a) or is_list(b):  # a tuple whose length is known at run time only is a list of the program
+            return of_tuple(binary(f, node, ast.Add(), as_list(f, node, a), as_list(f, node, b)))
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if isinstance(whole, TupleV) and isinstance(known(times)[1], int):

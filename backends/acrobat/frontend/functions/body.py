@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from backends.acrobat.core.types import INT, DataT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types
-from backends.acrobat.frontend.evaluator.lists import as_result
+from backends.acrobat.frontend.evaluator.lists import as_result, mapped
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.sizes import Size, common_size, sizes_in
@@ -25,6 +26,7 @@ from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, ne
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.instances.listed import class_of_list, class_of_tuple, holds_other_kind
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
@@ -220,7 +222,9 @@ class FunctionBody:
         if self.gives_nothing:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
-            value = self.f.staged(as_result(self.f, value) if self.is_forward else value)
+            if self.is_forward:
+                value = self._with_lists(at, as_result(self.f, value))
+            value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):
                 raise Mismatch(HELD[kind])
             if contains_unknown(self.wanted) and not (is_list(value) and is_unknown(value)):
@@ -228,6 +232,27 @@ class FunctionBody:
             return self.f.coerce(value, self.wanted)
         except Mismatch as error:
             return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")
+
+    def _with_lists(self, at: ast.AST, value: Value) -> Value:
+        """A result with objects in place of lists of values of several types and of tuples of a length that varies, which the
+        boundary makes of them."""
+        t = type_or_none(value)
+        if not holds_other_kind(t) or contains_unknown(t):
+            return value
+        if isinstance(t, ListT):
+            inner = mapped(self.f, [value], lambda x: self._with_lists(at, x)) if holds_other_kind(t.item) else value  # type: ignore[list-item]
+            if not t.of_tuple:
+                return inner
+            of_items = class_of_tuple(t)
+            whole = DataT(self.program.datatypes.union_of_made(of_items, ["items"]))
+            return new_object(self.f, at, of_items, whole, {"items": inner})
+        items = [self._with_lists(at, v) for v in self.f.components(value) or ()]
+        if not t.listed:
+            return TupleV(tuple(items))
+        cls = class_of_list(t)
+        names = cls._fields  # type: ignore[attr-defined]
+        made = DataT(self.program.datatypes.union_of_made(cls, names))
+        return new_object(self.f, at, cls, made, dict(zip(names, items, strict=True)))
 
     def _falls(self) -> Value:
         """What the compiled function gives where the source ends without `return`."""

@@ -10,6 +10,7 @@ from backends.acrobat.core.types import INT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
+from backends.acrobat.frontend.evaluator.lists import list_of, of_tuple
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
@@ -27,6 +28,7 @@ from backends.acrobat.frontend.values import (
     Placeholder,
     Special,
     Static,
+    TupleV,
     Value,
     guess,
     held_in,
@@ -44,12 +46,19 @@ DEEPEST = 80
 More than `table.VERSIONS`, which is how many there may be for other constants."""
 
 
+LONGER = 6
+"""After so many calls inside of each other, each with a longer tuple than the one before, the tuple is taken for a list."""
+
+
 class FunctionCall(ChangingCall):
     """A call, with the compiled function that it calls and what that gives."""
 
     def value(self, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """What the call gives; the function is compiled first where it was not yet. Raises Refused."""
         self._bind(args, kwargs)
+        for i, name in enumerate(self.names):
+            if (self.function, name) in self.program.lengthened and (parts := self.f.components(self.values[i])) is not None:
+                self.values[i] = of_tuple(list_of(self.f, self.node, parts))
         try:
             self._annotate()
         except AnnotationError as error:
@@ -122,6 +131,9 @@ class FunctionCall(ChangingCall):
         key = (*program.key(function, self.values), *depends)
         if function in program.entered:
             program.recursive.add(function)
+        if key not in program.functions and not self.of_library and self._note_tuples():
+            program.changed = program.incomplete = True
+            return key
         if key not in program.functions:
             if program.entered.count(function) > DEEPEST:  # nothing else is told: other problems follow from this one
                 what = f"each call of `{self.called}` inside of the one before has arguments of another type, without an end"
@@ -175,6 +187,21 @@ class FunctionCall(ChangingCall):
         key = (*program.key(function, self.values), *depends)
         program.compile(key, function, self.values)
         return key
+
+    def _note_tuples(self) -> bool:
+        """Note how long the tuples among the arguments are. True if calls inside of each other have made one of them longer
+        `LONGER` times in a row: from the next round on it is a list."""
+        program, function = self.program, self.function
+        inside, found = function in program.entered, False
+        for name, value in zip(self.names, self.values, strict=True):
+            if isinstance(value, TupleV):
+                before, times = program.tuples.get((function, name), (0, 0))
+                times = times + 1 if inside and len(value.items) > before else 0
+                program.tuples[function, name] = len(value.items), times
+                if times >= LONGER:
+                    program.lengthened.add((function, name))
+                    found = True
+        return found
 
     # ---- its result
 

@@ -969,6 +969,5 @@ REFUSED = {
     "order_of_walrus": ":=",
     "constant_list_that_is_changed": "may be seen under another name",
     "object_that_is_its_own_iterator": "its own iterator",
-    "path_in_a_tuple": "arguments of another type, without an end",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

@@ -1,0 +1,28 @@
+"""The classes of Python's `queue`: objects of classes of the library take their place."""
+
+from __future__ import annotations
+
+import ast
+import queue
+from functools import partial
+
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.initialisation import instantiate
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
+from backends.acrobat.frontend.values import Value
+from backends.acrobat.library import queues
+
+CLASSES = {
+    queue.PriorityQueue: queues.PriorityQueue,
+    queue.Queue: queues.Queue,
+    queue.SimpleQueue: queues.Queue,
+    queue.LifoQueue: queues.LifoQueue,
+}
+
+
+def _made(cls: type, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return instantiate(f, node, cls, args, kwargs)
+
+
+for _theirs, _ours in CLASSES.items():
+    FUNCTIONS[_theirs] = partial(_made, _ours)

@@ -38,7 +38,7 @@ class Frame(TakingApartFrame):
             if handler is None:
                 return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
             try:
-                if type(node) in ORDERED:
+                if type(node) in ORDERED or isinstance(node, ast.Compare) and len(node.ops) == 1:
                     return self._in_order(node, lambda: handler(self, node, hint))
                 if type(node) not in REPEATED:
                     return handler(self, node, hint)

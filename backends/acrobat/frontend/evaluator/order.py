@@ -33,7 +33,7 @@ def parts_of(node: ast.expr) -> list[ast.expr]:
             return [e.value if isinstance(e, ast.Starred) else e for e in elts]
         case ast.Dict(keys, values):
             return [x for k, v in zip(keys, values, strict=True) for x in (k, v) if x is not None]
-        case ast.BinOp(left, _, right):
+        case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
             return [left, right]
         case ast.Subscript(value, index):
             return [value, index]

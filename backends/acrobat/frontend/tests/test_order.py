@@ -10,6 +10,7 @@ from torch import nn
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_deferred_changes import vectors
+from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.tests.zoo.check import agrees
 
 
@@ -85,3 +86,40 @@ REFUSED = {
 def test_says_what_to_write(model, told):
     with pytest.raises(CompileError, match=told):
         build(model(), sample=vectors())
+
+
+def compared(xs):
+    xs, out = list(xs), []
+    if xs.pop() == 1 and xs:
+        out.append(0)
+    elif xs.pop() > 1:
+        out.append(1)
+    assert xs.pop() != len(xs) + 9
+    sizes = len(xs) == xs.pop() + len(xs)
+    while xs.pop() < 5:
+        out.append(2)
+    same = xs.pop() == xs.pop()
+    return out, xs, sizes, same
+
+
+def compared_too_late(xs):
+    xs = list(xs)
+    return xs == [xs.pop()]
+
+
+def compared_in_a_chain(xs):
+    xs = list(xs)
+    return 0 < xs.pop() < 3, xs
+
+
+def test_comparisons_may_change_a_list():
+    agrees(module(compared), [[1, 2, 9, 4, 3, 2, 1], [2, 2, 6, 1, 1, 2, 2], [3, 1, 7, 0, 1, 0, 2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [(compared_too_late, "is changed later in the same expression"), (compared_in_a_chain, "parts are computed several times")],
+)
+def test_comparisons_of_which_parts_come_too_early_or_not_at_all(function, told):
+    with pytest.raises(CompileError, match=told):
+        build(module(function), sample=[[3, 1, 2], [1, 1]])

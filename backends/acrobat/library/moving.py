@@ -261,11 +261,21 @@ def put_at(input, index, src):
 
 
 def gather(input, dim, index):
+    """`torch.gather` in up to three dimensions. Parts whose index is one int for the whole row, as where an index of shape
+    (n, 1) was expanded, are moved as wholes."""
     if input.dim() == 1:
         return index_select(input, 0, index)
-    if input.dim() != 2:
-        refuse("`gather` of a tensor of more than two dimensions", "write x[i] for each part")
+    if input.dim() > 3:
+        refuse("`gather` of a tensor of more than three dimensions", "write x[i] for each part")
+    if input.dim() == 3:
+        if dim in (0, -3):
+            return gather(input.transpose(0, 1), 1, index.transpose(0, 1)).transpose(0, 1)
+        if index.size(0) > input.size(0):
+            raise RuntimeError(f"an index of `gather` has {index.size(0)} parts, the tensor {input.size(0)}")
+        return torch.stack([gather(part, dim - 1 if dim > 0 else dim, places) for part, places in zip(input, index)])
     if dim in (0, -2):
+        if is_fixed(input.size(1)) and is_fixed(index.size(1)) and index.size(1) == input.size(1) and one_int_each(index):
+            return input[within(index[:, 0], input.size(0))]
         return gather(input.t(), 1, index.t()).t()
     return torch.stack([index_select(row, 0, places) for row, places in zip(input, index)])
 

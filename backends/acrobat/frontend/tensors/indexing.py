@@ -139,7 +139,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
 def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
     """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
     names several parts. It is a mask, ints in a list or tensor, or an int."""
-    i: Any = as_mask(f, f.expression(e))
+    i: Any = as_mask(f, f.borrowed(e))
     if is_mask(i):
         return _chosen_by(f, node, value, dim, i), True
     if isinstance(i, Dyn) and is_tensor(i) and shape(i):

@@ -84,7 +84,7 @@ def remove_placement(call: CallArguments) -> None:
 # ---- the operations
 
 
-@operation("zeros", of_tensor=False)
+@operation("zeros", "empty", of_tensor=False)
 def _zeros(f: Frame, call: CallArguments) -> Value:
     return _filled(f, call, 0.0)
 

@@ -306,6 +306,15 @@ def is_array(value: Any) -> bool:
     return is_tensor(value) or is_ragged(value)
 
 
+MUTABLE = frozenset({"mask", "index", "ids", "loose", "row"})
+"""The kinds of `Held` that are tensors of PyTorch's, which `+=` and `&=` change under all their names."""
+
+
+def is_held_tensor(value: Any) -> bool:
+    """Whether the value is a tensor that the program has in another form, such as a mask."""
+    return isinstance(value, Held) and value.kind in MUTABLE
+
+
 def is_staged(value: Value) -> bool:
     """Whether a value is one of the program, or a tuple with one in it: a single branch may have bound its variables."""
     if isinstance(value, TupleV):

@@ -45,6 +45,7 @@ from backends.acrobat.frontend.values import (
     holds_constant_list,
     is_array,
     is_container,
+    is_held_tensor,
     is_object,
     type_or_none,
 )
@@ -152,7 +153,9 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):
-            return not is_array(value)  # the slice of a tensor is a view
+            return not is_array(value) and not is_held_tensor(value)  # the slice of a tensor is a view
+        case ast.Compare() | ast.UnaryOp():
+            return is_held_tensor(value)
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
             return name in MAKERS and not calls_own_function(f, source)
         case ast.IfExp(body=one, orelse=other):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import INT, TupleT
+from backends.acrobat.core.types import INT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers, nested, state
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
@@ -34,7 +34,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
-from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.types import Mismatch, describe, innermost
 from backends.acrobat.frontend.values import (
     END,
     HELD,
@@ -43,6 +43,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_container,
+    is_held_tensor,
     is_list,
     is_never,
     is_number,
@@ -213,11 +214,23 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
-            if is_array(f.env.get(name)) and not calls_own_function(f, source):
+            if _is_memory(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)
         case _, ast.Call() if gives_new_memory(f, source):
             targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-            f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
+            f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and _is_memory(f.env.get(x.id))}
+        case ast.Name(name), ast.Call() | ast.Subscript() if _may_be_view(f.env.get(name)):
+            f.owned -= {x.id for x in ast.walk(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}
+
+
+def _may_be_view(value: Value | None) -> bool:
+    """Whether a value may show the memory of a mask or of a tensor of ints."""
+    return is_held_tensor(value) or is_array(value) and isinstance(innermost(type_or_none(value)), ScalarT)  # type: ignore[arg-type]
+
+
+def _is_memory(value: Value | None) -> bool:
+    """Whether a value is a tensor, in whatever form the program has it."""
+    return is_array(value) or is_held_tensor(value)
 
 
 def _put_unchanged(f: Frame, target: ast.expr) -> bool:

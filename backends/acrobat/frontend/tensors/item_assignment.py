@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import INT
+from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index
@@ -16,14 +16,15 @@ from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
-from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, shape
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, of_bools
+from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, item, shape
+from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, of_bools
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
     Static,
     Value,
+    is_held_tensor,
     is_list,
     is_ragged,
     is_tensor,
@@ -45,6 +46,8 @@ def _put_as(f: Frame, x: Dyn, value: Any) -> Value:
     """What is assigned to parts of `x`: a tensor of ints as the program's numbers, one of bools as floats among floats."""
     if isinstance(value, Held) and is_ints(value):
         return whole(f, value) if value.kind == "ids" else one(f, value)  # type: ignore[no-any-return]
+    if of_bools(x) and is_mask(value):
+        return bools_of(f, value) if shape(value.value) else f.host("gt", [item(f, value.value), Static(0.5)], BOOL)
     return as_floats(f, value) if of_bools(value) and dtype_of(x) == torch.float32 else value  # type: ignore[no-any-return]
 
 
@@ -101,6 +104,8 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
     """`x += y` of a tensor, which changes it under all its names."""
     if name in f.owned:
         value = f.expression(sum, name)
+        if of_bools(before) and is_mask(value):
+            value = bools_of(f, value)
         if not is_unknown(value) and type_or_none(value) != type_or_none(before):
             f.problem(s, KEEPS_TYPE, f"write `{name} = {name} + ...`")
         give(f, name, value)
@@ -109,3 +114,17 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
     else:
         advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+
+
+@handles(AUGMENTED, Held)
+def _held_changed(f: Frame, s: ast.AugAssign, name: str, before: Held, sum: ast.BinOp) -> None:
+    """`keep &= mask`, `i += 1` of a tensor that the program has in another form: the name alone must refer to it."""
+    alone = name in f.owned
+    if is_held_tensor(before) and not alone:
+        advice = f"write `{name} = {name} ...`, which makes a new tensor"
+        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+        return
+    value = f.expression(sum, name)
+    give(f, name, value)
+    if not alone:
+        f.owned.discard(name)

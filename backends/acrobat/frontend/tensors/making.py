@@ -13,7 +13,16 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
-from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, numbers, of_rows, op, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import (
+    ADDS_NOTHING,
+    elementwise,
+    extent_of,
+    numbers,
+    of_rows,
+    op,
+    shape,
+    shape_of,
+)
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_number, known, type_or_none, variable_of
 
@@ -152,16 +161,18 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
 
 
 @operation("zeros_like", "empty_like")
-def _zeros_like(f: Frame, call: CallArguments) -> Dyn:
+def _zeros_like(f: Frame, call: CallArguments) -> Value:
     return _full_like(f, call, 0.0)
 
 
 @operation("ones_like")
-def _ones_like(f: Frame, call: CallArguments) -> Dyn:
+def _ones_like(f: Frame, call: CallArguments) -> Value:
     return _full_like(f, call, 1.0)
 
 
-def _full_like(f: Frame, call: CallArguments, value: float) -> Dyn:
+def _full_like(f: Frame, call: CallArguments, value: float) -> Value:
+    if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64)):
+        return _host_filled(f, CallArguments(call.name, [Static(shape_of(call.args[0]))], call.kwargs), value)  # type: ignore[arg-type]
     remove_placement(call)
     (x,) = call.bind("input")
     return full_of(f, Static(shape_of(x)), value)
@@ -170,6 +181,9 @@ def _full_like(f: Frame, call: CallArguments, value: float) -> Dyn:
 @ragged("zeros_like", "empty_like", "ones_like")
 def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     value = 1.0 if c.name == "ones_like" else 0.0
+    if c.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64)):
+        sizes = TupleV(tuple(extent_of(f, c.args[0], d) for d in range(len(shape(c.args[0])))))
+        return _host_filled(f, CallArguments(c.name, [sizes], c.kwargs), value)
     if is_ints(c.args[0]) and "dtype" not in c.kwargs:
         return elementwise(f, c.args[:1], lambda v: Static(int(value)))
     return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))

@@ -140,6 +140,11 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     """A mask that is a result, or in a list that is one, as a tensor of bools. The instance waits for it."""
     if not is_mask(value) or is_unknown(value.value) or not shape(value.value):
         return None
+    return bools_of(f, value)
+
+
+def bools_of(f: Frame, value: Any) -> Value:
+    """A mask as a tensor of bools that the program has. The instance waits for it."""
 
     def work(parts: Any) -> Value:
         (part,) = parts

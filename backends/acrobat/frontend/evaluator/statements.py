@@ -148,6 +148,11 @@ def _match(f: Frame, s: ast.Match) -> None:
     merging(f, s, lambda arm: match_rows(f, s, arm, lambda: arm([])))
 
 
+FEW = 4
+"""So many rounds of an unrolled loop with `continue` are compiled once for each way through those before them, on which more is
+known. Of more rounds each is compiled once: the ways are too many."""
+
+
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs, s = _iterated(f, s), loops.tested_in_body(f, s)
@@ -157,12 +162,24 @@ def _loop(f: Frame, s: ast.For | ast.While) -> None:
         for name, size in sizes.items():
             if variable_of(f.env.get(name)):
                 f.sizes[variable_of(f.env[name])] = size
-    elif any(ends(b) or leaves(b) for b in s.body):
-        merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
-    else:
+    elif not any(map(ends, s.body)) and (len(xs.items) > FEW or not any(map(leaves, s.body))):
         for element in xs.items:
             assign(f, s.target, element)  # type: ignore[union-attr]
-            f.straight(s.body)
+            _round(f, s)
+    else:
+        merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
+
+
+def _round(f: Frame, s: ast.For | ast.While) -> None:
+    """Compile the body of a loop for one round, which `continue` may end."""
+    if not any(map(leaves, s.body)):
+        f.straight(s.body)
+        return
+
+    def round(arm: Callable[[Body], Value]) -> Value:
+        return f.value_of(s.body, Exits(lambda: arm([]), lambda at, value: unknown(), continues=lambda: arm([])))
+
+    merging(f, s, round)
 
 
 def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
@@ -194,7 +211,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         values = [env.get(name) for env in seen]
         some = [v for v in values if v is not None]
         if len(some) < len(values):
-            if some and (len(seen) < 2 or not lives(f, s, name) or not all(map(is_staged, some))):
+            if some and (len(seen) < 2 or not (lives(f, s, name) or _reads(s, name)) or not all(map(is_staged, some))):
                 poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
                 continue
             some = [v if v is not None else NOTHING for v in values] if some else []
@@ -241,6 +258,13 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
             f.env[name] = unknown()
         else:
             f.env[name] = functions[name].chosen(parts[i]) if name in functions else parts[i]
+
+
+def _reads(s: ast.stmt, name: str) -> bool:
+    """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
+    return isinstance(s, ast.For) and any(
+        isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load) for x in ast.walk(s)
+    )
 
 
 # ---- statements that may leave their body

@@ -1,0 +1,58 @@
+"""Loops that are unrolled, and whose rounds `continue` may end: code grows with the rounds, not with the ways through them."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch import nn
+
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1], [2, 1], [0], [12, 5]]
+RULES = tuple((name, i * 7 % 5) for i, name in enumerate("abcdefghij"))
+
+
+def skipped(self, xs):
+    found, last, hits = [], "", 0
+    for name, need in RULES:
+        if need not in xs:
+            continue
+        hits += 1
+        if xs[0] % 2 and name != "c":
+            continue
+        found.append(name)
+        last = name
+    return found, last, hits
+
+
+def modules(self, xs):
+    h = self[0].weight[0] * xs[0]
+    for i, layer in enumerate(self):
+        if i not in xs:
+            continue
+        h = layer(h) + i
+    return h
+
+
+def in_a_loop(self, xs):
+    best = {}
+    for x in xs:
+        for name, need in RULES:
+            if x < need:
+                continue
+            if name not in best or x > best[name]:
+                best[name] = x
+    return best
+
+
+MODELS = [skipped, modules, in_a_loop]
+
+
+@pytest.mark.parametrize("function", MODELS, ids=lambda f: f.__name__)
+def test_as_in_python(function: Any) -> None:
+    program = agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(8))), function), LISTS)
+    assert sum(1 for f in program.functions.values() for _ in walk(f.body)) < 4000

@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.evaluator import constants
-from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.classes import number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
@@ -45,6 +45,9 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
     if is_known:
         held[name] = value
     else:
+        new = "KeyError: {0!r}: this dict gets no new keys in the language: begin with an empty dict"
+        there = constants.contains(f, key, list(names))
+        choose(f, s, there, lambda: Static(0), lambda: fail(f, new, [key], frozenset({0})))
         for x in names:
             if not nothing_known(held[x]):
                 same = f.host("eq", [key, Static(x)], BOOL, "same")

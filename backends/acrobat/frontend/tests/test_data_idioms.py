@@ -378,3 +378,18 @@ def test_truth_of_dictionaries() -> None:
     some = [{"n": 1}, {"n": 2}]
     for items in (some, [*some, None], [*some, {"n": 3, "m": 4}], [*some, {"m": 4}, {}]):
         agrees(TruthOfDictionaries(), [items, items[1:]])
+
+
+class KeyOfRunTime(nn.Module):
+    """An entry under a key that is known at run time only does not make a new key."""
+
+    def forward(self, word):
+        counts = {"z": 1, "a": 2}
+        counts[word] = len(word)
+        return counts
+
+
+def test_an_entry_under_a_key_of_run_time() -> None:
+    program = agrees(KeyOfRunTime(), ["a", "z"])
+    with pytest.raises(InstanceError, match="KeyError: 'other': this dict gets no new keys"):
+        Interpreter(program).run("other")

@@ -160,7 +160,6 @@ def test_other_precisions_are_refused_by_name(cache: Path, dtype: torch.dtype) -
     ("scale", "message"),
     [
         (lambda: torch.ones(3, dtype=torch.int64), "`scale` is an int64 tensor, of which only values can be read"),
-        (lambda: torch.ones(3, dtype=torch.bool), "`scale` is a bool tensor, of which only values can be read"),
         (lambda: torch.ones(3, device="meta"), "`scale` has no values"),
         (lambda: torch.ones(3).to_sparse(), "`scale` has the layout sparse_coo: make it dense"),
         (lambda: complexes(), "`scale` is complex"),

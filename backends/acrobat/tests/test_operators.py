@@ -335,7 +335,7 @@ REFUSED = [
     ("F.one_hot(torch.tensor(n))", "without a number of classes"),
     ("torch.einsum('ii->i', self.w)", "a letter each"),
     ("F.cross_entropy(x, torch.tensor(ids), label_smoothing=0.1)", "label_smoothing"),
-    ("F.cross_entropy(x, torch.tensor(ids), ignore_index=0)", "no argument `ignore_index`"),
+    ("F.cross_entropy(x, torch.tensor(ids), weight=x)", "no argument `weight`"),
     ("F.cross_entropy(a, torch.softmax(a, -1))", "probabilities of classes"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", "with dropout"),
     ("F.scaled_dot_product_attention(x, x, x, torch.eye(4), is_causal=True)", "`is_causal` and a mask"),

@@ -146,7 +146,7 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
                 lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
                 lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
             )
-    if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)):
+    if f.program.datatypes.builds_trees and all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)):
         what = "trees of which the depth is known at run time only are not compared"
         return f.problem(node, what, "compare them in a function that calls itself")
     for one, other in ((a, b), (b, a)):

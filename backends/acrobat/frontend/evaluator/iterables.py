@@ -77,7 +77,7 @@ def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None
 @handles(BUILTINS, "tuple")
 def _tuple(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     whole = iterable(f, args[0]) if len(args) == 1 else None
-    return whole if isinstance(whole, TupleV) else None
+    return TupleV(whole.items) if isinstance(whole, TupleV) else None
 
 
 @handles(BUILTINS, "len")

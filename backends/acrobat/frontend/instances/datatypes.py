@@ -118,6 +118,11 @@ class Datatypes(SampleTypes):
         if (pair := _leaf_and_tuple(types)) is not None:
             self.trees_apart.append(pair)
 
+    @property
+    def builds_trees(self) -> bool:
+        """Whether the model builds trees of tuples in loops, as an earlier build has found."""
+        return bool(self._joined.trees)
+
     def made_tree(self, types: Sequence[Any]) -> Any:
         """The trees whose leaves and tuples values of these types are, if an earlier build has met such in one place, else
         None."""

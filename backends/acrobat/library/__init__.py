@@ -220,7 +220,7 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
     return next((WITH_ARGUMENT[name, a] for a in arguments if (name, a) in WITH_ARGUMENT), name)
 
 
-BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of, "round": python.rounded}
+BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
 
 MATHEMATICS: dict[str, Callable[..., Any]] = {

@@ -3,23 +3,6 @@
 import heapq
 
 
-class PriorityQueue:
-    def __init__(self, maxsize=0):
-        self.queue = []
-
-    def put(self, item):
-        heapq.heappush(self.queue, item)
-
-    def get(self):
-        return heapq.heappop(self.queue)
-
-    def qsize(self):
-        return len(self.queue)
-
-    def empty(self):
-        return len(self.queue) == 0
-
-
 class Queue:
     def __init__(self, maxsize=0):
         self.queue = []
@@ -37,18 +20,14 @@ class Queue:
         return len(self.queue) == 0
 
 
-class LifoQueue:
-    def __init__(self, maxsize=0):
-        self.queue = []
-
-    def put(self, item):
-        self.queue.append(item)
-
+class LifoQueue(Queue):
     def get(self):
         return self.queue.pop()
 
-    def qsize(self):
-        return len(self.queue)
 
-    def empty(self):
-        return len(self.queue) == 0
+class PriorityQueue(Queue):
+    def put(self, item):
+        heapq.heappush(self.queue, item)
+
+    def get(self):
+        return heapq.heappop(self.queue)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
+from backends.acrobat.ir.nodes import Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
 from backends.acrobat.ir.renaming import Names, names_of
 from backends.acrobat.ir.visitor import Binding, binders, free_vars, from_lets, lets, map_bodies, walk
 from backends.acrobat.passes.dead import remove_dead
@@ -130,7 +130,4 @@ class _LoopInvariants:
         rest = [p for p in input_parts if p not in fixed]
         if not fixed or not rest:
             return linear
-        bias: Atom | None = linear.args[2] if len(linear.args) > 2 else None
-        share = self._products.bind("invariant", self._products.of(linear, fixed, bias, out), out)  # type: ignore[arg-type]
-        own = self._products.bind("product", self._products.of(linear, rest, None, staying), staying)
-        return self._products.sum((own, share), linear.span, staying)
+        return self._products.in_two(linear, fixed, rest, "invariant", staying, out)

@@ -80,6 +80,24 @@ class Products:
         args = (x, self.weight(linear, of)) if bias is None else (x, self.weight(linear, of), bias)
         return make_op("linear", args, span=linear.span)
 
+    def in_two(
+        self,
+        linear: Op,
+        fixed: Sequence[InputPart],
+        rest: Sequence[InputPart],
+        hint: str,
+        out: list[Binding],
+        before: list[Binding] | None = None,
+    ) -> Op:
+        """The product as the sum of the product of the parts `rest`, bound in `out`, and of that of the parts `fixed` and the
+        bias, which is named `hint` and bound in `before`, by default in `out` too."""
+        before = out if before is None else before
+        bias = linear.args[2] if len(linear.args) > 2 else None
+        assert bias is None or isinstance(bias, Weight)
+        share = self.bind(hint, self.of(linear, fixed, bias, before), before)
+        own = self.bind("product", self.of(linear, rest, None, out), out)
+        return self.sum((own, share), linear.span, out)
+
     def sum(self, terms: Sequence[Atom], span: Span, out: list[Binding]) -> Op:
         """The sum of two or more terms; all additions but the last go to `out`."""
         total = make_op("add", terms[:2], span=span)

@@ -72,11 +72,7 @@ class _StaticParts:
         rest = [part for part in input_parts if part not in fixed]
         if not fixed or not rest or all(isinstance(part.atom, Weight) for part in fixed):
             return linear
-        bias = linear.args[2] if len(linear.args) > 2 else None
-        assert bias is None or isinstance(bias, Weight)
-        share = self._products.bind("share", self._products.of(linear, fixed, bias, out), out)
-        own = self._products.bind("product", self._products.of(linear, rest, None, out), out)
-        return self._products.sum((own, share), linear.span, out)
+        return self._products.in_two(linear, fixed, rest, "share", out)
 
     def _is_static(self, part: InputPart) -> bool:
         if not isinstance(part.atom, Var):

@@ -38,19 +38,16 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return ordered(f, node, name, args, kwargs)
     if name in WITHOUT_ORDER and len(args) == 1:
         args = [in_any_order(f, node, args[0])]
-    if name == "round":
-        args, kwargs = list(CallArguments(name, args, kwargs).bind("number", "ndigits", ndigits=Static(None))), {}
-        if all(known(a)[0] for a in args):
-            return Static(round(*(known(a)[1] for a in args)))
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
-        single = (is_number(a) or a == Static(None) or kind(a) == "tensor" for a in args)
-        given = [a if one else as_list(f, node, iterable(f, a)) for a, one in zip(args, single, strict=True)]
+        given = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
         return f.program.call(f, node, library.BUILTINS[name], given, {})
     if name in ("min", "max") and set(kwargs) == {"default"} and len(args) == 1:
         return extreme_or(f, node, name, args[0], kwargs["default"])
     if name == "enumerate":
         xs, start = CallArguments(name, args, kwargs).bind("iterable", "start", start=Static(0))
         args, kwargs = ([xs] if start == Static(0) else [xs, start]), {}
+    if name == "round":
+        args, kwargs = list(CallArguments(name, args, kwargs).bind("number", "ndigits", ndigits=Static(None))), {}
     if kwargs and not (name == "zip" and set(kwargs) == {"strict"}):
         return f.problem(node, f"`{name}` takes no keyword arguments here")
     if any(nothing_known(a) for a in args):

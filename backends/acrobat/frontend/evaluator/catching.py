@@ -64,10 +64,15 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     return _attempted(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
 
 
+def _caught(f: Frame, s: ast.Try) -> Value | None:
+    """What the only `except` of a `try` names; None where there are several, or it names nothing."""
+    written = s.handlers[0].type if len(s.handlers) == 1 else None
+    return f.borrowed(written) if written is not None else None
+
+
 def _of_python(f: Frame, s: ast.Try) -> Any:
     """The exceptions that a `try` catches, a class or a tuple of classes, if Python itself raises them; else None."""
-    written = s.handlers[0].type if len(s.handlers) == 1 else None
-    kind = f.borrowed(written) if written is not None else None
+    kind = _caught(f, s)
     if isinstance(kind, TupleV):
         kind = Static(tuple(x.value if isinstance(x, Static) else None for x in kind.items))
     classes = kind.value if isinstance(kind, Static) else ()
@@ -77,8 +82,7 @@ def _of_python(f: Frame, s: ast.Try) -> Any:
 
 def _form(f: Frame, s: ast.Try) -> tuple[ast.Call, type]:
     """The call in a `try`, and the class of the exceptions that are caught. Raises Refused for other forms."""
-    written = s.handlers[0].type if len(s.handlers) == 1 else None
-    kind = f.borrowed(written) if written is not None else None
+    kind = _caught(f, s)
     match s:
         case ast.Try(
             [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)],

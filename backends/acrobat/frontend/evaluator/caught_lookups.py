@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.syntax import placed
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.values import Static, nothing_known, type_or_none
+from backends.acrobat.frontend.values import Static, is_string, nothing_known, type_or_none
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError)
 ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
@@ -78,6 +78,10 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
             pass
         case ast.Call(ast.Attribute(owner, "index" | "remove"), [key], []):
             error = ValueError
+        case ast.Call(ast.Name("int" | "float"), [written]) if ValueError in classes and _may_be_text(f, written):
+            raise Refused(
+                f"it is not known how `{ast.unparse(node)}` fails in this `try`", "test the string before: `isdigit()`"
+            )
         case _:
             return None
     kind = _kind(f, owner)
@@ -115,6 +119,13 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
         case DataT(name) if all(issubclass(cls, RecordOf) for cls in f.program.datatypes.cases.get(name, (object,))):
             return "dict"
     return "unclear"
+
+
+def _may_be_text(f: Frame, written: ast.expr) -> bool:
+    """Whether an expression is a string, of which no number may be made. Nothing is compiled of it."""
+    with f.trial():
+        value = f.borrowed(written)
+    return is_string(value)
 
 
 def _has_no_effect(node: ast.expr) -> bool:

@@ -203,8 +203,7 @@ class CoercingFrame(FrameState):
             return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
         match value, type:
             case TupleV(items), TupleT(wanted) if len(items) == len(wanted):
-                kind = ListedV if isinstance(value, ListedV) else TupleV
-                return kind(tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
+                return replace(value, items=tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
                 kind = ListedV if have.listed else TupleV
@@ -268,7 +267,7 @@ class CoercingFrame(FrameState):
             case Static(tuple() as items):
                 return self.staged(TupleV(tuple(self.program.wrap(v) for v in items)))
             case TupleV(items):
-                return (ListedV if isinstance(value, ListedV) else TupleV)(tuple(map(self.staged, items)))
+                return replace(value, items=tuple(map(self.staged, items)))
         return value
 
     def as_object(self, value: Value) -> Value:

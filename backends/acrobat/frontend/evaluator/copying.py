@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from dataclasses import replace
 from functools import partial
 
 from backends.acrobat.core.types import IDENTITY, DataT
@@ -41,7 +42,7 @@ def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[
     if nothing_known(value) or is_plain(value) or is_array(value) or isinstance(value, Static):
         return value  # a number, a string or None; of a tensor, which is not changed in place under the new name
     if isinstance(value, TupleV):
-        return TupleV(tuple(_copied(name, f, node, [x], {}, hint) for x in value.items))
+        return replace(value, items=tuple(_copied(name, f, node, [x], {}, hint) for x in value.items))
     if not is_container(value) and not is_object(value):
         return f.problem(node, f"`{name}` copies lists, sets, dictionaries, objects and tensors")
     if cls := _with_own_copy(f, value, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from enum import EnumType
 from typing import Any
 
@@ -27,7 +28,6 @@ from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
-    ListedV,
     Special,
     Static,
     TupleV,
@@ -93,7 +93,8 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     assert items is not None
     if isinstance(index, ast.Slice):
         bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
-        return (ListedV if isinstance(value, ListedV) else TupleV)(tuple(items[slice(*bounds)]))
+        part = tuple(items[slice(*bounds)])
+        return replace(value, items=part) if isinstance(value, TupleV) else TupleV(part)
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
         whole = list_of(f, node, [_as_entry(f, node, v) for v in items])

@@ -331,8 +331,8 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
     if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and contains_held(type_of(value)):
-        kind = ListedV if isinstance(value, ListedV) else TupleV
-        return kind(tuple(as_result(f, v) for v in f.components(value) or ()))
+        items = tuple(as_result(f, v) for v in f.components(value) or ())
+        return replace(value, items=items) if isinstance(value, TupleV) else TupleV(items)
     if is_list(value) and not is_unknown(value) and contains_held(type_of(value)):
         return mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
     for rule in RESULTS:

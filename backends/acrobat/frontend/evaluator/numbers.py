@@ -1,4 +1,4 @@
-"""Python's functions of numbers: `int`, `float`, `abs`, `divmod`, `pow`; and `str`."""
+"""Python's functions of numbers: `int`, `float`, `abs`, `divmod`, `pow`, `round`; and `str`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.strings import number
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_number, kind, known, type_of
+from backends.acrobat.library import python
 
 
 @handles(BUILTINS, "divmod")
@@ -39,6 +40,14 @@ def _abs(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
         return f.host("abs", [a], type_of(a))
     rule = METHODS.get(kind(args[0]))
     return None if rule is None else rule(f, node, Method(args[0], "abs"), [], {})
+
+
+@handles(BUILTINS, "round")
+def _round(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    facts = [known(a) for a in args]
+    if all(is_known for is_known, _ in facts):
+        return Static(round(*(x for _, x in facts)))
+    return f.program.call(f, node, python.rounded, args, {})
 
 
 @handles(BUILTINS, "str")

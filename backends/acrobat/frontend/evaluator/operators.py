@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
@@ -130,12 +131,13 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
         parts = [f.components(v) if f.components(v) is not None else f.display(v) for v in (a, b)]
         if parts[0] is not None and parts[1] is not None:
             return (ListedV if any(isinstance(v, ListedV) for v in (a, b)) else TupleV)((*parts[0], *parts[1]))
-        if is_list(a) or is_list(b):  # a tuple whose length is known at run time only is a list of the program
-            return of_tuple(binary(f, node, ast.Add(), as_list(f, node, a), as_list(f, node, b)))
+        lists = [as_list(f, node, v) for v in (a, b)] if is_list(a) or is_list(b) else []
+        if lists and all(map(is_list, lists)):  # a tuple whose length is known at run time only is a list of the program
+            return of_tuple(binary(f, node, ast.Add(), *lists))
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if isinstance(whole, TupleV) and isinstance(known(times)[1], int):
-                return (ListedV if isinstance(whole, ListedV) else TupleV)(whole.items * known(times)[1])
+                return replace(whole, items=whole.items * known(times)[1])
     if any(nothing_known(v) for v in (a, b)):
         return unknown()
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")

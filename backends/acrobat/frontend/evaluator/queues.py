@@ -24,5 +24,4 @@ def _made(cls: type, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[st
     return instantiate(f, node, cls, args, kwargs)
 
 
-for _theirs, _ours in CLASSES.items():
-    FUNCTIONS[_theirs] = partial(_made, _ours)
+FUNCTIONS |= {theirs: partial(_made, ours) for theirs, ours in CLASSES.items()}

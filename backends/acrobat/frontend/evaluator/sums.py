@@ -88,7 +88,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if start is None or (_is_zero(start) and name == "sum"):
         if name == "sum" and isinstance(t, TensorT) and t.dtype == "float32":  # of no tensor the number 0, as a tensor
             zeros = make_op("full", (), {"shape": t.shape, "value": 0.0}, f.span)
-            return fold(f, xs, f.bind(zeros, "zeros") if t.shape else f.coerce(Static(0), t), add)
+            return fold(f, xs, f.bind(zeros, "zeros"), add)
         return fold(f, *head(f, xs), add)
     if type_of(start) != t:
         return f.problem(

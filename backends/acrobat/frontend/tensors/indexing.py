@@ -269,12 +269,12 @@ def _constant_index(f: Frame, value: HostTensor) -> Value:
 
 @handles(SUBSCRIPTS, HostTensor)
 def _of_host_tensor(f: Frame, node: ast.AST, value: HostTensor, index: ast.expr) -> Value:
-    if not _constant_index_of(f, index) and (flags := as_flags(f, value)) is not value:
+    if _constant_index_of(f, index):
+        return element(f, value, index)
+    flags, listed = as_flags(f, value), numbers_of(f, value)
+    if flags is not value:
         return subscript(f, node, flags, index)
-    listed = numbers_of(f, value)
-    if listed is not None and not _constant_index_of(f, index):
-        return index_tensor(f, node, listed, index)  # type: ignore[no-any-return]
-    return element(f, value, index)
+    return element(f, value, index) if listed is None else index_tensor(f, node, listed, index)
 
 
 def _constant_index_of(f: Frame, index: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.ownership import calls_own_function
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import extent_of, in_place, select, shape, shape_of
@@ -92,7 +92,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = library.name_for(method.name, kwargs)
-    args, kwargs = [as_flags(f, v) for v in args], {k: as_flags(f, v) for k, v in kwargs.items()}
+    args, kwargs = with_flags(f, args, kwargs)
     if of_bools(method.owner) and name in MASK_OPERATIONS:
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
@@ -142,7 +142,7 @@ CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
-    args, kwargs = [as_flags(f, v) for v in args], {k: as_flags(f, v) for k, v in kwargs.items()}
+    args, kwargs = with_flags(f, args, kwargs)
     if is_mask(owner) and method.name == "tolist":
         return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
     if is_mask(owner):

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.bool_buffers import with_flags
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask
 from backends.acrobat.frontend.tensors.operations import call_operation, either
@@ -44,7 +44,7 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         name = library.name_for(plain, kwargs)
-        args, kwargs = [as_flags(f, v) for v in args], {k: as_flags(f, v) for k, v in kwargs.items()}
+        args, kwargs = with_flags(f, args, kwargs)
         if name in library.FUNCTIONS and not (name in MASK_OPERATIONS and args and is_mask(args[0])):
             return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
         if any(is_mask(a) for a in (*args, *kwargs.values())):

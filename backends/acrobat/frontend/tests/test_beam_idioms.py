@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
 from backends.acrobat.library.python import nearest_decimal
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
@@ -193,3 +195,20 @@ def test_nearest_decimal() -> None:
         half = draw.randrange(-(10**7), 10**7) / 10 ** (digits + 1)
         for x in (half, draw.uniform(-10, 10), draw.uniform(-1, 1) * 10 ** draw.randint(-8, 16)):
             assert repr(nearest_decimal(x, 10.0**digits)) == repr(round(x, digits))
+
+
+def rows_and_numbers(self, xs):
+    return [self.e(torch.tensor(0)), self.e.weight[:2]] + list(xs)
+
+
+def words_in_a_path(self, xs):
+    path: Any = ()
+    for x in xs:
+        path = path + (x,)
+    return path + (1, "a")
+
+
+@pytest.mark.parametrize("function", [rows_and_numbers, words_in_a_path])
+def test_items_of_several_types_beside_a_list(function: Any) -> None:
+    with pytest.raises(CompileError, match="this operator does not take"):
+        build(with_forward(Decoder(), function), sample=LISTS)

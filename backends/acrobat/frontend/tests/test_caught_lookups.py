@@ -215,7 +215,16 @@ def of_a_tensor(self, xs):
     return h
 
 
+def number_of_text(self, xs):
+    try:
+        n = int(f"{xs[0]}")
+    except ValueError:
+        n = 0
+    return n
+
+
 REFUSED = [
+    (number_of_text, "it is not known how"),
     (effect_before, "comes after something else"),
     (sometimes, "not always computed"),
     (two_pops, "one of them changes a list"),

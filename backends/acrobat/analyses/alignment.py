@@ -132,23 +132,25 @@ class ArmLevels:
             recursive = name in self._graph.recursive
             self._functions[name] = inf  # read by a recursive function's calls of itself, while its body is visited
             self._working |= containing(body, lambda e: is_work(e) or isinstance(e, Call | Item))
-            most = self._chain(name, body, {})[1].from_variables
+            most = self._chain_heights(name, body, {})[1].from_variables
             self._functions[name] = inf if recursive else most
         return self._functions[name]
 
-    def _chain(self, function: str, expr: Expr, own: Mapping[str, Height]) -> tuple[Height, Height]:
+    def _chain_heights(self, function: str, expr: Expr, own: Mapping[str, Height]) -> tuple[Height, Height]:
         """(level at which the result can be used, level after all work of the chain). `own` gives the heights of variables that
         are bound before the first let: a loop's, an arm's, a `Map`'s."""
         heights, ends = dict(own), []
         bindings, result = lets(expr)
         for var, value in bindings:
-            heights[var.name], most = self._value(function, var.name, value, heights)
+            heights[var.name], most = self._value_heights(function, var.name, value, heights)
             ends.append(most)
-        level, most = self._value(function, None, result, heights)
+        level, most = self._value_heights(function, None, result, heights)
         return level, _largest([*ends, most])
 
-    def _value(self, function: str, name: str | None, value: Expr, heights: Mapping[str, Height]) -> tuple[Height, Height]:
-        """As `_chain`, for one node, which is bound to the variable `name` if it is in a let."""
+    def _value_heights(
+        self, function: str, name: str | None, value: Expr, heights: Mapping[str, Height]
+    ) -> tuple[Height, Height]:
+        """As `_chain_heights`, for one node, which is bound to the variable `name` if it is in a let."""
         start = _largest([_of(v, heights) for v in free_vars(value)])
         match value:
             case Lit() | Weight():
@@ -160,17 +162,17 @@ class ArmLevels:
             case Call(callee):
                 start = _higher_by(start, self._of_function(callee))
             case If() | Match():
-                arms = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
+                arms = [self._chain_heights(function, arm, self._zero(value)) for arm in bodies(value)]
                 for arm, (_, most) in zip(bodies(value), arms, strict=True):
                     self._arms[function, id(arm)] = most.from_variables
                 levels, ends = zip(*arms, strict=True)
                 return _substituted(levels, heights), _substituted(ends, heights)
             case Map(var, _, body):
-                level, most = self._chain(function, body, {var.name: start})
+                level, most = self._chain_heights(function, body, {var.name: start})
                 return _substituted([level], heights), _substituted([most], heights)
             case Fold() | Loop():
                 for body in bodies(value):  # only to find the levels of the branches inside
-                    self._chain(function, body, self._zero(value))
+                    self._chain_heights(function, body, self._zero(value))
                 if any(id(body) in self._working for body in bodies(value)):
                     return UNKNOWN, UNKNOWN
         return start, start

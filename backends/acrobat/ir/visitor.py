@@ -157,6 +157,21 @@ def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
     return map_bodies(with_operands(expr, [cast(Atom, f(a)) for a in operands(expr)]) if operands(expr) != (expr,) else expr, f)
 
 
+def rewrite_chains(expr: Expr, rewrite: Callable[[Expr, list[Binding]], Expr]) -> Expr:
+    """The chain of lets with `rewrite(value, before)` in place of each value that it binds, and of its tail, after the chains
+    inside that value. What `rewrite` appends to `before` is bound just before the value."""
+
+    def rewrite_chain(chain: Expr) -> Expr:
+        bindings, tail = lets(chain)
+        out: list[Binding] = []
+        for var, value in bindings:
+            out.append((var, rewrite(map_bodies(value, rewrite_chain), out)))
+        tail = rewrite(map_bodies(tail, rewrite_chain), out)
+        return from_lets(out, tail)
+
+    return rewrite_chain(expr)
+
+
 def walk(expr: Expr) -> list[Expr]:
     """Every node in evaluation order, a node before what is inside it. A list, because passes walk whole functions thousands of
     times, and a generator takes twice the time for each node."""

@@ -98,16 +98,16 @@ class _LiveBody:
         self.variables: set[str] = set()
         self.weights: set[str] = set()
         self.callees: set[str] = set()
-        self.body = self._chain(function.body)
+        self.body = self._live_chain(function.body)
 
-    def _chain(self, expr: Expr) -> Expr:
+    def _live_chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
         result = self._node(tail)
         live_bindings: list[Binding] = []
         same = result is tail
         for var, value in reversed(bindings):
             if var.name in self.variables or self._effects.of(value):
-                live_value = self._chain(value) if isinstance(value, Let) else self._node(value)
+                live_value = self._live_chain(value) if isinstance(value, Let) else self._node(value)
                 live_bindings.append((var, live_value))
                 same = same and live_value is value
         if same and len(live_bindings) == len(bindings):
@@ -126,4 +126,4 @@ class _LiveBody:
                 self.variables.add(atom.name)
             elif isinstance(atom, Weight):
                 self.weights.add(atom.name)
-        return map_bodies(node, self._chain)
+        return map_bodies(node, self._live_chain)

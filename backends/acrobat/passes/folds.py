@@ -42,7 +42,7 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.renaming import Names, names_of, rename
-from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies, operands, walk, works
+from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, operands, rewrite_chains, walk, works
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.simplify import MAX_LENGTH
@@ -76,18 +76,13 @@ class _ListReductions:
         self._variables = Variables(function)
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body))
+        return replace(self._function, body=rewrite_chains(self._function.body, self._sums))
 
-    def _chain(self, expr: Expr) -> Expr:
-        bindings, tail = lets(expr)
-        out: list[Binding] = []
-        for var, value in bindings:
-            value = map_bodies(value, self._chain)
-            out.append((var, self._sums(value, out) if isinstance(value, Fold) else value))
-        return from_lets(out, map_bodies(tail, self._chain))
-
-    def _sums(self, fold: Fold, out: list[Binding]) -> Expr:
-        """The tuple of the loop's last values; reductions, and what is left of the loop, are bound in `out`."""
+    def _sums(self, fold: Expr, out: list[Binding]) -> Expr:
+        """The tuple of a loop's last values; reductions, and what is left of the loop, are bound in `out`. Anything but a loop
+        that reduces stays as it is."""
+        if not isinstance(fold, Fold):
+            return fold
         bindings, tail = lets(fold.body)
         if not isinstance(tail, Tuple):
             return fold

@@ -83,12 +83,12 @@ class _Packer:
         self._names = Names(names_of(function))
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body))
+        return replace(self._function, body=self._packed_chain(self._function.body))
 
-    def _chain(self, expr: Expr) -> Expr:
+    def _packed_chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
-        bindings = [(var, map_bodies(value, self._chain)) for var, value in bindings]
-        tail = map_bodies(tail, self._chain)
+        bindings = [(var, map_bodies(value, self._packed_chain)) for var, value in bindings]
+        tail = map_bodies(tail, self._packed_chain)
         return from_lets(self._siblings(self._sums(bindings, tail) if self._adds_up else bindings), tail)
 
     # ---- sums of products

@@ -23,7 +23,7 @@ from typing import TypeAlias
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.ir.nodes import Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
 from backends.acrobat.ir.renaming import Names, names_of
-from backends.acrobat.ir.visitor import Binding, binders, free_vars, from_lets, lets, map_bodies, walk
+from backends.acrobat.ir.visitor import Binding, binders, free_vars, from_lets, lets, rewrite_chains, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
@@ -50,18 +50,13 @@ class _LoopInvariants:
         self._variables = Variables(function)
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body))
+        return replace(self._function, body=rewrite_chains(self._function.body, self._without_invariants))
 
-    def _chain(self, expr: Expr) -> Expr:
-        bindings, tail = lets(expr)
-        out: list[Binding] = []
-        for var, value in bindings:
-            value = map_bodies(value, self._chain)  # what leaves an inner loop may then leave the outer one
-            out.append((var, self._without_invariants(value, out) if isinstance(value, Fold | Loop) else value))
-        return from_lets(out, map_bodies(tail, self._chain))
-
-    def _without_invariants(self, loop: Fold | Loop, out: list[Binding]) -> Fold | Loop:
-        """The loop without the work that moves, whose bindings go to `out`."""
+    def _without_invariants(self, loop: Expr, out: list[Binding]) -> Expr:
+        """A loop without the work that moves, whose bindings go to `out`; any other value as it is. Inner loops come first, so
+        that what leaves them may then leave the outer one."""
+        if not isinstance(loop, Fold | Loop):
+            return loop
         changing = {
             v.name for node in walk(loop.body) for v in (*binders(node), *([node.var] if isinstance(node, Let) else []))
         }

@@ -72,22 +72,22 @@ class _Segments:
         self._roots: dict[str, tuple[str, list[set[str]]]] = {}  # of the lists asked about, see `_root`
 
     def function(self) -> Function:
-        body = self._chain(self._function.body)
+        body = self._with_segments(self._function.body)
         return self._function if body is self._function.body else replace(self._function, body=body)
 
-    def _chain(self, expr: Expr) -> Expr:
+    def _with_segments(self, expr: Expr) -> Expr:
         """The chain with segment operations in place of the values that are found to be ones."""
         bindings, tail = lets(expr)
         out: list[Binding] = []
         for var, value in bindings:
-            value = map_bodies(value, self._chain)
+            value = map_bodies(value, self._with_segments)
             segment = self._segment(var, value)
             if segment is not None and segment.type != value.type:
                 bound = Var(self._names.fresh(var.name), segment.type, span=value.span)
                 out.append((bound, segment))
                 segment = replace(make_op("reshape", (bound,), {"shape": _shape(value.type)}), span=value.span)
             out.append((var, segment or value))
-        new_tail = map_bodies(tail, self._chain)
+        new_tail = map_bodies(tail, self._with_segments)
         same = len(out) == len(bindings) and all(new is old for (_, new), (_, old) in zip(out, bindings, strict=True))
         return expr if same and new_tail is tail else from_lets(out, new_tail)
 

@@ -118,9 +118,9 @@ class _Simplifier:
         self._absorbed: set[str] = set()  # variables whose computation has moved into their only use
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body))
+        return replace(self._function, body=self._simplified_chain(self._function.body))
 
-    def _chain(self, expr: Expr) -> Expr:
+    def _simplified_chain(self, expr: Expr) -> Expr:
         """The chain with simpler values. Of equal values one is computed, and a copy gives way to what it is a copy of."""
         bindings, tail = lets(expr)
         out: list[Binding] = []
@@ -128,7 +128,7 @@ class _Simplifier:
         for var, value in bindings:
             value = self._simplified(var, self._copied(value))
             if not isinstance(value, Var | Lit | Weight):
-                value = map_bodies(value, self._chain)
+                value = map_bodies(value, self._simplified_chain)
                 if self._may_be_shared(value):
                     key: object = type(value), _up_to_names(value)
                     earlier = [v for v in self._available[key] if v.name not in self._absorbed]
@@ -143,7 +143,7 @@ class _Simplifier:
                 continue
             out.append((var, value))
             self._variables.bind(var, value)
-        tail = map_bodies(self._copied(tail), self._chain)
+        tail = map_bodies(self._copied(tail), self._simplified_chain)
         for key in new_keys:  # the variables of this chain are in scope no longer
             self._available[key].pop()
         return from_lets(out, tail)

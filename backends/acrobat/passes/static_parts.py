@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.depth import DYNAMIC, StaticDepths, static_depths
-from backends.acrobat.ir.nodes import Expr, Fold, Function, Loop, Op, Program, Var, Weight
+from backends.acrobat.ir.nodes import Expr, Fold, Function, Loop, Program, Var, Weight
 from backends.acrobat.ir.renaming import Names, names_of
-from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies
+from backends.acrobat.ir.visitor import Binding, map_bodies, map_children, rewrite_chains
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
@@ -50,23 +50,21 @@ class _StaticParts:
 
     def function(self, repeated: bool) -> Function:
         """The function. `repeated`: it is recursive, so that all of its products are worth splitting."""
-        return replace(self._function, body=self._chain(self._function.body, repeated))
+        body = self._function.body
+        return replace(self._function, body=rewrite_chains(body, self._split) if repeated else self._in_loops(body))
 
-    def _chain(self, expr: Expr, repeated: bool) -> Expr:
-        bindings, tail = lets(expr)
-        out: list[Binding] = []
-        for var, value in bindings:
-            linear = product(value) if repeated else None
-            out.append((var, self._split(linear, out) if linear else self._inside(value, repeated)))
-        return from_lets(out, self._inside(tail, repeated))
+    def _in_loops(self, expr: Expr) -> Expr:
+        """The expression with the products in its loops split."""
+        if isinstance(expr, Fold | Loop):
+            return map_bodies(expr, lambda body: rewrite_chains(body, self._split))
+        return map_children(expr, self._in_loops)
 
-    def _inside(self, value: Expr, repeated: bool) -> Expr:
-        repeated = repeated or isinstance(value, Fold | Loop)
-        return map_bodies(value, lambda body: self._chain(body, repeated))
-
-    def _split(self, linear: Op, out: list[Binding]) -> Op:
-        """The product as the sum of the product of its static parts with the bias and that of the others; the product as it is
-        if its input has only one of these kinds."""
+    def _split(self, value: Expr, out: list[Binding]) -> Expr:
+        """A product as the sum of the product of its static parts with the bias and that of the others; a product whose input
+        has only one of these kinds, and any other value, as it is."""
+        linear = product(value)
+        if linear is None:
+            return value
         input_parts = parts(linear, self._variables)
         fixed = [part for part in input_parts if self._is_static(part)]
         rest = [part for part in input_parts if part not in fixed]

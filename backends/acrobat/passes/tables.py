@@ -23,9 +23,9 @@ from backends.acrobat.analyses.tables import table_rows
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.ir.nodes import Atom, Expr, Function, Lit, Op, Program, Var, Weight
+from backends.acrobat.ir.nodes import Atom, Expr, Function, Lit, Program, Var, Weight
 from backends.acrobat.ir.renaming import Names, names_of
-from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies
+from backends.acrobat.ir.visitor import Binding, rewrite_chains
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
@@ -60,18 +60,13 @@ class _Projector:
         self._variables = Variables(function)
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body))
+        return replace(self._function, body=rewrite_chains(self._function.body, self._with_lookups))
 
-    def _chain(self, expr: Expr) -> Expr:
-        bindings, tail = lets(expr)
-        out: list[Binding] = []
-        for var, value in bindings:
-            linear = product(value)
-            out.append((var, self._with_lookups(linear, out) if linear else map_bodies(value, self._chain)))
-        return from_lets(out, map_bodies(tail, self._chain))
-
-    def _with_lookups(self, linear: Op, out: list[Binding]) -> Expr:
-        """The value in place of the product `linear`; further bindings go to `out`."""
+    def _with_lookups(self, value: Expr, out: list[Binding]) -> Expr:
+        """What takes the place of a value: something else only for a product. Further bindings go to `out`."""
+        linear = product(value)
+        if linear is None:
+            return value
         row_parts: list[tuple[InputPart, Weight, Lit | None]] = []
         weight_parts: list[InputPart] = []
         other_parts: list[InputPart] = []
@@ -106,10 +101,10 @@ class _Projector:
                 projected_row = make_op("lookup", (part.atom, table, projected), span=linear.span)
             terms.append(self._products.bind("projected", projected_row, out))
         if other_parts:
-            value = self._products.of(linear, other_parts, bias, out)
+            product_of_others = self._products.of(linear, other_parts, bias, out)
             if not terms:
-                return value
-            terms.insert(0, self._products.bind("product", value, out))
+                return product_of_others
+            terms.insert(0, self._products.bind("product", product_of_others, out))
         return terms[0] if len(terms) == 1 else self._products.sum(terms, linear.span, out)
 
     def _row(self, atom: Atom) -> tuple[Weight | None, Lit | None]:

@@ -59,17 +59,17 @@ class _VerticalFusion:
         self.carried = frozenset(v.name for node in loops for v in node.vars)
 
     def function(self) -> Function:
-        return replace(self.scope.function, body=self.chain(self.scope.function.body))
+        return replace(self.scope.function, body=self.fused_chain(self.scope.function.body))
 
-    def chain(self, expr: Expr) -> Expr:
+    def fused_chain(self, expr: Expr) -> Expr:
         """The chain, and those inside it, with launches of kernels in place of operations."""
         bindings, tail = lets(expr)
-        bindings = [(var, map_bodies(value, self.chain)) for var, value in bindings]
+        bindings = [(var, map_bodies(value, self.fused_chain)) for var, value in bindings]
         if isinstance(tail, Op):
             var = Var(self.scope.names.fresh("result"), tail.type, span=tail.span)
             bindings.append((var, tail))
             tail = var
-        tail = map_bodies(tail, self.chain)
+        tail = map_bodies(tail, self.fused_chain)
         if not any(is_operation(value) for _, value in bindings):
             return from_lets(bindings, tail)
         return _OperationChain(self, bindings, tail).fuse()

@@ -25,13 +25,13 @@ def bytecode(schedule: s.Schedule, units: Units) -> Bytecode:
     """The bytecode of a schedule, whose launches are those of `units`."""
     code = Bytecode(schedule, units)
     for f, into in zip(schedule.functions.values(), tuple(code.functions), strict=True):
-        _BodyPrinter(code, into, [f.params[i] for i in into.order]).block(f.body, None)
+        _BodyPrinter(code, into, [f.params[i] for i in into.order]).body(f.body, None)
     return code
 
 
 class _BodyPrinter(ValuePrinter):
     """Prints the body of a function of the program, or of one that a forked child runs. The parameter `target` of
-    methods is the register for a block's value; where it is None, the function returns the value."""
+    methods is the register for a body's value; where it is None, the function returns the value."""
 
     # ---- instructions and registers
 
@@ -46,11 +46,11 @@ class _BodyPrinter(ValuePrinter):
         yield
         self.registers, self.parts, self.register_of, self.next, self.about = outer
 
-    # ---- blocks
+    # ---- bodies
 
-    def block(self, block: s.Body, target: int | None) -> None:
-        """Prints a block, whose value goes to the register `target` or, where that is None, is returned."""
-        end, statements = block.end, block.statements
+    def body(self, body: s.Body, target: int | None) -> None:
+        """Prints a body, whose value goes to the register `target` or, where that is None, is returned."""
+        end, statements = body.end, body.statements
         name = end.value.name if isinstance(end, s.Give) and isinstance(end.value, n.Var) else ""
         if name and isinstance(last := statements[-1] if statements else None, s.Choose) and last.var.name == name:
             end, statements = last.branch, statements[:-1]
@@ -75,11 +75,11 @@ class _BodyPrinter(ValuePrinter):
         if isinstance(branch, s.IfBranch):
             skip = self.emit(Opcode.JumpUnless, a=self.atom(branch.cond))
             with self.scope():
-                self.block(branch.then, target)
+                self.body(branch.then, target)
             end = None if target is None else self.emit(Opcode.Jump)
             self.land(skip)
             with self.scope():
-                self.block(branch.orelse, target)
+                self.body(branch.orelse, target)
             if end is not None:
                 self.land(end)
             return
@@ -97,7 +97,7 @@ class _BodyPrinter(ValuePrinter):
                 for i, var in arm.fields:
                     self.about = describe(var.name, arm.case, branch.span)
                     self.emit(Opcode.Field, self.place(var), value, i, tensors=self.holds(var.type))
-                self.block(arm.body, target)
+                self.body(arm.body, target)
                 if target is not None and arm is not branch.arms[-1]:
                     ends.append(self.emit(Opcode.Jump))
         for end in ends:
@@ -170,7 +170,7 @@ class _BodyPrinter(ValuePrinter):
             self.emit(Opcode.ListLike, to, source)
             head, index = self.element(x.item, source)
             item = self.fresh()
-            self.block(x.body, item)
+            self.body(x.body, item)
             self.emit(Opcode.Store, to, item, index)
             self.emit(Opcode.Jump, d=head - self.here)
             self.land(head)
@@ -188,9 +188,9 @@ class _BodyPrinter(ValuePrinter):
             head = leave = self.element(x.item, source)[0] if isinstance(x, s.FoldLoop) else self.here
             with self.scope():
                 if isinstance(x, s.WhileLoop):
-                    self.block(x.cond, condition := self.fresh())
+                    self.body(x.cond, condition := self.fresh())
                     leave = self.emit(Opcode.JumpUnless, a=condition)
-                self.block(x.body, None)
+                self.body(x.body, None)
                 self.rebind(x.vars, registers, x.body.end)
             self.emit(Opcode.Jump, d=head - self.here)
             self.land(leave)
@@ -231,7 +231,7 @@ class _BodyPrinter(ValuePrinter):
         child = BytecodeFunction(self.into.name, self.into.span, [], 0)
         self.code.functions.append(child)
         number = len(self.code.functions) - 1
-        _BodyPrinter(self.code, child, (*captures, *item)).block(body, None)
+        _BodyPrinter(self.code, child, (*captures, *item)).body(body, None)
         return ForkedChild(number, operands, to)
 
 

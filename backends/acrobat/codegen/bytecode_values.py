@@ -54,7 +54,7 @@ class ValuePrinter:
         self.registers: dict[str, int] = {}
         self.parts: dict[str, tuple[int, ...]] = {}
         self.register_of: dict[object, int] = {}
-        self.target_of: dict[str, int] = {}  # a variable that is the value of a block -> the register for that value
+        self.target_of: dict[str, int] = {}  # a variable that is the value of a body -> the register for that value
         self.next = 0
         self.about = ""
         for p in params:
@@ -77,7 +77,7 @@ class ValuePrinter:
         return self.next - 1
 
     def place(self, var: n.Var) -> int:
-        """The register of a variable that is being bound: the target of the block whose value it is, or a new register."""
+        """The register of a variable that is being bound: the target of the body whose value it is, or a new register."""
         target = self.target_of.pop(var.name, None)
         self.registers[var.name] = self.fresh() if target is None else target
         return self.registers[var.name]

@@ -18,7 +18,7 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
 
 Finish = Callable[[s.Give | s.Next | s.NextOf], None]
-"""A function that prints the end of a block: returns its value, assigns it to a variable, ..."""
+"""A function that prints the end of a body: returns its value, assigns it to a variable, ..."""
 
 
 class FunctionWriter(ValueWriter):
@@ -47,7 +47,7 @@ class FunctionWriter(ValueWriter):
         self.line("[[maybe_unused]] const int64_t depth_in = depth;")
         if f.counts_calls:
             self.line(f"cx.guard({c_string(f.name)}, calls);")
-        self.block(f.body, self.returns)
+        self.body(f.body, self.returns)
         where = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
         return "\n".join([where, self.signature(f, names) + " {", *self.lines, "}", ""])
 
@@ -61,7 +61,7 @@ class FunctionWriter(ValueWriter):
     # ---- variables
 
     def variable(self, var: n.Var) -> Finish:
-        """Declares a C++ variable for `var` and returns the function that prints its assignment at the end of a block."""
+        """Declares a C++ variable for `var` and returns the function that prints its assignment at the end of a body."""
         name, depth = self.declare(var)
         self.line(f"{self.types.cpp(var.type)} {name}{{}};")
         if depth:
@@ -75,21 +75,21 @@ class FunctionWriter(ValueWriter):
 
         return assign
 
-    # ---- blocks
+    # ---- bodies
 
-    def block(self, block: s.Body, finish: Finish) -> None:
-        for statement in block.statements:
+    def body(self, body: s.Body, finish: Finish) -> None:
+        for statement in body.statements:
             self.statement(statement)
-        if isinstance(block.end, s.IfBranch | s.MatchBranch):
-            self.branch(block.end, finish)
+        if isinstance(body.end, s.IfBranch | s.MatchBranch):
+            self.branch(body.end, finish)
         else:
-            finish(block.end)
+            finish(body.end)
 
-    def inside(self, block: s.Body, finish: Finish, after: str = "") -> None:
-        """Prints a block, indented, and then the line `after`. Depths that the block changes are forgotten at its end."""
+    def inside(self, body: s.Body, finish: Finish, after: str = "") -> None:
+        """Prints a body, indented, and then the line `after`. Depths that the body changes are forgotten at its end."""
         depths = dict(self.depths)
         self.indent += 1
-        self.block(block, finish)
+        self.body(body, finish)
         if after:
             self.line(after)
         self.indent -= 1
@@ -108,7 +108,7 @@ class FunctionWriter(ValueWriter):
         assert isinstance(type, DataT)
         if len(branch.arms) == 1:
             self.fields(value, type, branch.arms[0])
-            self.block(branch.arms[0].body, finish)
+            self.body(branch.arms[0].body, finish)
             return
         self.line(f"switch ({value}->tag) {{")
         self.indent += 1

@@ -1,4 +1,4 @@
-// The state of an executable with which generated code records operations: memory, weights, the schedule, and limits.
+// The part of a session with which generated code records operations: memory, weights, the schedule, and limits.
 #pragma once
 
 #include <cstdint>

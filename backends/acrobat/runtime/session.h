@@ -1,4 +1,4 @@
-// `Model`, the table by which a compiled model describes itself to the runtime, and `Session`, the state of an executable.
+// `Model`, the table by which a compiled model describes itself to the runtime, and `Session`, what belongs to an executable.
 #pragma once
 
 #include <vector>

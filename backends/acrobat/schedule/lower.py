@@ -39,7 +39,7 @@ class _Variable:
 
 
 class _Lowering:
-    """Lowers one function. The fields below `waiting` describe the current place in the block that is being made."""
+    """Lowers one function. The fields below `waiting` describe the current place in the body that is being made."""
 
     def __init__(self, schedule: s.Schedule, facts: ScheduleFacts, f: n.Function) -> None:
         self.schedule = schedule
@@ -58,7 +58,7 @@ class _Lowering:
         f = self.f
         for p in f.params:
             self.note_depth(p, s.Arguments())
-        body = self.block(f.body, entry=f.name == self.schedule.program.entry)
+        body = self.body(f.body, entry=f.name == self.schedule.program.entry)
         return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counts_calls(f.name), f.span)
 
     def counts_calls(self, function: str) -> bool:
@@ -107,28 +107,28 @@ class _Lowering:
         return next(iter(depths)) if len(depths) == 1 else s.Join(tuple(cast("dict[s.Depth, None]", depths)))
 
     def give(self, a: n.Atom) -> s.Give:
-        """The end of a block whose value is `a`."""
+        """The end of a body whose value is `a`."""
         atom = self.use(a)
         return s.Give(atom, self.depth(atom))
 
-    # ---- blocks
+    # ---- bodies
 
     @contextmanager
     def scope(self) -> Iterator[list[s.Statement]]:
-        """Yields the list of statements of a new block. After the block, all state is as it was before."""
+        """Yields the list of statements of a new body. After the body, all state is as it was before."""
         outer = self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts
         self.env, self.ready, self.statements = dict(self.env), dict(self.ready), []
         yield self.statements
         self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = outer
 
-    def block(self, expr: n.Expr, entry: bool = False) -> s.Body:
-        """The block of `expr`. `entry`: its value is the instance's result: bindings have phases, and arms no ghosts."""
+    def body(self, expr: n.Expr, entry: bool = False) -> s.Body:
+        """The body of `expr`. `entry`: its value is the instance's result: bindings have phases, and arms no ghosts."""
         with self.scope() as statements:
-            end = self.body(expr, entry)
+            end = self.write_body(expr, entry)
             return s.Body(tuple(statements), end)
 
-    def body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.IfBranch | s.MatchBranch:
-        """Writes the statements of a body, and returns how it ends. `entry` as in `block`."""
+    def write_body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.IfBranch | s.MatchBranch:
+        """Writes the statements of a body, and returns how it ends. `entry` as in `body`."""
         bindings, result = lets(expr)
         self.bind_all(bindings, entry)
         if isinstance(result, n.If | n.Match):
@@ -182,7 +182,7 @@ class _Lowering:
 
     def fork(self, var: n.Var, value: n.Expr) -> s.ForkBranch:
         """A binding that may wait, as one of the branches of a fork."""
-        return s.ForkBranch(var, captures=self.captures(value), body=self.block(value))
+        return s.ForkBranch(var, captures=self.captures(value), body=self.body(value))
 
     def captures(self, body: n.Expr, *own: n.Var) -> tuple[n.Var, ...]:
         """The variables from outside that `body` uses; `own` are variables that the node with that body binds."""
@@ -259,7 +259,7 @@ class _Lowering:
         fields: Iterable[tuple[int, n.Var]] = (),
         depth: s.Depth | None = None,
     ) -> s.Body:
-        """The block of an arm whose work begins `ghosts` levels later. `fields` are variables it binds, at depth `depth`."""
+        """The body of an arm whose work begins `ghosts` levels later. `fields` are variables it binds, at depth `depth`."""
         with self.scope() as statements:
             for _, var in fields:
                 self.note_depth(var, depth)
@@ -270,7 +270,7 @@ class _Lowering:
                     depth = self.env[own].depth
                     if depth not in (None, s.READY) and self.env[own].phase == self.phase:
                         self.change(s.Pad(own, depth, ghosts))
-            end = self.body(body, entry)
+            end = self.write_body(body, entry)
             return s.Body(tuple(statements), end)
 
     # ---- loops
@@ -286,7 +286,7 @@ class _Lowering:
             for v in expr.vars:
                 self.own(v)
             if isinstance(expr, n.Loop):
-                cond = self.block(expr.cond)
+                cond = self.body(expr.cond)
                 return s.WhileLoop(var, expr.vars, init, cond, self.round(expr.body), expr.span)
             assert iterable is not None
             self.note_depth(expr.var, self.depth(iterable))
@@ -297,7 +297,7 @@ class _Lowering:
         captures = self.captures(expr.body, expr.var) if waits else ()
         with self.scope():
             self.note_depth(expr.var, self.depth(iterable))
-            return s.MapLoop(var, expr.var, iterable, self.block(expr.body), waits, captures, expr.span)
+            return s.MapLoop(var, expr.var, iterable, self.body(expr.body), waits, captures, expr.span)
 
     def round(self, body: n.Expr) -> s.Body:
         """The body of a loop: all new values are computed before any variable changes."""

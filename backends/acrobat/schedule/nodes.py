@@ -18,7 +18,7 @@ A *segment* is a stretch of levels after which all instances stand at one depth 
 *phase* is a stage of the entry function, and its levels come after all levels of the phases before it.
 
 Operands are atoms of the core IR. A variable is bound once in its function. `Pad` changes the depth of a variable until the
-block that contains the `Pad` ends, `NextSegment` until the block that binds the variable ends.
+body that contains the `Pad` ends, `NextSegment` until the body that binds the variable ends.
 """
 
 from __future__ import annotations
@@ -215,12 +215,12 @@ Statement: TypeAlias = (
     Assign | Record | CallFunction | Wait | Enter | Ready | Pad | NextSegment | Choose | MapLoop | FoldLoop | WhileLoop | Fork
 )
 
-# ---- blocks and how they end
+# ---- bodies and how they end
 
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """Ends a block with its value: a function's result, the value of an arm, an element of a list. `depth` as in `Assign`."""
+    """Ends a body with its value: a function's result, the value of an arm, an element of a list. `depth` as in `Assign`."""
 
     value: Atom
     depth: Depth | None
@@ -242,7 +242,7 @@ class NextOf:
 
 @dataclass(frozen=True, slots=True)
 class IfBranch:
-    """At the end of a block: the arm that is taken gives the block's value."""
+    """At the end of a body: the arm that is taken gives the body's value."""
 
     cond: Atom
     then: Body
@@ -261,7 +261,7 @@ class BranchArm:
 
 @dataclass(frozen=True, slots=True)
 class MatchBranch:
-    """As `IfBranch`: the arm for the case of the union that `value` has gives the block's value."""
+    """As `IfBranch`: the arm for the case of the union that `value` has gives the body's value."""
 
     value: Atom
     arms: tuple[BranchArm, ...]
@@ -270,7 +270,7 @@ class MatchBranch:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A block: statements, one after the other, and how it ends."""
+    """Statements, one after the other, and how they end."""
 
     statements: tuple[Statement, ...]
     end: Give | Next | NextOf | IfBranch | MatchBranch

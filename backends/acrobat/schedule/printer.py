@@ -37,7 +37,7 @@ def print_function(f: s.HostFunction) -> str:
     """One function of a schedule as text."""
     kind = " waits" * f.waits + " counted" * f.counts_calls
     params = ", ".join(map(binder_text, f.params))
-    return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])
+    return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_body(f.body)])
 
 
 def depth_text(depth: s.Depth) -> str:
@@ -57,17 +57,17 @@ def depth_text(depth: s.Depth) -> str:
             return f"max({', '.join(map(depth_text, depths))})"
 
 
-def _block(block: s.Body) -> list[str]:
-    lines = [line for statement in block.statements for line in _statement(statement)]
-    match block.end:
+def _body(body: s.Body) -> list[str]:
+    lines = [line for statement in body.statements for line in _statement(statement)]
+    match body.end:
         case s.Give():
-            lines.append(f"give {_give(block.end)}")
+            lines.append(f"give {_give(body.end)}")
         case s.Next(values):
             lines.append(f"next {', '.join(map(_give, values))}")
         case s.NextOf(whole):
             lines.append(f"next of {_give(whole)}")
         case s.IfBranch() | s.MatchBranch():
-            lines += _branch("", block.end)
+            lines += _branch("", body.end)
     return [INDENT + line for line in lines]
 
 
@@ -95,34 +95,34 @@ def _statement(x: s.Statement) -> list[str]:
             return _branch(f"{binder_text(var)} = ", branch)
         case s.MapLoop(var, item, iterable, body, waits, captures, span):
             fork = f" fork({', '.join(v.name for v in captures)})" if waits else ""
-            return [_at(f"{binder_text(var)} = map {binder_text(item)} in {atom_text(iterable)}{fork}", span), *_block(body)]
+            return [_at(f"{binder_text(var)} = map {binder_text(item)} in {atom_text(iterable)}{fork}", span), *_body(body)]
         case s.FoldLoop(var, item, iterable, variables, init, body, span):
             head = f"{binder_text(var)} = fold {binder_text(item)} in {atom_text(iterable)}{_with(variables, init)}"
-            return [_at(head, span), *_block(body)]
+            return [_at(head, span), *_body(body)]
         case s.WhileLoop(var, variables, init, cond, body, span):
             return [
                 _at(f"{binder_text(var)} = loop{_with(variables, init)}", span),
                 "while",
-                *_block(cond),
+                *_body(cond),
                 "do",
-                *_block(body),
+                *_body(body),
             ]
         case s.Fork(branches):
             lines = ["fork"]
             for b in branches:
                 lines += [f"{INDENT}{binder_text(b.var)} = branch({', '.join(v.name for v in b.captures)})"]
-                lines += [INDENT + line for line in _block(b.body)]
+                lines += [INDENT + line for line in _body(b.body)]
             return [*lines, "join"]
 
 
 def _branch(start: str, branch: s.IfBranch | s.MatchBranch) -> list[str]:
     if isinstance(branch, s.IfBranch):
         head = _at(f"{start}if {atom_text(branch.cond)}", branch.span)
-        return [head, *_block(branch.then), "else", *_block(branch.orelse)]
+        return [head, *_body(branch.then), "else", *_body(branch.orelse)]
     lines = [_at(f"{start}match {atom_text(branch.value)}", branch.span)]
     for arm in branch.arms:
         lines += [f"{INDENT}{name_text(arm.case)}({', '.join(f'{i} {binder_text(v)}' for i, v in arm.fields)})"]
-        lines += [INDENT + line for line in _block(arm.body)]
+        lines += [INDENT + line for line in _body(arm.body)]
     return lines
 
 

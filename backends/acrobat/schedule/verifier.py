@@ -64,7 +64,7 @@ class _ScheduleCheck:
         self.phase = 0
         for p in f.params:
             self.bind(p, s.Arguments())
-        self.block(f.body, f.name == schedule.program.entry)
+        self.body(f.body, f.name == schedule.program.entry)
 
     def wrong(self, text: str) -> None:
         """Notes a violation in this function."""
@@ -111,7 +111,7 @@ class _ScheduleCheck:
     def give(self, what: str, x: s.Give) -> None:
         self.covers(what, x.depth, [x.value])
 
-    # ---- blocks
+    # ---- bodies
 
     @contextmanager
     def scope(self, captures: Iterable[Var] | None = None) -> Iterator[None]:
@@ -121,20 +121,20 @@ class _ScheduleCheck:
         yield
         self.depths, self.phase = outer
 
-    def block(self, block: s.Body, phased: bool = False) -> None:
-        """Checks a block. `phased`: its value is the result of the instance, so it may enter phases."""
-        for statement in block.statements:
+    def body(self, body: s.Body, phased: bool = False) -> None:
+        """Checks a body. `phased`: its value is the result of the instance, so it may enter phases."""
+        for statement in body.statements:
             self.statement(statement, phased)
-        match block.end:
+        match body.end:
             case s.Give():
-                self.give("what a block gives", block.end)
+                self.give("what a body gives", body.end)
             case s.Next(values):
                 for value in values:
                     self.give("what a round ends with", value)
             case s.NextOf(whole):
                 self.give("what a round ends with", whole)
             case s.IfBranch() | s.MatchBranch():
-                self.branch(block.end, phased)
+                self.branch(body.end, phased)
 
     def branch(self, branch: s.IfBranch | s.MatchBranch, phased: bool = False) -> None:
         depth = self.depth_of(branch.cond if isinstance(branch, s.IfBranch) else branch.value)
@@ -143,7 +143,7 @@ class _ScheduleCheck:
             with self.scope():
                 for _, var in arm.fields:
                     self.bind(var, depth)
-                self.block(arm.body, phased)
+                self.body(arm.body, phased)
 
     def statement(self, x: s.Statement, phased: bool) -> None:
         match x:
@@ -190,7 +190,7 @@ class _ScheduleCheck:
                 depth = self.depth_of(x.iterable)
                 with self.scope(x.captures if x.waits else None):
                     self.bind(x.item, depth)
-                    self.block(x.body)
+                    self.body(x.body)
                 self.own(x.var)
             case s.FoldLoop() | s.WhileLoop():
                 self.loop(x)
@@ -198,7 +198,7 @@ class _ScheduleCheck:
                 self.waits(True)
                 for b in branches:
                     with self.scope(b.captures):
-                        self.block(b.body)
+                        self.body(b.body)
                 for b in branches:
                     self.own(b.var)
 
@@ -223,8 +223,8 @@ class _ScheduleCheck:
             if isinstance(x, s.FoldLoop):
                 self.bind(x.item, depth)
             else:
-                self.block(x.cond)
-            self.block(x.body)
+                self.body(x.cond)
+            self.body(x.body)
         self.own(x.var)
 
     def waits(self, waits: bool) -> None:

@@ -25,9 +25,9 @@ def main() -> None:
     if usage.asks_for_help(arguments):
         print(usage.text())
         return
-    why = refusal(arguments)
-    if why is not None:
-        print(f"error: {why}", file=sys.stderr)
+    reason = refusal(arguments)
+    if reason is not None:
+        print(f"error: {reason}", file=sys.stderr)
         sys.exit(Exit.CONFIG)
     import hydra  # takes longer than all of the above
 
@@ -67,10 +67,10 @@ def asked_only(arguments: Sequence[str]) -> bool:
 
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            asked = get_args_parser().parse_known_args(list(arguments))[0]
+            parsed = get_args_parser().parse_known_args(list(arguments))[0]
     except SystemExit:  # Hydra refuses the arguments again when it runs, and then says why
         return False
-    return bool(asked.cfg or asked.help or asked.hydra_help or asked.info or asked.shell_completion)
+    return bool(parsed.cfg or parsed.help or parsed.hydra_help or parsed.info or parsed.shell_completion)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ class Answer(NamedTuple):
     margins: np.ndarray | None = None
 
 
-def rms(right: Any, output: Any) -> float | None:
+def rms(expected: Any, output: Any) -> float | None:
     """The root of the mean squared difference of two outputs of an instance, relative to the largest element of the right one.
     None where there is nothing to compare: no floats, or another nesting because the model took another path."""
-    a, b = flatten(right), flatten(output)
+    a, b = flatten(expected), flatten(output)
     if a.shape != b.shape or not a.floats.size:
         return None
     return float(np.sqrt(np.mean(((b.floats - a.floats) / largest_element(a.floats)) ** 2)))
@@ -59,9 +59,9 @@ def load(content: bytes) -> list[Answer]:
             return None if outline is None else [build(element) for element in outline]
         return arrays[str(outline)]
 
-    found = (build(each) for each in json.loads(str(arrays["nesting"])))
+    answers = (build(each) for each in json.loads(str(arrays["nesting"])))
     return [
-        Answer(output, scores, None if error is None else float(error), *margins) for output, scores, error, *margins in found
+        Answer(output, scores, None if error is None else float(error), *margins) for output, scores, error, *margins in answers
     ]
 
 

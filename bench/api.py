@@ -22,8 +22,8 @@ from bench.store import Record, Store
 
 def cells(*overrides: str) -> list[Cell]:
     """The cells that `python -m bench <overrides>` measures; for an experiment, those of all jobs of its sweep."""
-    found = jobs(overrides)
-    return config.cells(compose(found[0])) if len(found) == 1 else [c for job in found for c in config.cells(compose(job))]
+    swept = jobs(overrides)
+    return config.cells(compose(swept[0])) if len(swept) == 1 else [c for job in swept for c in config.cells(compose(job))]
 
 
 @overload

@@ -69,14 +69,14 @@ class Campaign:
         except lock.OutOfTime:
             self.cut = True
         finally:
-            found = [rows[cell.id] for cell in group if cell.id in rows]
-            self.rows += found
-        return found
+            finished = [rows[cell.id] for cell in group if cell.id in rows]
+            self.rows += finished
+        return finished
 
     def _sort(self, group: Sequence[Cell], store: Store, config: Config) -> tuple[dict[str, Row], list[Cell]]:
         """The stored rows that need not be measured again, by cell id, and the cells to measure."""
         rows: dict[str, Row] = {}
-        known: dict[str, Record] = {}
+        latest_rows: dict[str, Record] = {}
         todo = []
         settings = config.measure.settings()
         kept = {c.id: store.history(c.id) if config.measure.stored else [] for c in group}
@@ -87,7 +87,7 @@ class Campaign:
             if latest is None:
                 todo.append(cell)
                 continue
-            known[cell.id] = latest
+            latest_rows[cell.id] = latest
             changed = (["sources"] if latest["source"] != cell.source else []) + changes(latest["software"], software(cell))
             if not to_be_measured(latest, changed, config.rerun, _roomier(latest, config)):
                 rows[cell.id] = Row(cell, latest, earlier=True, changed=changed)
@@ -96,7 +96,7 @@ class Campaign:
             if changed:
                 print(f"stale: {record.title(cell)}: {', '.join(changed)}", file=sys.stderr)
         standing = {cell_id: row.record for cell_id, row in rows.items()}
-        again = sessions.rivals(standing, [cell.id for cell in todo], known, config.rerun)
+        again = sessions.rivals(standing, [cell.id for cell in todo], latest_rows, config.rerun)
         todo = [cell for cell in group if cell in todo or cell.id in again]
         return {cell_id: row for cell_id, row in rows.items() if cell_id not in again}, todo
 

@@ -51,18 +51,18 @@ def ran_on_fewer(row: Row) -> str:
 
 def columns(rows: Sequence[Row]) -> list[Column]:
     """A column for each row with samples, that is, with status `ok`."""
-    found = []
+    finished = []
     for row in rows:
         if row.record["status"] == Status.OK:
             rounds = stats.rounds_of(row.record)
-            found.append(Column(row, rounds, stats.summary(rounds)))
-    return found
+            finished.append(Column(row, rounds, stats.summary(rounds)))
+    return finished
 
 
-def fastest(found: Sequence[Column]) -> list[Column]:
+def fastest(candidates: Sequence[Column]) -> list[Column]:
     """The fastest variant of each backend, in the order of the backends. A stale row loses against any row that is not."""
     best: dict[str, Column] = {}
-    for column in found:
+    for column in candidates:
         rival = best.get(column.name)
         if rival is None or (column.row.stale, not faster(column, rival)) < (rival.row.stale, True):
             best[column.name] = column
@@ -71,8 +71,8 @@ def fastest(found: Sequence[Column]) -> list[Column]:
 
 def faster(a: Column, b: Column) -> bool:
     """Whether `a` is faster than `b` on the mini-batches that both ran; a slow variant may have run fewer of them."""
-    found = stats.ratio(b.rounds, a.rounds) if together(a, b) else stats.unpaired(b.rounds, a.rounds)
-    return found is not None and found.value > 1
+    speedup = stats.ratio(b.rounds, a.rounds) if together(a, b) else stats.unpaired(b.rounds, a.rounds)
+    return speedup is not None and speedup.value > 1
 
 
 def together(a: Column, b: Column) -> bool:
@@ -96,9 +96,9 @@ def resumed_ratio(reference: Column, column: Column) -> stats.Ratio | None:
     return stats.resumed_ratio(reference.rounds, column.rounds)
 
 
-def same_minibatches(found: Sequence[Column]) -> bool:
+def same_minibatches(compared: Sequence[Column]) -> bool:
     """Whether all columns ran the same mini-batches, so that their latencies can be compared."""
-    return all(np.array_equal(column.rounds.minibatches, found[0].rounds.minibatches) for column in found)
+    return all(np.array_equal(column.rounds.minibatches, compared[0].rounds.minibatches) for column in compared)
 
 
 def age(started: str, now: datetime) -> str:

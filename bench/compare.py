@@ -59,19 +59,19 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """The rows of one cell in A and in B. `found` compares them; it is None where one of them has no samples."""
+    """The rows of one cell in A and in B. `comparison` compares them; it is None where one of them has no samples."""
 
     a: Entry
     b: Entry
-    found: Comparison | None
+    comparison: Comparison | None
 
     def verdict(self, least: float) -> Verdict:
         if self.b.record["status"] == Status.WRONG:
             return Verdict.WRONG
-        if self.found is None:
+        if self.comparison is None:
             lost = self.a.ok and self.b.record["status"] in UNSUCCESSFUL
             return Verdict.WORSE if lost else Verdict.NOTHING
-        ratio = self.found.ratio
+        ratio = self.comparison.ratio
         if not ratio.significant or max(ratio.value, 1 / ratio.value) < least:
             return Verdict.SAME
         return Verdict.BETTER if ratio.value > 1 else Verdict.WORSE
@@ -83,20 +83,20 @@ def pairs(a: Results, b: Results) -> list[Pair]:
     return [_pair(a.by_identity[key][-1], b.by_identity[key][-1]) for key in shared]
 
 
-def verdict(found: Sequence[Pair], least: float = LEAST) -> Verdict:
+def verdict(compared: Sequence[Pair], least: float = LEAST) -> Verdict:
     """The verdict over all cells: the first of wrong, worse, better and same that some cell has."""
-    each = {pair.verdict(least) for pair in found}
-    for one in (Verdict.WRONG, Verdict.WORSE, Verdict.BETTER, Verdict.SAME):
-        if one in each:
-            return one
+    verdicts = {pair.verdict(least) for pair in compared}
+    for candidate in (Verdict.WRONG, Verdict.WORSE, Verdict.BETTER, Verdict.SAME):
+        if candidate in verdicts:
+            return candidate
     return Verdict.NOTHING
 
 
 def _pair(a: Entry, b: Entry) -> Pair:
-    found = compare(a, b)
-    if found is not None and not together(a, b):
-        found = Comparison(a, b, _apart(a, b, found.ratio.value), together=False)
-    return Pair(a, b, found)
+    comparison = compare(a, b)
+    if comparison is not None and not together(a, b):
+        comparison = Comparison(a, b, _apart(a, b, comparison.ratio.value), together=False)
+    return Pair(a, b, comparison)
 
 
 def _apart(a: Entry, b: Entry, value: float) -> Ratio:
@@ -108,25 +108,25 @@ def _apart(a: Entry, b: Entry, value: float) -> Ratio:
 
 def results_named(text: str, root: Path) -> Results:
     """The results that `text` names. Raises FileNotFoundError or ValueError with what is there instead."""
-    place, _, commit = text.partition("@")
-    folder = root / (place or machine.name())
-    if place and not (folder / "cells.jsonl").is_file():
-        folder = Path(place) if Path(place).is_dir() else Path(place).parent
+    folder_name, _, commit = text.partition("@")
+    folder = root / (folder_name or machine.name())
+    if folder_name and not (folder / "cells.jsonl").is_file():
+        folder = Path(folder_name) if Path(folder_name).is_dir() else Path(folder_name).parent
     if not (folder / "cells.jsonl").is_file():
-        there = sorted(path.parent.name for path in root.glob("*/cells.jsonl"))
+        machines = sorted(path.parent.name for path in root.glob("*/cells.jsonl"))
         raise FileNotFoundError(
-            f"{text}: there is no {folder / 'cells.jsonl'}; machines in {root}: {', '.join(there) or 'none'}"
+            f"{text}: there is no {folder / 'cells.jsonl'}; machines in {root}: {', '.join(machines) or 'none'}"
         )
-    found = entries.load(folder)
+    results = entries.load(folder)
     if commit:
-        kept = [entry for entry in found.entries if str(entry.record.get("commit")).startswith(commit)]
-        if not kept:
-            commits = dict.fromkeys(str(entry.record.get("commit")) for entry in reversed(found.entries))
+        of_commit = [entry for entry in results.entries if str(entry.record.get("commit")).startswith(commit)]
+        if not of_commit:
+            commits = dict.fromkeys(str(entry.record.get("commit")) for entry in reversed(results.entries))
             raise ValueError(
                 f"{text}: no usable row of {folder.name} is of that commit; there are: {', '.join(commits) or 'none'}"
             )
-        found = Results(folder, kept, found.ignored, found.machine)
-    return found
+        results = Results(folder, of_commit, results.ignored, results.machine)
+    return results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,54 +137,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("b", metavar="B", help="results to judge")
     parser.add_argument("--results", default="results", help="the folder of all machines (default: %(default)s)")
     parser.add_argument("--least", type=float, default=LEAST, help="a smaller ratio is no difference (default: %(default)s)")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.least < 1:
-            raise ValueError(f"--least {asked.least}: a ratio of 1 or more")
-        a, b = (results_named(text, Path(asked.results)) for text in (asked.a, asked.b))
+        if options.least < 1:
+            raise ValueError(f"--least {options.least}: a ratio of 1 or more")
+        a, b = (results_named(text, Path(options.results)) for text in (options.a, options.b))
     except (FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Verdict.REFUSED
-    found = pairs(a, b)
-    _show(found, a, b, asked.least)
-    return verdict(found, asked.least)
+    compared = pairs(a, b)
+    _show(compared, a, b, options.least)
+    return verdict(compared, options.least)
 
 
-def _show(found: Sequence[Pair], a: Results, b: Results, least: float) -> None:
+def _show(compared: Sequence[Pair], a: Results, b: Results, least: float) -> None:
     console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
     names = {Verdict.SAME: "same", Verdict.BETTER: "faster", Verdict.WORSE: "slower", Verdict.WRONG: "wrong"}
     table = Table(header_style="bold")
     for head in ("system", "cell", "A, ms", "B, ms", "A / B", "95 % interval", ""):
         table.add_column(head, justify="left" if head in ("system", "cell", "") else "right")
-    for pair in found:
+    for pair in compared:
         shown = [spelled(e.summary.median * 1e3) if e.ok else str(e.record["status"]) for e in (pair.a, pair.b)]
-        ratio = "" if pair.found is None else spelled(pair.found.ratio.value)
-        sure = pair.found is not None and pair.found.ratio.has_interval
-        interval = (
-            f"{spelled(pair.found.ratio.low)} to {spelled(pair.found.ratio.high)}" if pair.found is not None and sure else ""
-        )
-        table.add_row(pair.a.label, cell(pair.a), *shown, ratio, interval, names.get(pair.verdict(least), "not compared"))
-    if found:
+        ratio = pair.comparison.ratio if pair.comparison is not None else None
+        times = "" if ratio is None else spelled(ratio.value)
+        interval = f"{spelled(ratio.low)} to {spelled(ratio.high)}" if ratio is not None and ratio.has_interval else ""
+        table.add_row(pair.a.label, cell(pair.a), *shown, times, interval, names.get(pair.verdict(least), "not compared"))
+    if compared:
         console.print(table)
-    compared = [pair.found for pair in found if pair.found is not None]
-    mean = geometric_mean([pair.found for pair in found])
-    only = [len([key for key in x.by_identity if key not in y.by_identity]) for x, y in ((a, b), (b, a))]
+    comparisons = [pair.comparison for pair in compared if pair.comparison is not None]
+    mean = geometric_mean([pair.comparison for pair in compared])
+    only_in = [len([key for key in x.by_identity if key not in y.by_identity]) for x, y in ((a, b), (b, a))]
     print(
-        f"{len(compared)} cells compared; {only[0]} only in A, {only[1]} only in B; "
-        f"{len(found) - len(compared)} not finished in both"
+        f"{len(comparisons)} cells compared; {only_in[0]} only in A, {only_in[1]} only in B; "
+        f"{len(compared) - len(comparisons)} not finished in both"
     )
     for name, results in (("A", a), ("B", b)):
-        for why, count in results.ignored.items():
-            print(f"{name}: {count} rows not used: {why}")
+        for reason, count in results.ignored.items():
+            print(f"{name}: {count} rows not used: {reason}")
     if mean is not None:
         interval = f", 95 % interval {spelled(mean.low)} to {spelled(mean.high)}" if mean.has_interval else ""
-        told = "; no significant difference" if mean.has_interval and not mean.significant else ""
-        print(f"geometric mean of A / B over {mean.count} cells: {spelled(mean.value)}{interval}{told}")
+        remark = "; no significant difference" if mean.has_interval and not mean.significant else ""
+        print(f"geometric mean of A / B over {mean.count} cells: {spelled(mean.value)}{interval}{remark}")
         if mean.apart:
             print(f"{mean.apart} of them are of different sessions: what changed on the machine in between is in the ratio")
         if a.folder.name != b.folder.name:
             print(f"different machines: {a.folder.name} and {b.folder.name}")
-    print(f"verdict: {verdict(found, least).name.lower()}")
+    print(f"verdict: {verdict(compared, least).name.lower()}")
 
 
 if __name__ == "__main__":

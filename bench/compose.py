@@ -43,15 +43,15 @@ def sweep(overrides: Sequence[str]) -> tuple[Config, list[list[str]]]:
     with initialize_config_dir(str(CONF), version_base=None):
         parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
         single = [each.input_line or "" for each in parser.parse_overrides(list(overrides)) if not each.is_sweep_override()]
-        whole = hydra_compose(CONFIG, single, return_hydra_config=True)
-        swept: Any = OmegaConf.to_container(whole.hydra.sweeper.params or OmegaConf.create({}))
-        found = [list(overrides)]
-        if whole.hydra.mode == RunMode.MULTIRUN:
+        composed = hydra_compose(CONFIG, single, return_hydra_config=True)
+        swept: Any = OmegaConf.to_container(composed.hydra.sweeper.params or OmegaConf.create({}))
+        job_overrides = [list(overrides)]
+        if composed.hydra.mode == RunMode.MULTIRUN:
             parsed = parser.parse_overrides([*(f"{key}={value}" for key, value in swept.items()), *overrides])
             (batch,) = BasicSweeper.split_arguments(parsed, None)
-            found = [list(job) for job in batch]
+            job_overrides = [list(job) for job in batch]
         elif len(single) < len(overrides):
             raise ConfigError(f"{' '.join(overrides)}: several values of a key are a sweep, which this is not; give one")
-        with open_dict(whole):
-            del whole["hydra"]
-        return read(whole), found
+        with open_dict(composed):
+            del composed["hydra"]
+        return read(composed), job_overrides

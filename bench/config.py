@@ -50,8 +50,8 @@ class Measure:
         path = registry.CONF / "measure" / f"{self.name}.yaml"
         if not path.is_file():
             return self
-        usual: Any = OmegaConf.to_container(OmegaConf.load(path))
-        return self if Measure(**usual).settings() == self.settings() else replace(self, name=f"{self.name}*")
+        preset_settings: Any = OmegaConf.to_container(OmegaConf.load(path))
+        return self if Measure(**preset_settings).settings() == self.settings() else replace(self, name=f"{self.name}*")
 
 
 def preset(name: str) -> Measure:
@@ -129,10 +129,10 @@ def _systems(config: Config) -> None:
         if not chosen:
             raise ConfigError(f"none of systems=[{','.join(config.systems)}] is among the backends {', '.join(config.backend)}")
         config.backend = chosen
-    known = {*registry.names("backend"), *config.backend, *(config.systems or ())}
+    backend_names = {*registry.names("backend"), *config.backend, *(config.systems or ())}
     for name, settings in config.variants.items():
-        if name not in known:
-            raise ConfigError(f"variants.{name}: there is no such backend; there are: {', '.join(sorted(known))}")
+        if name not in backend_names:
+            raise ConfigError(f"variants.{name}: there is no such backend; there are: {', '.join(sorted(backend_names))}")
         if not isinstance(settings, list) or not settings or not all(isinstance(each, dict) for each in settings):
             raise ConfigError(
                 f"variants.{name}={settings}: a list of options, as in variants.{name}=[{{option: 1}},{{option: 2}}]"
@@ -145,7 +145,7 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
     workload = _workload(config)
     threads = _threads(config.threads, processors)
     measure = config.measure.named().name
-    made: dict[str, Cell] = {}
+    by_id: dict[str, Cell] = {}
     for name, settings in ((n, {**s, **each}) for n, s in config.backend.items() for each in config.variants.get(n, [{}])):
         base = registry.part("backend", name, settings)
         cell = Cell(
@@ -160,11 +160,11 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
             env=_environment(config.isolate),
             measure=measure,
         )
-        found = variants(base, Target(config.device, threads))
-        for part in found if config.measure.variants or _is_chosen(name, settings) else found[:1]:
+        parts = variants(base, Target(config.device, threads))
+        for part in parts if config.measure.variants or _is_chosen(name, settings) else parts[:1]:
             variant = replace(cell, backend=part)
-            made.setdefault(variant.id, variant)
-    return list(made.values())
+            by_id.setdefault(variant.id, variant)
+    return list(by_id.values())
 
 
 def _is_chosen(name: str, settings: Mapping[str, Any]) -> bool:
@@ -201,9 +201,9 @@ def _workload(config: Config) -> Part:
     except ImportError as error:
         raise ConfigError(f"the workload cannot be loaded: {error}") from error
     part = registry.part("workload", str(getattr(cls, "name", target)), settings)
-    data = part.options.get("data")
-    if data is not None and not Path(data).is_file():
-        raise ConfigError(f"workload.data={data}: {'not a file' if Path(data).exists() else 'no such file'}")
+    data_file = part.options.get("data")
+    if data_file is not None and not Path(data_file).is_file():
+        raise ConfigError(f"workload.data={data_file}: {'not a file' if Path(data_file).exists() else 'no such file'}")
     try:
         workload = cls(**part.options)
         choice("size", config.size, tuple(workload.sizes))

@@ -35,8 +35,8 @@ class Rapl:
     def find(folder: Path = POWERCAP) -> Rapl | None:
         """The meter of this machine; None without such a counter (most virtual machines), or if only root may read it."""
         packages = [path for path in sorted(folder.glob("intel-rapl:*")) if path.name.count(":") == 1]
-        found = Rapl(packages)
-        return found if packages and found.joules() is not None else None
+        meter = Rapl(packages)
+        return meter if packages and meter.joules() is not None else None
 
     def joules(self) -> float | None:
         try:

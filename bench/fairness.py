@@ -20,9 +20,9 @@ def load_time(row: Row) -> str:
     return str(row.record.get("ran", {}).get("load_time", ""))
 
 
-def same_work(found: Sequence[Column]) -> Mapping[str, Column]:
+def same_work(variants: Sequence[Column]) -> Mapping[str, Column]:
     """By backend the fastest variant that does all its work inside the clock; a backend without such a variant is left out."""
-    return {c.name: c for c in columns.fastest([c for c in found if not load_time(c.row)])}
+    return {c.name: c for c in columns.fastest([c for c in variants if not load_time(c.row)])}
 
 
 def differs(shown: Sequence[Column]) -> bool:
@@ -30,27 +30,27 @@ def differs(shown: Sequence[Column]) -> bool:
     return any(load_time(column.row) for column in shown)
 
 
-def notes(found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+def notes(variants: Sequence[Column], shown: Sequence[Column]) -> list[str]:
     """The lines below the table: what each system ran on, and what the ratio without load-time work compares."""
-    told = []
+    lines = []
     for column in shown:
         ran = describe(column.row.record.get("ran", {}))
         if ran:
             asked = column.row.cell.threads
-            told.append(
+            lines.append(
                 f"{column.name}: {ran}" + (f" of the {asked} asked for" if columns.ran_on_fewer(column.row) else "") + "."
             )
     if differs(shown):
-        within = same_work(found)
+        within = same_work(variants)
         done = [f"{c.name} ({load_time(c.row)})" for c in shown if load_time(c.row)]
         names = ", ".join(label(c.row.cell) for c in within.values())
-        told.append(
+        lines.append(
             f"Done while loading, which others do inside the clock: {', '.join(done)}. '{NO_LOAD_TIME}' compares {names}."
         )
         for column in shown:
             if column.name not in within:
-                told.append(
+                lines.append(
                     f"{column.name}: no variant without load-time work was measured "
                     f"(backend.{column.row.cell.backend.name}.tables=both)"
                 )
-    return told
+    return lines

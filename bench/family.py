@@ -53,13 +53,13 @@ class Family:
         self.head = head
 
     def descendants(self) -> list[int]:
-        found: list[int] = []
+        pids: list[int] = []
         waiting = [self.head]
         while waiting:
             children = list(_children(waiting.pop()))
-            found += children
+            pids += children
             waiting += children
-        return found
+        return pids
 
     def cpu_s(self) -> float:
         """Core-seconds of the head, of its descendants, and of descendants that have ended and were waited for."""
@@ -71,11 +71,11 @@ class Family:
 
     def strays(self) -> dict[int, str]:
         """The names, by id, of the running descendants that have left the head's session, so that they would outlive it."""
-        found = {}
+        strays = {}
         for pid in self.descendants():
             if is_running(pid) and int(_stat(pid)[3]) != self.head:
-                found[pid] = _name(pid)
-        return found
+                strays[pid] = _name(pid)
+        return strays
 
     def kill(self) -> list[int]:
         """End the descendants, then the head. Returns the descendants' ids. The head is stopped first, so that it starts no
@@ -134,14 +134,14 @@ class Used(NamedTuple):
         return self.cpu_s / self.wall_s if self.wall_s > 0 else 0.0
 
 
-def kill_orphans(known: Container[int]) -> list[int]:
+def kill_orphans(children: Container[int]) -> list[int]:
     """End the processes that children left behind when they died by themselves, and return their ids: children of this process
-    that run in another session and are not among `known`. This process must adopt orphans."""
+    that run in another session and are not among `children`. This process must adopt orphans."""
     own = os.getsid(0)
-    found = [pid for pid in _children(os.getpid()) if pid not in known and is_running(pid) and int(_stat(pid)[3]) != own]
-    for pid in found:
+    orphans = [pid for pid in _children(os.getpid()) if pid not in children and is_running(pid) and int(_stat(pid)[3]) != own]
+    for pid in orphans:
         _signal(pid, signal.SIGKILL)
-    return found
+    return orphans
 
 
 def reap(pids: Iterable[int]) -> None:

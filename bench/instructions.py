@@ -70,8 +70,8 @@ def observe(call: Callable[[], object], seconds: float = SECONDS) -> dict[str, i
         return None
     finally:
         libc.prctl(PR_SET_PTRACER, 0, 0, 0, 0)
-    found: dict[str, int] | None = json.loads(text) if text else None
-    return found
+    counts: dict[str, int] | None = json.loads(text) if text else None
+    return counts
 
 
 def instruction_sets(seen: Mapping[str, int] | None) -> str:

@@ -62,8 +62,8 @@ def _typical(values: np.ndarray) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns where all values are NaN
         medians = np.nanmedian(values, axis=-2)
-        usual = np.nanmedian(medians.reshape(-1, medians.shape[-1]), axis=0)
-        return np.asarray(np.nanmean(np.where(np.isnan(medians), usual, medians), axis=-1))
+        typical = np.nanmedian(medians.reshape(-1, medians.shape[-1]), axis=0)
+        return np.asarray(np.nanmean(np.where(np.isnan(medians), typical, medians), axis=-1))
 
 
 def correlation(values: np.ndarray) -> float:
@@ -74,9 +74,9 @@ def correlation(values: np.ndarray) -> float:
     series = np.nanmean(np.clip(deviations, -WINSOR * spread, WINSOR * spread), axis=1)
     series -= series.mean()
     square = float(series @ series)
-    found = float(series[1:] @ series[:-1]) / square if square > 0 else 0.0
+    coefficient = float(series[1:] @ series[:-1]) / square if square > 0 else 0.0
     # In short series this estimate is too low by (1 + 3 rho) / rounds (Kendall 1954).
-    unbiased = float(np.clip((found + 1 / rounds) / (1 - 3 / rounds), -1.0, 1.0))
+    unbiased = float(np.clip((coefficient + 1 / rounds) / (1 - 3 / rounds), -1.0, 1.0))
     # The variance of `found` is (1 - rho^2) / rounds; the correction multiplies it by 1 / (1 - 3 / rounds)^2. The bound is the
     # rho from which `unbiased` is `UPPER` standard deviations away.
     slack = UPPER**2 / rounds / (1 - 3 / rounds) ** 2

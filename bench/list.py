@@ -30,17 +30,17 @@ DEADLINE_S = 600.0
 
 def parts(group: str) -> dict[str, Part | str]:
     """The backends or workloads of a group of `conf/`, by name; for one that cannot be loaded the reason as a text."""
-    found: dict[str, Part | str] = {}
+    by_name: dict[str, Part | str] = {}
     for name in registry.names(group):
         settings = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
         assert isinstance(settings, dict)
         target = str(settings.get("_target_"))
         try:
             targets.resolve(target)
-            found[name] = registry.part(group, name, {str(key): value for key, value in settings.items()})
+            by_name[name] = registry.part(group, name, {str(key): value for key, value in settings.items()})
         except (ImportError, ConfigError) as error:
-            found[name] = f"failed: {error}"
-    return found
+            by_name[name] = f"failed: {error}"
+    return by_name
 
 
 def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
@@ -49,8 +49,9 @@ def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str |
         child = Child(Path(folder) / "log", 1, DEADLINE_S, free_memory(), limit_data=False)
         try:
             described = {"target": backend.target, "options": dict(backend.options)}
-            asked = [{"name": w.name, "target": w.target, "options": dict(w.options)} for w in workloads]
-            reasons: dict[str, str | None] = child.ask("survey", backend=described, workloads=asked, device=device)["reasons"]
+            workload_descriptions = [{"name": w.name, "target": w.target, "options": dict(w.options)} for w in workloads]
+            reply = child.ask("survey", backend=described, workloads=workload_descriptions, device=device)
+            reasons: dict[str, str | None] = reply["reasons"]
             return reasons
         except Ended as ended:
             return {w.name: f"{ended.status}: {ended.why}" for w in workloads}
@@ -70,20 +71,20 @@ def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[
             for workload in workloads:
                 table[workload][name] = backend
             continue
-        usual = usual_variant(backend, device)
-        asked = {w: part for w, part in workloads.items() if isinstance(part, Part)}
-        keys = {w: support.key(usual, part, device) for w, part in asked.items()}
-        before = {w: support.question(usual, part, device) for w, part in asked.items()}
-        unknown = [part for w, part in asked.items() if fresh or not (keys[w] in index or before[w] in index)]
+        variant = usual_variant(backend, device)
+        loadable = {w: part for w, part in workloads.items() if isinstance(part, Part)}
+        keys = {w: support.key(variant, part, device) for w, part in loadable.items()}
+        before = {w: support.question(variant, part, device) for w, part in loadable.items()}
+        unknown = [part for w, part in loadable.items() if fresh or not (keys[w] in index or before[w] in index)]
         if unknown:
             print(f"asking {name} for {', '.join(part.name for part in unknown)}", file=sys.stderr)
-        found = survey(usual, unknown, device) if unknown else {}
+        answers = survey(variant, unknown, device) if unknown else {}
         for workload, part in workloads.items():
             if isinstance(part, str):
                 table[workload][name] = part
-            elif part.name in found:
-                table[workload][name] = found[part.name]
-                index.learn(keys[workload], found[part.name], before[workload])
+            elif part.name in answers:
+                table[workload][name] = answers[part.name]
+                index.learn(keys[workload], answers[part.name], before[workload])
             elif keys[workload] in index:
                 table[workload][name] = index.reason(keys[workload])
             else:
@@ -99,7 +100,7 @@ def usual_variant(backend: Part, device: str) -> Part:
 
 
 def main() -> None:
-    asked = {"device": "cpu", "fresh": "false"}
+    settings = {"device": "cpu", "fresh": "false"}
     for argument in sys.argv[1:]:
         key, _, value = argument.partition("=")
         if argument in ("--help", "-h"):
@@ -108,16 +109,16 @@ def main() -> None:
         if value not in {"device": ("cpu", "cuda"), "fresh": ("true", "false")}.get(key, ()):
             print(f"error: '{argument}': only device=cpu or device=cuda, and fresh=true", file=sys.stderr)
             sys.exit(Exit.CONFIG)
-        asked[key] = value
-    device = asked["device"]
-    backends, found, earlier = matrix(device, asked["fresh"] == "true")
+        settings[key] = value
+    device = settings["device"]
+    backends, rows, earlier = matrix(device, settings["fresh"] == "true")
     console = Console(width=None if sys.stdout.isatty() else 200)
     table = Table(title=f"workload x backend, {device}", title_justify="left", title_style="bold", header_style="bold")
     table.add_column("")
     for backend in backends:
         table.add_column(backend, justify="center")
     reasons: dict[str, list[str]] = {}
-    for workload, row in found.items():
+    for workload, row in rows.items():
         marks = []
         for backend in backends:
             reason = row[backend]
@@ -126,12 +127,12 @@ def main() -> None:
                 reasons.setdefault(f"{backend}: {reason}", []).append(workload)
         table.add_row(workload, *marks)
     console.print(table)
-    for reason, where in reasons.items():
-        only = "" if len(where) == len(found) else f" ({', '.join(where)})"
-        console.print(reason + only, markup=False, highlight=False, soft_wrap=True)
+    for reason, names in reasons.items():
+        suffix = "" if len(names) == len(rows) else f" ({', '.join(names)})"
+        console.print(reason + suffix, markup=False, highlight=False, soft_wrap=True)
     if earlier:
-        was = f"found before sources or software changed: {', '.join(earlier)}; fresh=true asks again"
-        console.print(was, markup=False, highlight=False, soft_wrap=True)
+        note = f"found before sources or software changed: {', '.join(earlier)}; fresh=true asks again"
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -37,10 +37,11 @@ def path() -> Path:
 
 
 @contextmanager
-def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) -> Iterator[bool]:
+def machine(policy: str, tell: Callable[[str], None], until: float = float("inf")) -> Iterator[bool]:
     """A context that holds the lock, and yields whether another campaign held it before, whose rows are then in the store.
-    `how`: "wait" for it, "refuse" (raises Busy) or "ignore" it. Raises OutOfTime if it is held beyond `until` (`monotonic`)."""
-    descriptor = None if how == "ignore" else _open(path())
+    `policy`: "wait" for it, "refuse" (raises Busy) or "ignore" it. Raises OutOfTime if it is held beyond the time `until`, as
+    `monotonic` gives it."""
+    descriptor = None if policy == "ignore" else _open(path())
     if descriptor is None:
         yield False
         return
@@ -48,7 +49,7 @@ def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) 
         waited = False
         while not _try_lock(descriptor):
             holder = describe(descriptor)
-            if how == "refuse":
+            if policy == "refuse":
                 raise Busy(f"{holder} is measuring on this machine; lock=wait waits for it, lock=ignore goes on beside it")
             if not waited:
                 tell(f"waiting for {holder}, which is measuring on this machine (lock=ignore goes on beside it)")

@@ -22,41 +22,41 @@ ROOT = Path(__file__).resolve().parent.parent
 @cache
 def hardware() -> dict[str, Any]:
     """The processor, memory and GPU of this machine, as rows have them."""
-    info = _cpuinfo()
-    found: dict[str, Any] = {
-        "cpu": info.get("model name", platform.processor() or platform.machine()),
-        "cpu_family_model_stepping": "/".join(info.get(key, "?") for key in ("cpu family", "model", "stepping")),
+    cpu = _cpuinfo()
+    description: dict[str, Any] = {
+        "cpu": cpu.get("model name", platform.processor() or platform.machine()),
+        "cpu_family_model_stepping": "/".join(cpu.get(key, "?") for key in ("cpu family", "model", "stepping")),
         "cores": psutil.cpu_count(logical=False) or os.cpu_count(),
         "threads": os.cpu_count(),
         "usable_threads": len(os.sched_getaffinity(0)),
-        "cache": info.get("cache size", "?"),
+        "cache": cpu.get("cache size", "?"),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "virtual": "hypervisor" in info.get("flags", "").split(),
-        "flags": info.get("flags", ""),
+        "virtual": "hypervisor" in cpu.get("flags", "").split(),
+        "flags": cpu.get("flags", ""),
     }
     gpu = Gpu.find()
     if gpu is not None:
-        found["gpu"] = gpu.name
-        found["gpu_memory_gib"] = gpu.memory_gib
-    return found
+        description["gpu"] = gpu.name
+        description["gpu_memory_gib"] = gpu.memory_gib
+    return description
 
 
 @cache
 def name() -> str:
     """A name for the folder of results, such as `amd-epyc-2c-1a2b3c`, which depends on the hardware alone."""
-    found = hardware()
-    words = re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", " ", f"{found['cpu']}".lower())
-    gpu = re.sub(r"nvidia", " ", str(found.get("gpu", "")).lower())
-    slug = "-".join(re.findall(r"[a-z0-9]+", words)) + f"-{found['usable_threads']}c"
+    description = hardware()
+    words = re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", " ", f"{description['cpu']}".lower())
+    gpu = re.sub(r"nvidia", " ", str(description.get("gpu", "")).lower())
+    slug = "-".join(re.findall(r"[a-z0-9]+", words)) + f"-{description['usable_threads']}c"
     if gpu:
         slug += "-" + "-".join(re.findall(r"[a-z0-9]+", gpu))
-    return f"{slug}-{_digest(found)[:6]}"
+    return f"{slug}-{_digest(description)[:6]}"
 
 
 @cache
 def environment() -> tuple[str, dict[str, Any]]:
     """A hash of the software environment, and its description: versions, clock governor, huge pages."""
-    found: dict[str, Any] = {
+    description: dict[str, Any] = {
         "kernel": platform.release(),
         "os": platform.platform(aliased=True, terse=True),
         "libc": " ".join(platform.libc_ver()),
@@ -68,19 +68,19 @@ def environment() -> tuple[str, dict[str, Any]]:
     }
     gpu = Gpu.find()
     if gpu is not None:
-        found["gpu_driver"] = gpu.driver
-        found["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:] or None
-    return _digest(found)[:8], found
+        description["gpu_driver"] = gpu.driver
+        description["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:] or None
+    return _digest(description)[:8], description
 
 
 def packages() -> list[str]:
     """The names of the packages that the project depends on, its own and those of the systems it compares."""
     try:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        wanted = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
+        needed = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
     except OSError:  # installed without its sources
-        wanted = metadata.requires("acrobat-bench") or []
-    return sorted({re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in wanted})
+        needed = metadata.requires("acrobat-bench") or []
+    return sorted({re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in needed})
 
 
 @cache

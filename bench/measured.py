@@ -56,19 +56,19 @@ class Measured:
         from bench.report.aggregate import compare, fastest
         from bench.report.entries import Entry
 
-        known = list(dict.fromkeys(cell.backend.name for cell in self.cells))
-        if reference not in known:
-            raise ValueError(f"reference='{reference}': it is none of the systems measured: {', '.join(known)}")
+        names = list(dict.fromkeys(cell.backend.name for cell in self.cells))
+        if reference not in names:
+            raise ValueError(f"reference='{reference}': it is none of the systems measured: {', '.join(names)}")
         lines = []
         for group in self.groups:
             entries = [Entry(row.record) for row in group]
             base = fastest(entry for entry in entries if entry.backend == reference)
             for entry in entries:
-                found = None if base is None else compare(base, entry)
-                if found is not None and entry is not base:
+                comparison = None if base is None else compare(base, entry)
+                if comparison is not None and entry is not base:
                     key = {k: entry.record[k] for k in ("workload", "size", "batch_size", "threads")}
-                    ratio = {"ratio": found.ratio.value, "low": found.ratio.low, "high": found.ratio.high}
-                    lines.append({**key, "label": entry.label, **ratio, "verdict": found.verdict})
+                    ratio = {"ratio": comparison.ratio.value, "low": comparison.ratio.low, "high": comparison.ratio.high}
+                    lines.append({**key, "label": entry.label, **ratio, "verdict": comparison.verdict})
         columns = ["workload", "size", "batch_size", "threads", "label", "ratio", "low", "high", "verdict"]
         return pd.DataFrame(lines, columns=columns)
 
@@ -96,6 +96,6 @@ class Measured:
             begin += len(group)
             parts.append(f"<p><b>{escape(title(group[0].cell, with_backend=False))}</b></p>")
             parts.append(own[list(SHOWN)].to_html(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
-            told = [(row["label"], row["why"]) for _, row in own.iterrows() if isinstance(row["why"], str)]
-            parts += [f"<p>{escape(str(label))}: {escape(why)}</p>" for label, why in told]
+            reasons = [(row["label"], row["why"]) for _, row in own.iterrows() if isinstance(row["why"], str)]
+            parts += [f"<p>{escape(str(label))}: {escape(reason)}</p>" for label, reason in reasons]
         return "\n".join(parts)

@@ -63,8 +63,8 @@ class Oracle:
                 path.unlink()
             except OSError:  # another session has just taken it, or nothing can be removed there
                 continue
-            chunk, whole = int(path.stem[:6]) // CHUNK, path.stem.endswith(f"-{_digest(content)}")
-            if whole:
+            chunk, undamaged = int(path.stem[:6]) // CHUNK, path.stem.endswith(f"-{_digest(content)}")
+            if undamaged:
                 self._held[chunk] = content
 
     def give_back(self) -> None:
@@ -93,8 +93,8 @@ class Oracle:
             for chunk in chunks:
                 if chunk not in self._answers:
                     self._answers[chunk] = answers.load(self._held[chunk])
-        found = [answer for chunk in chunks for answer in self._answers[chunk]]
-        return [found[i * size : (i + 1) * size] for i in range(minibatches)]
+        by_instance = [answer for chunk in chunks for answer in self._answers[chunk]]
+        return [by_instance[i * size : (i + 1) * size] for i in range(minibatches)]
 
     def unseen(self, seed: int, instances: Sequence[int], progress: Callable[[str], None]) -> list[Answer]:
         """The answers to the unseen instances drawn from `seed` whose numbers are `instances`: to the first of them, as many as

@@ -32,10 +32,10 @@ def measure(threads: int) -> dict[str, Any] | None:
         return None
     rounds = _rounds(probe)
     with ThreadPoolExecutor(threads) as pool:
-        found = []
+        samples = []
         for _ in range(PIECES):
-            found.append(sum(pool.map(lambda _: _speed(probe, rounds), range(threads))))
-    return {"gflops": round(max(found) / 1e9, 2), "threads": threads}
+            samples.append(sum(pool.map(lambda _: _speed(probe, rounds), range(threads))))
+    return {"gflops": round(max(samples) / 1e9, 2), "threads": threads}
 
 
 def _speed(probe: Any, rounds: int) -> float:

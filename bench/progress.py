@@ -66,5 +66,5 @@ def outcome(record: Record) -> str:
     """What the line of a cell that has ended says: its latency, or its status and the reason."""
     if record["status"] != Status.OK:
         return f"{record['status']}: {record['why']}"
-    found = stats.summary(stats.rounds_of(record))
-    return f"{found.median * 1e3:.4g} ms, {found.rounds} rounds, ended by {record['stop']}"
+    summary = stats.summary(stats.rounds_of(record))
+    return f"{summary.median * 1e3:.4g} ms, {summary.rounds} rounds, ended by {record['stop']}"

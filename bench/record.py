@@ -116,8 +116,8 @@ def title(cell: Cell, with_backend: bool = True) -> str:
 
 def label(cell: Cell) -> str:
     """The name of the backend, and those of its options that differ from their defaults."""
-    usual = default_options(cell)
-    changed = [f"{k}={v}" for k, v in cell.backend.options.items() if usual.get(k) != v]
+    defaults = default_options(cell)
+    changed = [f"{k}={v}" for k, v in cell.backend.options.items() if defaults.get(k) != v]
     return " ".join([cell.backend.name, *changed])
 
 

@@ -34,34 +34,34 @@ def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:
         cls = resolve(target)
     except ImportError:
         return Part(name, target, options)  # its cell will fail, with the reason
-    return Part(name, target, conform(cls, options, where=f"{kind}.{name}" if kind == "backend" else kind))
+    return Part(name, target, conform(cls, options, section=f"{kind}.{name}" if kind == "backend" else kind))
 
 
-def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]:
+def conform(cls: type, options: Mapping[str, Any], section: str) -> dict[str, Any]:
     """`options` with the defaults of `cls.__init__` filled in. Raises ConfigError for an unknown name or a wrong type."""
     schema = parameters(cls)
     for key in options:
         if key not in schema:
             close = difflib.get_close_matches(str(key), schema, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else f"; there are: {', '.join(schema) or 'none'}"
-            raise ConfigError(f"{where} has no option '{key}'{hint}")
+            raise ConfigError(f"{section} has no option '{key}'{hint}")
     hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
     full = {}
     for key, parameter in schema.items():
         if key not in options and parameter.default is inspect.Parameter.empty:
-            raise ConfigError(f"{where}.{key} needs a value")
+            raise ConfigError(f"{section}.{key} needs a value")
         value = options.get(key, parameter.default)
         if not _fits(value, hints.get(key, Any)):
-            raise ConfigError(f"{where}.{key}={value!r} does not fit {_spell(hints[key])}")
+            raise ConfigError(f"{section}.{key}={value!r} does not fit {_spell(hints[key])}")
         full[key] = value
     return full
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """The options of a workload or backend class: the parameters of its constructor, except `self` and `target`."""
-    found = inspect.signature(inspect.getattr_static(cls, "__init__")).parameters.values()
+    declared = inspect.signature(inspect.getattr_static(cls, "__init__")).parameters.values()
     skip = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return {p.name: p for p in found if p.name not in ("self", "target") and p.kind not in skip}
+    return {p.name: p for p in declared if p.name not in ("self", "target") and p.kind not in skip}
 
 
 def _fits(value: Any, annotation: Any) -> bool:

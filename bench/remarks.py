@@ -11,12 +11,12 @@ from bench.record import label
 NUMBER = re.compile(r"(?<![\w.=/:-])\d[\d,]*(?:\.\d+)?(?![\w:/-])")  # a measured one, not part of a name, date or path
 
 
-def merged(said: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> list[str]:
-    """The lines for the remarks `said`, each a row with a text. Texts that differ only in their numbers become one line that
+def merged(remarks: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> list[str]:
+    """The lines for `remarks`, each a row with a text. Texts that differ only in their numbers become one line that
     names their rows and has the least and the largest number. A backend of which all variants in `rows` are meant is named
     once."""
     texts: dict[str, list[tuple[Row, str]]] = {}
-    for row, text in said:
+    for row, text in remarks:
         texts.setdefault(NUMBER.sub("#", text), []).append((row, text))
     return [f"{_names([row for row, _ in same], rows)}: {_ranges([text for _, text in same])}" for same in texts.values()]
 
@@ -34,8 +34,8 @@ def _names(chosen: Sequence[Row], rows: Sequence[Row]) -> str:
 
 def _ranges(texts: Sequence[str]) -> str:
     """The first text, with each number replaced by its range over all texts."""
-    found = [NUMBER.findall(text) for text in texts]
-    columns = iter(list(zip(*found, strict=True)))
+    numbers = [NUMBER.findall(text) for text in texts]
+    columns = iter(list(zip(*numbers, strict=True)))
 
     def spell(_: re.Match[str]) -> str:
         values = sorted(set(next(columns)), key=lambda number: float(number.replace(",", "")))

@@ -37,14 +37,14 @@ def together(usable: Mapping[str, Sequence[Record]]) -> dict[str, Record]:
     return newest | {cell_id: rows[best] for cell_id, rows in zip(needed, finished, strict=True)}
 
 
-def rivals(standing: Mapping[str, Record], todo: Sequence[str], known: Mapping[str, Record], rerun: str) -> set[str]:
+def rivals(standing: Mapping[str, Record], todo: Sequence[str], latest_rows: Mapping[str, Record], rerun: str) -> set[str]:
     """The ids of the cells that have a usable row but are to be measured again, together with others. `standing`: the usable
-    rows by cell id; `todo`: the ids of the cells that are measured anyway; `known`: the row of each cell that has one.
+    rows by cell id; `todo`: the ids of the cells that are measured anyway; `latest_rows`: the row of each cell that has one.
 
     A cell that was unavailable is always tried again, which alone is no reason to measure the others. Should it have become
     available, its new row has a session of its own, and the next command measures all of them together."""
     measured = {cell_id: row.get("session") for cell_id, row in standing.items() if row["status"] == Status.OK}
     if rerun in APART:
         return set()
-    missing = [each for each in todo if each not in known or known[each]["status"] != Status.UNAVAILABLE]
+    missing = [each for each in todo if each not in latest_rows or latest_rows[each]["status"] != Status.UNAVAILABLE]
     return set(measured) if missing or len(set(measured.values())) > 1 else set()

@@ -8,5 +8,5 @@ from pathlib import Path
 
 def openable(path: Path) -> str:
     """The path as a text that opens from the current folder: relative to it if the path lies below it, else absolute."""
-    here, whole = Path.cwd(), Path(os.path.abspath(path))
-    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
+    folder, absolute = Path.cwd(), Path(os.path.abspath(path))
+    return str(absolute.relative_to(folder)) if absolute.is_relative_to(folder) else str(absolute)

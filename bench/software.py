@@ -44,16 +44,16 @@ ALWAYS = ("numpy", "torch")  # make the instances and parameters of every worklo
 
 def software(cell: Cell) -> dict[str, str]:
     """Versions by name of all that can change a number of this cell, besides the sources of its workload and backend."""
-    found = {"python": platform.python_version(), "bench": harness()}
+    versions = {"python": platform.python_version(), "bench": harness()}
     try:
         backend: type | None = resolve(cell.backend.target)
     except ImportError:
         backend = None
     for package in (*ALWAYS, *getattr(backend, "packages", ())):
-        found[package] = version(package)
+        versions[package] = version(package)
     for program in getattr(backend, "programs", ()):
-        found[program] = program_version(os.environ.get("CXX", program) if program == "g++" else program)
-    return found
+        versions[program] = program_version(os.environ.get("CXX", program) if program == "g++" else program)
+    return versions
 
 
 def changes(then: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]:

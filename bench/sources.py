@@ -55,13 +55,13 @@ def digest(files: Iterable[Path], folder: Path | None = None) -> str:
     """A hash of the files' paths in the project and of what `compiled` keeps of their contents, in whatever order they come.
     What is known of the contents is kept in `sources.json` in `folder`, by default the cache folder."""
     root = Path(__file__).parent.parent
-    whole = hashlib.sha256()
-    known = _known((folder or cache_folder()) / "sources.json")
+    hashed = hashlib.sha256()
+    content_hashes = _known((folder or cache_folder()) / "sources.json")
     for path in sorted(set(files)):
         name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-        whole.update(str(name).encode() + b"\0" + known.of(path).encode() + b"\0")
-    known.keep()
-    return whole.hexdigest()[:16]
+        hashed.update(str(name).encode() + b"\0" + content_hashes.of(path).encode() + b"\0")
+    content_hashes.keep()
+    return hashed.hexdigest()[:16]
 
 
 def _folder(target: str) -> Path | None:
@@ -80,11 +80,11 @@ def _folder_files(folder: Path | None, device: str) -> list[Path]:
     if folder is None:
         return []
     other = (DEVICES - {device, HOST}) | ASIDE
-    found = (p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-    return [p for p in found if not other & set(p.relative_to(folder).parts[:-1])]
+    sources = (p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+    return [p for p in sources if not other & set(p.relative_to(folder).parts[:-1])]
 
 
-class _Known:
+class _ContentHashes:
     """A table on disk from the hash of a file to the hash of what `compiled` keeps of it, because parsing every source takes
     seconds. Where it cannot be read or written the hashes are computed again."""
 
@@ -117,17 +117,17 @@ class _Known:
 
 
 @cache
-def _known(path: Path) -> _Known:
-    return _Known(path)
+def _known(path: Path) -> _ContentHashes:
+    return _ContentHashes(path)
 
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        found = json.loads(path.read_text())
+        table = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
-        return found
+    if isinstance(table, dict) and all(isinstance(each, str) for each in table.values()):
+        return table
     return {}
 
 

@@ -113,8 +113,8 @@ def ratio(a: Rounds, b: Rounds) -> Ratio | None:
     if not len(row_a) or not len(column_a):
         return None
     logs = np.log(a.steady[np.ix_(row_a, column_a)] / b.steady[np.ix_(row_b, column_b)])
-    there = ~np.isnan(logs)
-    logs = logs[there.any(axis=1)][:, there.any(axis=0)]  # slow cells need not have run the same mini-batches in a round
+    measured = ~np.isnan(logs)
+    logs = logs[measured.any(axis=1)][:, measured.any(axis=0)]  # slow cells need not have run the same mini-batches in a round
     return _of_logs(logs) if logs.size else None
 
 

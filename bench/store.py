@@ -46,8 +46,8 @@ class Store:
 
     def latest(self, cell_id: str) -> Record | None:
         """The newest record of a cell."""
-        found = self.history(cell_id)
-        return found[-1] if found else None
+        rows = self.history(cell_id)
+        return rows[-1] if rows else None
 
     def history(self, cell_id: str) -> list[Record]:
         """All records of a cell, oldest first."""
@@ -102,21 +102,24 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = _description(path)
-            if environment in known["environments"] and known.get("hardware") == hardware:
+            description = _description(path)
+            if environment in description["environments"] and description.get("hardware") == hardware:
                 return
-            known = {"hardware": dict(hardware), "environments": {**known["environments"], environment: dict(details)}}
+            description = {
+                "hardware": dict(hardware),
+                "environments": {**description["environments"], environment: dict(details)},
+            }
             scratch = path.with_suffix(".tmp")
-            scratch.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+            scratch.write_text(json.dumps(description, indent=2, sort_keys=True) + "\n")
             scratch.replace(path)
 
 
 def _description(path: Path) -> dict[str, Any]:
     """The content of `machine.json`; without environments if it is missing. A damaged file is renamed, with a message."""
     try:
-        known = json.loads(path.read_bytes())
-        if isinstance(known, dict) and isinstance(known.get("environments"), dict):
-            return known
+        description = json.loads(path.read_bytes())
+        if isinstance(description, dict) and isinstance(description.get("environments"), dict):
+            return description
     except FileNotFoundError:
         return {"environments": {}}
     except ValueError:

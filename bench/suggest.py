@@ -31,30 +31,30 @@ def refusal(arguments: Sequence[str]) -> str | None:
         name, equals, value = argument.lstrip("+~").partition("=")
         if argument.startswith("-") or not equals:
             continue
-        key, _, rest = name.partition("@")[0].partition(".")
+        key, _, subkey = name.partition("@")[0].partition(".")
         if key.partition("/")[0] == "hydra":
             continue
         if key not in (*keys, *SWEEPS):
             return f"there is no '{key}' to set{_near(key, keys)}"
-        if key in SECTIONS and rest:
-            known = [field.name for field in fields(SECTIONS[key])]
-            if rest not in known:
-                return f"there is no '{key}.{rest}' to set{_near(rest, known, key + '.')}"
+        if key in SECTIONS and subkey:
+            existing = [field.name for field in fields(SECTIONS[key])]
+            if subkey not in existing:
+                return f"there is no '{key}.{subkey}' to set{_near(subkey, existing, key + '.')}"
         if "," in value and not GRAMMAR.intersection(value) and not multirun:
-            if key == "backend" and not rest:
+            if key == "backend" and not subkey:
                 return f"backend={value}: write several as backend=[{value}]"
-            whole = f"{key}.{rest}" if rest else key
-            return f"{whole}={value}: several values are a sweep, with -m; a list is written as {whole}=[{value}]"
-        if key == "backend" and not rest and choices_known:
+            full_key = f"{key}.{subkey}" if subkey else key
+            return f"{full_key}={value}: several values are a sweep, with -m; a list is written as {full_key}=[{value}]"
+        if key == "backend" and not subkey and choices_known:
             chosen = unquoted(value).strip("[]").split(",")
-        elif key in GROUPS and not rest and choices_known:
+        elif key in GROUPS and not subkey and choices_known:
             chosen = unquoted(value).split(",") if multirun else [unquoted(value)]
         else:
             continue
-        known = names(key)
+        existing = names(key)
         for each in (choice.strip() for choice in chosen):
-            if not GRAMMAR.intersection(each) and each not in (*known, "null") and (each or not value):
-                return f"{key}={value}: there is no '{each}'{_near(each, known)}"
+            if not GRAMMAR.intersection(each) and each not in (*existing, "null") and (each or not value):
+                return f"{key}={value}: there is no '{each}'{_near(each, existing)}"
     return None
 
 
@@ -63,6 +63,6 @@ def unquoted(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
-def _near(name: str, known: Sequence[str], prefix: str = "") -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean '{prefix}{close[0]}'?" if close else f"; there are: {', '.join(known)}"
+def _near(name: str, existing: Sequence[str], prefix: str = "") -> str:
+    close = difflib.get_close_matches(name, existing, n=1)
+    return f"; did you mean '{prefix}{close[0]}'?" if close else f"; there are: {', '.join(existing)}"

@@ -68,9 +68,9 @@ class Index:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.with_suffix(".lock").open("w") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX)
-                    whole = {known: reason for known, reason in _read().items() if known not in self._new} | self._new
+                    reasons = {known: reason for known, reason in _read().items() if known not in self._new} | self._new
                     scratch = path.with_suffix(f".{os.getpid()}.tmp")
-                    scratch.write_text(json.dumps(dict(list(whole.items())[-LONGEST:])))
+                    scratch.write_text(json.dumps(dict(list(reasons.items())[-LONGEST:])))
                     scratch.replace(path)
                 return
             except OSError:
@@ -80,16 +80,16 @@ class Index:
 def learn(index: Index, cell: Cell, status: str, why: str | None) -> None:
     """Add what the outcome of a cell says. For unusual options this makes an entry that `bench.list` does not look up."""
     if status in HOLES or status == Status.OK:
-        asked = (cell.backend, cell.workload, cell.device)
-        index.learn(key(*asked), None if status == Status.OK else f"{status}: {why}", question(*asked))
+        question_parts = (cell.backend, cell.workload, cell.device)
+        index.learn(key(*question_parts), None if status == Status.OK else f"{status}: {why}", question(*question_parts))
 
 
 def _read() -> Mapping[str, str | None]:
     for path in _paths():
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads(path.read_text())
-            if isinstance(found, dict) and all(each is None or isinstance(each, str) for each in found.values()):
-                return found
+            reasons = json.loads(path.read_text())
+            if isinstance(reasons, dict) and all(each is None or isinstance(each, str) for each in reasons.values()):
+                return reasons
     return {}
 
 

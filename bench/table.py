@@ -38,17 +38,17 @@ def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> 
     several tables, and first an overview with a line for each system. `results`: the folder that logs are relative to."""
     if not rows:
         return
-    found = columns.columns(rows)
-    shown = columns.fastest(found)
+    variants = columns.columns(rows)
+    shown = columns.fastest(variants)
     if shown:
         console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
-        sections = _sections(shown, fairness.same_work(found) if fairness.differs(shown) else {})
+        sections = _sections(shown, fairness.same_work(variants) if fairness.differs(shown) else {})
         blocks = _blocks(shown, sections, console.width)
         if len(blocks) > 1:
             console.print(_overview(shown))
         for block in blocks:
             console.print(_table([shown[i] for i in block], sections))
-    for note in _notes(rows, found, shown, results):
+    for note in _notes(rows, variants, shown, results):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -79,12 +79,12 @@ def _overview(shown: Sequence[Column]) -> Table:
     """A table with a line for each system: its latency, and how many times faster it is."""
     table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
-    found = references(shown)
-    for name in ("steady ms", "±", "resumed ms", *(f"x {reference.name}" for reference in found)):
+    shown_references = references(shown)
+    for name in ("steady ms", "±", "resumed ms", *(f"x {reference.name}" for reference in shown_references)):
         table.add_column(name, justify="right")
     for column in sorted(shown, key=lambda each: each.summary.median):
         values = [_number(column.summary.median * 1e3), _width(column.summary.relative_half_width).removeprefix("±")]
-        values += [_number(column.summary.resumed * 1e3), *(_times_faster(reference)(column) for reference in found)]
+        values += [_number(column.summary.resumed * 1e3), *(_times_faster(reference)(column) for reference in shown_references)]
         table.add_row(escape(label(column.row.cell)), *(value or "" for value in values))
     return table
 
@@ -214,8 +214,8 @@ def _times_faster_resumed(reference: Column) -> Cell:
 
 def _rest(column: Column) -> str | None:
     """The milliseconds of the latency that are in none of the backend's phases."""
-    known = column.row.record["breakdown"].values()
-    return _number(round(column.summary.median * 1e3 - sum(known), 3)) if known else None
+    phase_times = column.row.record["breakdown"].values()
+    return _number(round(column.summary.median * 1e3 - sum(phase_times), 3)) if phase_times else None
 
 
 def _width(relative: float) -> str:
@@ -230,10 +230,10 @@ def _phase(phase: str) -> Cell:
     return cell
 
 
-def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column], results: Path | None = None) -> list[str]:
-    notes = fairness.notes(found, shown)
+def _notes(rows: Sequence[Row], variants: Sequence[Column], shown: Sequence[Column], results: Path | None = None) -> list[str]:
+    notes = fairness.notes(variants, shown)
     for column in shown:
-        others = [c for c in found if c.name == column.name and c is not column]
+        others = [c for c in variants if c.name == column.name and c is not column]
         if others:
             same = [c for c in others if _same_program(c, column)]
             times = [f"{label(c.row.cell)} {_number(c.summary.median * 1e3)} ms" for c in others if c not in same]
@@ -258,20 +258,20 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
             "The latencies are means over different mini-batches, because slow systems ran fewer of them; "
             "a ratio is over those that both ran."
         )
-    said: list[tuple[Row, str]] = []
+    row_remarks: list[tuple[Row, str]] = []
     for row in rows:
         if row.record["status"] != Status.OK:
             log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {_log(row, results)}"
-            said.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
+            row_remarks.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
         if row.earlier:
             stale = f", stale: {', '.join(row.changed)}" if row.stale else ""
-            said.append((row, f"measured earlier, {row.record['started']}{stale}"))
-        said += [(row, flag) for flag in row.record["flags"]]
-    notes += remarks.merged(said, rows)
+            row_remarks.append((row, f"measured earlier, {row.record['started']}{stale}"))
+        row_remarks += [(row, flag) for flag in row.record["flags"]]
+    notes += remarks.merged(row_remarks, rows)
     for column in shown:
         unbatched = column.row.record["counters"].get("unbatched")
         if unbatched:
-            first = [f"{op} ({why})" for op, why in unbatched.items()][:UNBATCHED]
+            first = [f"{op} ({reason})" for op, reason in unbatched.items()][:UNBATCHED]
             more = f"; and {len(unbatched) - UNBATCHED} more in its row" if len(unbatched) > UNBATCHED else ""
             notes.append(f"{label(column.row.cell)}: not batched: {'; '.join(first)}{more}")
     return notes

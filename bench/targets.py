@@ -11,14 +11,14 @@ def resolve(target: str) -> type:
     """The class that a `_target_` names. Raises ImportError if there is none."""
     module, _, name = target.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), name)
+        resolved = getattr(importlib.import_module(module), name)
     except AttributeError as error:
         raise ImportError(f"{module} has no {name}") from error
     except ValueError as error:
         raise ImportError(f"'{target}' is not a dotted name") from error
-    if not isinstance(found, type):
+    if not isinstance(resolved, type):
         raise ImportError(f"{target} is not a class")
-    return found
+    return resolved
 
 
 def place(module: str) -> Path | None:

@@ -70,11 +70,11 @@ def asks_for_help(arguments: Sequence[str]) -> bool:
 
 def text() -> str:
     """The help of the command line: all options, with the names that this installation knows."""
-    known = {group: ", ".join(registry.names(group)) for group in ("workload", "backend", "measure", "experiment")}
-    known["threads"] = str(len(os.sched_getaffinity(0)))
+    names = {group: ", ".join(registry.names(group)) for group in ("workload", "backend", "measure", "experiment")}
+    names["threads"] = str(len(os.sched_getaffinity(0)))
     lines = [INTRODUCTION, "Options"]
     for name, meaning in OPTIONS:
-        lines += entry(name, meaning.format(**known))
+        lines += entry(name, meaning.format(**names))
     lines += ["", "Options of the backends and workloads (conf/backend, conf/workload say what each does)"]
     for group in ("backend", "workload"):
         for name in registry.names(group):

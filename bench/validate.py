@@ -30,7 +30,7 @@ def processors(text: str | None) -> list[int] | None:
     """The processors in `isolate.cpus`, as in '0-3,8'. Raises ConfigError for one that this process may not use."""
     if text is None:
         return None
-    found: list[int] = []
+    numbers_named: list[int] = []
     for item in text.split(","):
         first, dash, last = item.partition("-")
         try:
@@ -39,9 +39,9 @@ def processors(text: str | None) -> list[int] | None:
             raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
         if not numbers:
             raise ConfigError(f"isolate.cpus={text!r}: there is nothing from {first} to {last}")
-        found += numbers
+        numbers_named += numbers
     usable = sorted(os.sched_getaffinity(0))
-    for number in found:
+    for number in numbers_named:
         if number not in usable:
             raise ConfigError(f"isolate.cpus={text!r}: not processor {number}; usable are {', '.join(map(str, usable))}")
-    return found
+    return numbers_named

@@ -23,24 +23,24 @@ from bench.status import Exit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _arguments(arguments)
-    root = Path(asked.results)
+    options = _arguments(arguments)
+    root = Path(options.results)
     try:
-        folder = _folder(root, asked.machine)
+        folder = _folder(root, options.machine)
         results = entries.load(folder)
-        names = _names(asked.only)
+        names = _names(options.only)
         published = paper.load(root / "paper")
     except (FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.CONFIG
-    for why, count in results.ignored.items():
-        print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {why}", file=sys.stderr)
-    found = experiments.read(results, asked.measure, names, asked.given)
-    sections = [views.show(experiment) for experiment in found]
+    for reason, count in results.ignored.items():
+        print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {reason}", file=sys.stderr)
+    experiments_read = experiments.read(results, options.measure, names, options.given)
+    sections = [views.show(experiment) for experiment in experiments_read]
     figures.draw([figure for section in sections for figure in section.figures])
     others = [overview.support(results), overview.failures(results)] + ([paper.table(published)] if published else [])
-    target = Path(asked.out) if asked.out else folder
-    write(target, sections, others, page.render(results, found, sections, published))
+    target = Path(options.out) if options.out else folder
+    write(target, sections, others, page.render(results, experiments_read, sections, published))
     drawn = sum(bool(section.tables) for section in sections)
     for section in sections:
         cells = sum(len(group.missing) for group in section.experiment.groups)
@@ -75,19 +75,19 @@ def _folder(root: Path, name: str | None) -> Path:
     chosen = root / (name or machine.name())
     if (chosen / "cells.jsonl").is_file():
         return chosen
-    there = sorted(path.parent.name for path in root.glob("*/cells.jsonl"))
+    machines = sorted(path.parent.name for path in root.glob("*/cells.jsonl"))
     if name is None:
-        hint = f"name a machine: {', '.join(there)}" if there else "measure first: python -m bench experiment=fair"
+        hint = f"name a machine: {', '.join(machines)}" if machines else "measure first: python -m bench experiment=fair"
         raise FileNotFoundError(f"{chosen}: nothing has been measured on this machine; {hint}")
-    raise FileNotFoundError(f"{chosen}: no cells.jsonl there; machines with results: {', '.join(there) or 'none'}")
+    raise FileNotFoundError(f"{chosen}: no cells.jsonl there; machines with results: {', '.join(machines) or 'none'}")
 
 
-def _names(only: Sequence[str] | None) -> list[str] | None:
-    known = registry.names("experiment")
-    for name in only or ():
-        if name not in known:
-            raise ValueError(f"--only {name}: no such experiment; there are: {', '.join(known)}")
-    return list(only) if only else None
+def _names(chosen: Sequence[str] | None) -> list[str] | None:
+    existing = registry.names("experiment")
+    for name in chosen or ():
+        if name not in existing:
+            raise ValueError(f"--only {name}: no such experiment; there are: {', '.join(existing)}")
+    return list(chosen) if chosen else None
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ def fastest(entries: Iterable[Entry]) -> Entry | None:
     for entry in entries:
         if not entry.ok:
             continue
-        found = None if best is None else compare(best, entry)
-        if best is None or (found is not None and found.ratio.value > 1):
+        comparison = None if best is None else compare(best, entry)
+        if best is None or (comparison is not None and comparison.ratio.value > 1):
             best = entry
     return best
 
@@ -90,28 +90,28 @@ class Mean:
         return self.has_interval and not self.low <= 1.0 <= self.high
 
 
-def geometric_mean(found: Sequence[Comparison | None]) -> Mean | None:
-    """The geometric mean over the cells that all compared systems have finished. In `found`, None is a cell that one of them
-    has not finished. The result is None if there is no other cell.
+def geometric_mean(comparisons: Sequence[Comparison | None]) -> Mean | None:
+    """The geometric mean over the cells that all compared systems have finished. In `comparisons`, None is a cell that one of
+    them has not finished. The result is None if there is no other cell.
 
     The interval says how precisely this set of cells was measured, not what other cells would give: the half-widths of the
     ratios' intervals, as logarithms, are added as those of independent errors."""
-    kept = [each for each in found if each is not None]
-    if not kept:
+    finished = [each for each in comparisons if each is not None]
+    if not finished:
         return None
-    logs = np.log([each.ratio.value for each in kept])
+    logs = np.log([each.ratio.value for each in finished])
     centre = float(logs.mean())
-    below = np.log([each.ratio.value / each.ratio.low for each in kept])
-    above = np.log([each.ratio.high / each.ratio.value for each in kept])
-    low, high = (float(np.sqrt(np.sum(np.square(half)))) / len(kept) for half in (below, above))
+    below = np.log([each.ratio.value / each.ratio.low for each in finished])
+    above = np.log([each.ratio.high / each.ratio.value for each in finished])
+    low, high = (float(np.sqrt(np.sum(np.square(half)))) / len(finished) for half in (below, above))
     return Mean(
         value=math.exp(centre),
         low=math.exp(centre - low),
         high=math.exp(centre + high),
-        count=len(kept),
-        left_out=len(found) - len(kept),
-        apart=sum(not each.together for each in kept),
-        rows=tuple(dict.fromkeys(ref for each in kept for ref in each.rows)),
+        count=len(finished),
+        left_out=len(comparisons) - len(finished),
+        apart=sum(not each.together for each in finished),
+        rows=tuple(dict.fromkeys(ref for each in finished for ref in each.rows)),
     )
 
 

@@ -40,7 +40,7 @@ def curves(rows: Sequence[Row]) -> dict[str, list[Point]]:
     for row in rows:
         if row.record["status"] == Status.OK:
             backends.setdefault(row.cell.backend.name, []).append(row)
-    found: dict[str, list[Point]] = {}
+    by_name: dict[str, list[Point]] = {}
     for own in backends.values():
         options = [row.cell.backend.options for row in own]
         varying = [name for name in options[0] if any(o[name] != options[0][name] for o in options)]
@@ -51,8 +51,8 @@ def curves(rows: Sequence[Row]) -> dict[str, list[Point]]:
         if len({o[along] for o in options}) < FEWEST:
             continue
         others = [name for name in varying if name != along]
-        found.setdefault(along, []).extend(sorted((_point(row, along, others) for row in own), key=lambda p: p[along]))
-    return found
+        by_name.setdefault(along, []).extend(sorted((_point(row, along, others) for row in own), key=lambda p: p[along]))
+    return by_name
 
 
 def _point(row: Row, along: str, others: Sequence[str]) -> Point:

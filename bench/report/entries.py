@@ -45,8 +45,8 @@ class Entry:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.record["options"]
-        return found
+        options: Mapping[str, Any] = self.record["options"]
+        return options
 
     @property
     def session(self) -> str | None:
@@ -77,8 +77,8 @@ class Entry:
     @cached_property
     def label(self) -> str:
         """The name of the backend, and those of its options that differ from their defaults."""
-        usual = defaults(self.backend)
-        changed = [f"{k}={v}" for k, v in self.options.items() if k in usual and usual[k] != v and k != "step"]
+        by_default = defaults(self.backend)
+        changed = [f"{k}={v}" for k, v in self.options.items() if k in by_default and by_default[k] != v and k != "step"]
         return " ".join([self.backend, *changed])
 
 
@@ -94,10 +94,10 @@ class Results:
     @cached_property
     def by_identity(self) -> Mapping[str, list[Entry]]:
         """All rows of a cell, oldest first, by the cell's identity."""
-        found: dict[str, list[Entry]] = {}
+        rows: dict[str, list[Entry]] = {}
         for entry in self.entries:
-            found.setdefault(identity(entry.record), []).append(entry)
-        return found
+            rows.setdefault(identity(entry.record), []).append(entry)
+        return rows
 
     @cached_property
     def by_ref(self) -> Mapping[str, Entry]:
@@ -115,19 +115,19 @@ def load(folder: Path) -> Results:
     store = Store(folder.parent, folder.name)
     if not store.path.is_file():
         raise FileNotFoundError(f"{store.path}: no such file; name a folder of results, which has a cells.jsonl")
-    found = Results(folder)
+    results = Results(folder)
     for record in store:
-        why = unusable(record)
-        if why is None:
-            found.entries.append(Entry(record))
+        reason = unusable(record)
+        if reason is None:
+            results.entries.append(Entry(record))
         else:
-            found.ignored[why] += 1
+            results.ignored[reason] += 1
     try:
         described = json.loads((folder / "machine.json").read_bytes())
-        found.machine = described if isinstance(described, dict) else {}
+        results.machine = described if isinstance(described, dict) else {}
     except (OSError, ValueError):
-        found.machine = {}
-    return found
+        results.machine = {}
+    return results
 
 
 def unusable(record: Mapping[str, Any]) -> str | None:
@@ -145,9 +145,9 @@ def unusable(record: Mapping[str, Any]) -> str | None:
 def identity(record: Mapping[str, Any]) -> str:
     """A hash of the configuration that a row was measured for, by which rows are matched with cells. An option that the row
     does not name was added later; it counts as having its default, so that a new option does not make older rows useless."""
-    usual = defaults(str(record["backend"]))
+    by_default = defaults(str(record["backend"]))
     parts = {key: record[key] for key in IDENTITY}
-    parts["options"] = {**usual, **record["options"]}
+    parts["options"] = {**by_default, **record["options"]}
     parts["env"] = record.get("env") or {}
     parts["measure"] = record["measure"]
     parts["minibatches"] = record["minibatches"]
@@ -163,10 +163,10 @@ def defaults(backend: str) -> Mapping[str, Any]:
         return {}
     settings: Any = OmegaConf.to_container(OmegaConf.load(path))
     try:
-        found = registry.parameters(targets.resolve(str(settings.get("_target_"))))
+        parameters = registry.parameters(targets.resolve(str(settings.get("_target_"))))
     except (ImportError, ValueError):
         return {}
-    return {name: parameter.default for name, parameter in found.items()}
+    return {name: parameter.default for name, parameter in parameters.items()}
 
 
 def refs(entries: Iterable[Entry]) -> tuple[str, ...]:

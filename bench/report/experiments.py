@@ -27,7 +27,7 @@ PLAIN = ("size", "batch_size", "threads", "device", "seed")
 
 
 @dataclass(frozen=True)
-class Found:
+class ShownCell:
     """A cell of an experiment, and the row that is shown for it, if there is one."""
 
     cell: Cell
@@ -40,21 +40,21 @@ class Group:
 
     command: str  # the command that measures them, in one session
     key: Mapping[str, Any]  # workload, size, batch_size, threads, device
-    found: list[Found]
+    cells: list[ShownCell]
 
     @property
     def entries(self) -> list[Entry]:
-        return [each.entry for each in self.found if each.entry is not None]
+        return [each.entry for each in self.cells if each.entry is not None]
 
     @property
     def missing(self) -> list[Cell]:
         """The cells without a row."""
-        return [each.cell for each in self.found if each.entry is None]
+        return [each.cell for each in self.cells if each.entry is None]
 
-    def chosen(self, where: Mapping[str, Any]) -> list[Entry]:
-        """The rows that fit `where`, whose keys are `backend`, `instruction_set`, `load_time` (false for rows that do all their
-        work inside the clock) and names of options. A value may be a list, of which one element has to fit."""
-        return [entry for entry in self.entries if matches(entry, where)]
+    def chosen(self, condition: Mapping[str, Any]) -> list[Entry]:
+        """The rows that fit `condition`, whose keys are `backend`, `instruction_set`, `load_time` (false for rows that do all
+        their work inside the clock) and names of options. A value may be a list, of which one element has to fit."""
+        return [entry for entry in self.entries if matches(entry, condition)]
 
 
 @dataclass
@@ -80,19 +80,19 @@ class Experiment:
         return float(self.report.get("order", 1000))
 
 
-def matches(entry: Entry, where: Mapping[str, Any]) -> bool:
-    """Whether a row has the values of `where`: of backend, load time and instruction set, and of options by name. A list
+def matches(entry: Entry, condition: Mapping[str, Any]) -> bool:
+    """Whether a row has the values of `condition`: of backend, load time and instruction set, and of options by name. A list
     allows any of its values."""
-    for key, wanted in where.items():
+    for key, allowed in condition.items():
         if key == "backend":
-            found: Any = entry.backend
+            value: Any = entry.backend
         elif key == "load_time":
-            found = bool(entry.load_time)
+            value = bool(entry.load_time)
         elif key == "instruction_set":
-            found = entry.instruction_set
+            value = entry.instruction_set
         else:
-            found = entry.options.get(key)
-        if found not in wanted if isinstance(wanted, list) else found != wanted:
+            value = entry.options.get(key)
+        if value not in allowed if isinstance(allowed, list) else value != allowed:
             return False
     return True
 
@@ -104,18 +104,18 @@ def read(
     whose rows are used. `overrides`: settings that take the place of those in the experiments, as in `size=tiny`.
     `threads: all` means the number of threads of the machine that the results are from."""
     processors = results.machine.get("hardware", {}).get("usable_threads")
-    found = [_experiment(name, results, measure, processors, overrides) for name in names or registry.names("experiment")]
-    return sorted(found, key=lambda each: (each.order, each.name))
+    experiments = [_experiment(name, results, measure, processors, overrides) for name in names or registry.names("experiment")]
+    return sorted(experiments, key=lambda each: (each.order, each.name))
 
 
 def _experiment(name: str, results: Results, measure: str, processors: int | None, overrides: Sequence[str] = ()) -> Experiment:
-    asked = [f"experiment={name}", f"measure={measure}", *overrides]
+    arguments = [f"experiment={name}", f"measure={measure}", *overrides]
     try:
-        composed, combinations = sweep(asked)
+        composed, combinations = sweep(arguments)
     except Exception as error:  # of any of Hydra's many types; the report names the reason
         text: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml"))
-        why = str(error).strip().splitlines()[0]
-        return Experiment(name, text.get("report") or {}, text.get("systems"), refused=why, overrides=overrides)
+        reason = str(error).strip().splitlines()[0]
+        return Experiment(name, text.get("report") or {}, text.get("systems"), refused=reason, overrides=overrides)
     experiment = Experiment(name, composed.report or {}, composed.systems, overrides=overrides)
     experiment.absent = absent(composed, combinations)
     for overrides in combinations:
@@ -130,8 +130,8 @@ def absent(composed: Config, combinations: Sequence[Sequence[str]]) -> list[str]
     """The systems and workloads that an experiment names and that the project does not have."""
     systems = [name for name in composed.systems or () if name not in registry.names("backend")]
     swept = {override.partition("=")[2] for job in combinations for override in job if override.startswith("workload=")}
-    wanted = (composed.report or {}).get("workloads") or ()
-    return systems + [name for name in wanted if name not in swept and name not in registry.names("workload")]
+    workloads = (composed.report or {}).get("workloads") or ()
+    return systems + [name for name in workloads if name not in swept and name not in registry.names("workload")]
 
 
 def _group(name: str, composed: Config, overrides: Sequence[str], results: Results, processors: int | None) -> Group:
@@ -150,7 +150,7 @@ def _group(name: str, composed: Config, overrides: Sequence[str], results: Resul
     return Group(command, key, together(cells, results))
 
 
-def together(cells: Sequence[Cell], results: Results) -> list[Found]:
+def together(cells: Sequence[Cell], results: Results) -> list[ShownCell]:
     """For each cell its row of the session that has finished most cells, or else its newest row, preferably a verified one."""
     candidates = {cell.id: results.by_identity.get(identity(cell.canonical()), []) for cell in cells}
     counts: dict[str, tuple[int, str]] = {}
@@ -159,14 +159,14 @@ def together(cells: Sequence[Cell], results: Results) -> list[Found]:
             count, started = counts.get(str(entry.session), (0, ""))
             counts[str(entry.session)] = (count + 1, max(started, str(entry.record["started"])))
     best = max(counts, key=lambda session: counts[session]) if counts else None
-    found = []
+    shown = []
     for cell in cells:
         rows = candidates[cell.id]
         inside = [entry for entry in rows if entry.session == best and best is not None]
-        told = [e for e in rows if e.record["status"] != Status.UNVERIFIED]
-        fitting = inside or told or rows
-        found.append(Found(cell, fitting[-1] if fitting else None))
-    return found
+        verified = [e for e in rows if e.record["status"] != Status.UNVERIFIED]
+        fitting = inside or verified or rows
+        shown.append(ShownCell(cell, fitting[-1] if fitting else None))
+    return shown
 
 
 def _plain(value: str) -> Any:

@@ -72,14 +72,14 @@ class Figure:
     @cached_property
     def files(self) -> dict[Kind, bytes]:
         """The content of the figure's file in each format; the figure is drawn once for all."""
-        found: dict[Kind, bytes] = {}
+        contents: dict[Kind, bytes] = {}
         with style.applied():
             for kind, metadata in METADATA.items():
                 out = io.BytesIO()
                 self._canvas.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
-                found[kind] = out.getvalue()
+                contents[kind] = out.getvalue()
         del self._canvas
-        return found
+        return contents
 
     @cached_property
     def _canvas(self) -> Any:
@@ -185,17 +185,17 @@ class Figure:
         parts = list(dict.fromkeys(self.frame["part"]))
         colours = style.palette(parts)
         bars = list(dict.fromkeys(zip(own["x"], own["hue"], strict=True)))
-        for place, (x, hue) in enumerate(bars):
+        for position, (x, hue) in enumerate(bars):
             below = 0.0
             for part in parts:
                 chosen = own[(own["x"] == x) & (own["hue"] == hue) & (own["part"] == part)]
                 height = float(chosen["y"].sum())
-                axes.bar(place, height, 0.7, bottom=below, color=colours[part], edgecolor="white", linewidth=0.4)
+                axes.bar(position, height, 0.7, bottom=below, color=colours[part], edgecolor="white", linewidth=0.4)
                 below += height
             total = own[(own["x"] == x) & (own["hue"] == hue)].iloc[0]
             if math.isfinite(total["low"]):
                 beyond = [[max(0.0, total["total"] - total["low"])], [max(0.0, total["high"] - total["total"])]]
-                axes.errorbar(place, total["total"], yerr=beyond, fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
+                axes.errorbar(position, total["total"], yerr=beyond, fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
         axes.set_xticks(range(len(bars)))
         _label_bars(axes, [f"{x}\n{hue}" if x else hue for x, hue in bars])
         return _patches(colours, parts)

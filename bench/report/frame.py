@@ -35,19 +35,19 @@ def frame(entries: Sequence[Entry]) -> pandas.DataFrame:
 def line(entry: Entry) -> dict[str, Any]:
     """A row of the data frame."""
     record = entry.record
-    found: dict[str, Any] = {key: record.get(key) for key in CELL}
-    found |= {"label": entry.label, "ref": entry.ref, "started": record["started"], "commit": record.get("commit")}
-    found |= {f"option.{name}": value for name, value in entry.options.items()}
-    found |= {f"{phase}_ms": record["breakdown"].get(phase, math.nan) for phase in PHASES}
-    found |= {key: number(record["counters"], key) for key in COUNTS}
-    found |= {key: number(record["cold"], key) for key in COLD}
+    values: dict[str, Any] = {key: record.get(key) for key in CELL}
+    values |= {"label": entry.label, "ref": entry.ref, "started": record["started"], "commit": record.get("commit")}
+    values |= {f"option.{name}": value for name, value in entry.options.items()}
+    values |= {f"{phase}_ms": record["breakdown"].get(phase, math.nan) for phase in PHASES}
+    values |= {key: number(record["counters"], key) for key in COUNTS}
+    values |= {key: number(record["cold"], key) for key in COLD}
     peak = number(record["memory"], "peak_rss_bytes")
-    found |= {"peak_memory_mib": peak / 2**20, "energy_j": number(record, "energy_j")}
-    found |= {"verified": record["verified"].get("n", 0), "max_rel": number(record["verified"], "max_rel")}
-    found |= {"instruction_set": entry.instruction_set, "load_time": entry.load_time, "flags": "; ".join(entry.flags)}
+    values |= {"peak_memory_mib": peak / 2**20, "energy_j": number(record, "energy_j")}
+    values |= {"verified": record["verified"].get("n", 0), "max_rel": number(record["verified"], "max_rel")}
+    values |= {"instruction_set": entry.instruction_set, "load_time": entry.load_time, "flags": "; ".join(entry.flags)}
     if entry.ok:
-        found |= statistics(entry.summary, int(record["batch_size"]))
-    return found
+        values |= statistics(entry.summary, int(record["batch_size"]))
+    return values
 
 
 def statistics(summary: stats.Summary, batch_size: int) -> dict[str, float]:
@@ -64,7 +64,7 @@ def statistics(summary: stats.Summary, batch_size: int) -> dict[str, float]:
     }
 
 
-def number(found: Mapping[str, Any], key: str) -> float:
+def number(values: Mapping[str, Any], key: str) -> float:
     """The number under a key; NaN where it is missing or is no number."""
-    value = found.get(key)
+    value = values.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

@@ -24,30 +24,29 @@ def headline(experiments: Sequence[Experiment]) -> list[Value]:
     for name in (HEADLINE, "dynet"):
         for experiment in experiments:
             if experiment.name == name:
-                found = _sentences(experiment)
-                if found:
-                    return found
+                sentences = _sentences(experiment)
+                if sentences:
+                    return sentences
     return []
 
 
 def _sentences(experiment: Experiment) -> list[Value]:
     places = spots(experiment)
     reference, *others = columns(experiment)
-    told = []
+    sentences = []
     for name in others:
         mean = geometric_mean([spot.ratio(reference, name) for spot in places])
         if mean is None:
             continue
         interval = f" (95 % interval {spelled(mean.low)} to {spelled(mean.high)})" if mean.has_interval else ""
-        sure = "" if mean.significant or not mean.has_interval else ", no significant difference"
-        left = f", {mean.left_out} cells left out" if mean.left_out else ""
+        note = "" if mean.significant or not mean.has_interval else ", no significant difference"
+        omitted = f", {mean.left_out} cells left out" if mean.left_out else ""
         subject = name if name.startswith("ACRoBat") else f"ACRoBat, {name}"
         cells = f"{mean.count} cell" + "s" * (mean.count != 1)
-        text = (
-            f"{subject}: {spelled(mean.value)} times faster than {reference}{interval}{sure}, geometric mean of {cells}{left}"
-        )
-        told.append(Value(text, mean.value, mean.rows))
-    return told
+        text = f"{subject}: {spelled(mean.value)} times faster than {reference}{interval}{note}"
+        text += f", geometric mean of {cells}{omitted}"
+        sentences.append(Value(text, mean.value, mean.rows))
+    return sentences
 
 
 def support(results: Results) -> Table:
@@ -70,7 +69,7 @@ def support(results: Results) -> Table:
             else:
                 values.append(Value("not measured"))
         table.lines.append(Line(values))
-    table.notes = [f"{text} ({', '.join(where)})" for text, where in reasons.items()]
+    table.notes = [f"{text} ({', '.join(names)})" for text, names in reasons.items()]
     return table
 
 
@@ -96,14 +95,14 @@ def cell(entry: Entry) -> str:
 def command(entry: Entry) -> str:
     """The command line that measures just this cell."""
     record = entry.record
-    usual = defaults(entry.backend)
+    by_default = defaults(entry.backend)
     parts = ["python -m bench", f"workload={record['workload']}", f"backend=[{entry.backend}]", f"size={record['size']}"]
     parts += [f"batch_size={record['batch_size']}", f"threads={record['threads']}"]
     parts += [f"device={record['device']}"] if record["device"] != "cpu" else []
     parts += [f"seed={record['seed']}"] if record["seed"] else []
     parts += [f"measure={record['measure']}"] if record["measure"] != "default" else []
     for name, value in entry.options.items():
-        if usual.get(name) != value:
+        if by_default.get(name) != value:
             parts.append(f"backend.{entry.backend}.{name}={_spell(value)}")
     parts += [f"'+isolate.env.{name}={value}'" for name, value in (record.get("env") or {}).items()]
     return " ".join(parts)
@@ -130,8 +129,8 @@ def machine(results: Results) -> Table:
     for name, environment in results.machine.get("environments", {}).items():
         if any(entry.record.get("environment") == name for entry in results.entries):
             packages = ", ".join(f"{k} {v}" for k, v in environment.get("packages", {}).items())
-            rest = ", ".join(f"{k} {v}" for k, v in environment.items() if k != "packages" and v is not None)
-            table.lines.append(Line([Value(f"software {name}"), Value(f"{rest}; {packages}")]))
+            software = ", ".join(f"{k} {v}" for k, v in environment.items() if k != "packages" and v is not None)
+            table.lines.append(Line([Value(f"software {name}"), Value(f"{software}; {packages}")]))
     return table
 
 

@@ -50,8 +50,8 @@ def _svg(figure: Figure) -> Markup:
 
 
 def _rows_behind(sections: Sequence[Section], *tables: Table) -> list[str]:
-    found = [ref for section in sections for ref in section.rows] + [ref for table in tables for ref in table.rows]
-    return list(dict.fromkeys(found))
+    refs = [ref for section in sections for ref in section.rows] + [ref for table in tables for ref in table.rows]
+    return list(dict.fromkeys(refs))
 
 
 def _rows(entries: Sequence[Entry]) -> Table:

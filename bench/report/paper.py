@@ -43,15 +43,15 @@ def load(folder: Path) -> list[Published]:
 
 def _file(path: Path) -> list[Published]:
     try:
-        told = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except ValueError as error:
         raise Invalid(f"{path}: {error}") from error
-    if not isinstance(told, dict) or not {"name", "paper", "values"} <= set(told):
+    if not isinstance(content, dict) or not {"name", "paper", "values"} <= set(content):
         raise Invalid(f"{path}: needs the keys name, paper and values")
-    return [_value(path, i, each, told) for i, each in enumerate(told["values"])]
+    return [_value(path, i, each, content) for i, each in enumerate(content["values"])]
 
 
-def _value(path: Path, index: int, each: dict[str, Any], told: dict[str, Any]) -> Published:
+def _value(path: Path, index: int, each: dict[str, Any], content: dict[str, Any]) -> Published:
     lacking = [key for key in NEEDED if key not in each]
     if lacking:
         raise Invalid(f"{path}: values[{index}] lacks {', '.join(lacking)}")
@@ -60,17 +60,24 @@ def _value(path: Path, index: int, each: dict[str, Any], told: dict[str, Any]) -
     if (each["page"] is None or each["table"] is None) and UNCONFIRMED not in str(each["note"]):
         raise Invalid(f"{path}: values[{index}] has no page or table; its note must then say that they are {UNCONFIRMED}")
     places = [f"page {each['page']}" if each["page"] is not None else "", str(each["table"] or "")]
-    where = ", ".join(part for part in places if part) or f"{each['place']}; page and table {UNCONFIRMED}"
+    source = ", ".join(part for part in places if part) or f"{each['place']}; page and table {UNCONFIRMED}"
     return Published(
-        path.stem, told["paper"], each["what"], float(each["value"]), each["unit"], each.get("hardware"), where, each["source"]
+        path.stem,
+        content["paper"],
+        each["what"],
+        float(each["value"]),
+        each["unit"],
+        each.get("hardware"),
+        source,
+        each["source"],
     )
 
 
 def table(values: Sequence[Published]) -> Table:
-    found = Table("published", "Published values", ["paper", "what", "value", "unit", "where", "hardware", "source"])
+    published = Table("published", "Published values", ["paper", "what", "value", "unit", "where", "hardware", "source"])
     for each in values:
         shown = Value(f"{each.value:g}", each.value)
         words = [Value(text) for text in (each.unit, each.where, each.hardware or "", each.source)]
-        found.lines.append(Line([Value(each.paper), Value(each.what), shown, *words]))
-    found.notes.append("These numbers are the papers' own, from other machines; none of them was measured here.")
-    return found
+        published.lines.append(Line([Value(each.paper), Value(each.what), shown, *words]))
+    published.notes.append("These numbers are the papers' own, from other machines; none of them was measured here.")
+    return published

@@ -33,36 +33,36 @@ class Section:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        found = [ref for table in self.tables for ref in table.rows] + [ref for figure in self.figures for ref in figure.rows]
-        return tuple(dict.fromkeys(found))
+        refs = [ref for table in self.tables for ref in table.rows] + [ref for figure in self.figures for ref in figure.rows]
+        return tuple(dict.fromkeys(refs))
 
 
 def columns(experiment: Experiment) -> Mapping[str, Mapping[str, Any]]:
     """What the experiment compares: for each column its name, and the condition (`Group.chosen`) for rows in it."""
-    found: Mapping[str, Mapping[str, Any]] = experiment.report.get("columns") or experiment.report.get("lines") or {}
-    return found
+    conditions: Mapping[str, Mapping[str, Any]] = experiment.report.get("columns") or experiment.report.get("lines") or {}
+    return conditions
 
 
 def holes(experiment: Experiment) -> list[Hole]:
     """All that is missing: why it cannot be composed, systems and workloads that do not exist, and cells without a row."""
-    found = []
+    missing = []
     if experiment.refused:
-        found.append(Hole(f"cannot be measured here: {experiment.refused}"))
+        missing.append(Hole(f"cannot be measured here: {experiment.refused}"))
     if experiment.absent:
-        found.append(Hole(f"not part of this project so far: {', '.join(experiment.absent)}"))
+        missing.append(Hole(f"not part of this project so far: {', '.join(experiment.absent)}"))
     for group in experiment.groups:
         if group.missing:
             names = dict.fromkeys(record.label(cell) for cell in group.missing)
-            what = f"{spot(group)}: {len(group.missing)} of {len(group.found)} cells not measured ({', '.join(names)})"
-            found.append(Hole(what, group.command))
-    return found
+            text = f"{spot(group)}: {len(group.missing)} of {len(group.cells)} cells not measured ({', '.join(names)})"
+            missing.append(Hole(text, group.command))
+    return missing
 
 
 def spot(group: Group) -> str:
     """The group in words, as in `treelstm small, batch 64, 1 thread`."""
     threads = group.key["threads"]
-    where = f"{threads} thread{'s' * (threads != 1)}" + ("" if group.key["device"] == "cpu" else f", {group.key['device']}")
-    return f"{group.key['workload']} {group.key['size']}, batch {group.key['batch_size']}, {where}"
+    setting = f"{threads} thread{'s' * (threads != 1)}" + ("" if group.key["device"] == "cpu" else f", {group.key['device']}")
+    return f"{group.key['workload']} {group.key['size']}, batch {group.key['batch_size']}, {setting}"
 
 
 def varied(groups: Sequence[Group], without: Iterable[str] = ()) -> list[str]:
@@ -87,21 +87,21 @@ HEADS = {
 }
 
 
-def ratio(found: Comparison | None) -> Value:
+def ratio(comparison: Comparison | None) -> Value:
     """How many times faster, with the interval; empty where nothing could be compared. It is marked if the two were not
     measured together, and if the interval contains 1."""
-    if found is None:
+    if comparison is None:
         return Value("")
-    marks: tuple[str, ...] = () if found.together else (APART,)
-    if found.ratio.has_interval and not found.ratio.significant:
+    marks: tuple[str, ...] = () if comparison.together else (APART,)
+    if comparison.ratio.has_interval and not comparison.ratio.significant:
         marks += (SAME,)
-    return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
+    return with_interval(comparison.ratio.value, comparison.ratio.low, comparison.ratio.high, comparison.rows, marks)
 
 
-def ratio_point(panel: str, x: Any, hue: str, found: Comparison) -> dict[str, Any]:
+def ratio_point(panel: str, x: Any, hue: str, comparison: Comparison) -> dict[str, Any]:
     """How many times faster, as a point of a figure."""
-    r = found.ratio
-    return point(panel, x, hue, r.value, r.low, r.high, " ".join(found.rows))
+    r = comparison.ratio
+    return point(panel, x, hue, r.value, r.low, r.high, " ".join(comparison.rows))
 
 
 def mean_ratio(mean: Mean) -> Value:
@@ -124,14 +124,14 @@ def failed(entries: Sequence[Entry]) -> Value:
     return Value(str(entries[-1].record["status"]), None, refs(entries))
 
 
-def reasons(groups: Sequence[Group], wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Why columns (`wanted`, as from `columns`) have rows but no number for a group: each reason once, with its workloads."""
-    told: dict[str, list[str]] = {}
+def reasons(groups: Sequence[Group], conditions: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Why columns have rows but no number for a group: each reason once, with its workloads. `conditions` is from `columns`."""
+    workloads: dict[str, list[str]] = {}
     for group in groups:
-        for name, where in wanted.items():
-            entries = group.chosen(where)
+        for name, condition in conditions.items():
+            entries = group.chosen(condition)
             if entries and not any(entry.ok for entry in entries):
                 newest = entries[-1].record
                 text = f"{name}: {newest['status']}: {newest['why']}"
-                told.setdefault(text, []).append(str(group.key["workload"]))
-    return [f"{text} ({', '.join(dict.fromkeys(names))})" for text, names in told.items()]
+                workloads.setdefault(text, []).append(str(group.key["workload"]))
+    return [f"{text} ({', '.join(dict.fromkeys(names))})" for text, names in workloads.items()]

@@ -77,7 +77,7 @@ def applied() -> Iterator[None]:
 def palette(names: Sequence[str]) -> dict[str, str]:
     """A colour for each name. The name of a system gets the system's colour. Other names get colours that no system among the
     names has, as long as there are any."""
-    found = {name: SYSTEMS[key] for name in names for key in [re.sub(r"[^a-z]", "", name.lower())] if key in SYSTEMS}
-    others = [COLOURS[i] for i in (4, 2, 3, 6, 7, 0, 1, 5) if COLOURS[i] not in found.values()] or list(COLOURS)
+    colours = {name: SYSTEMS[key] for name in names for key in [re.sub(r"[^a-z]", "", name.lower())] if key in SYSTEMS}
+    others = [COLOURS[i] for i in (4, 2, 3, 6, 7, 0, 1, 5) if COLOURS[i] not in colours.values()] or list(COLOURS)
     free = iter(others * len(names))
-    return {name: found.get(name) or next(free) for name in names}
+    return {name: colours.get(name) or next(free) for name in names}

@@ -167,9 +167,9 @@ def comma_separated(table: Table) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*table.columns, "marks", "rows"])
     for line in table.lines:
-        found = [value.text if value.number is None else repr(value.number) for value in line.values]
+        texts = [value.text if value.number is None else repr(value.number) for value in line.values]
         marks = "; ".join(dict.fromkeys(EXPLAINED[m].partition(":")[0] for value in line.values for m in value.marks))
-        writer.writerow([*found, marks, " ".join(dict.fromkeys(ref for value in line.values for ref in value.rows))])
+        writer.writerow([*texts, marks, " ".join(dict.fromkeys(ref for value in line.values for ref in value.rows))])
     return out.getvalue()
 
 

@@ -102,7 +102,7 @@ def everything(
     empty = Results(Path("made-up"), machine=MACHINE)
     for experiment in experiments.read(empty, names=names):
         for i, group in enumerate(experiment.groups):
-            for k, cell in enumerate(each.cell for each in group.found if keep(each.cell)):
+            for k, cell in enumerate(each.cell for each in group.cells if keep(each.cell)):
                 session = f"{experiment.name}{i}"
                 record = row(cell, latency(cell, k), session, seed=i, ran=ran(cell), peak={"gflops": 200.0})
                 records[f"{record['id']}:{session}"] = record

@@ -30,7 +30,7 @@ def view(experiment: Experiment) -> Section:
     section = Section(experiment, holes=holes(experiment))
     option = str(experiment.report["option"])
     groups = [group for group in experiment.groups if any(entry.ok for entry in group.entries)]
-    steps = list(dict.fromkeys(str(each.cell.backend.options.get(option)) for g in experiment.groups for each in g.found))
+    steps = list(dict.fromkeys(str(each.cell.backend.options.get(option)) for g in experiment.groups for each in g.cells))
     if not groups:
         return section
     keys = varied(groups)
@@ -42,9 +42,9 @@ def view(experiment: Experiment) -> Section:
     points: list[dict[str, Any]] = []
     gains: dict[str, list[Comparison | None]] = {step: [] for step in steps}
     for group in groups:
-        found = _steps(group, option)
+        by_step = _steps(group, option)
         key = [Value(str(group.key[k])) for k in keys]
-        for step, entry, total, gain in _compared(found, steps):
+        for step, entry, total, gain in _compared(by_step, steps):
             gains[step].append(gain)
             if entry is None or not entry.ok:
                 missing = Value(NOT_MEASURED) if entry is None else failed([entry])
@@ -55,7 +55,7 @@ def view(experiment: Experiment) -> Section:
                 points.append(ratio_point(panel(group, keys), step, str(experiment.report["backend"]), total))
         table.notes += [
             f"{step}: {entry.record['status']}: {entry.record['why']} ({group.key['workload']})"
-            for step, entry in found.items()
+            for step, entry in by_step.items()
             if not entry.ok
         ]
     table.notes = sorted(set(table.notes))
@@ -66,13 +66,13 @@ def view(experiment: Experiment) -> Section:
 
 
 def _compared(
-    found: Mapping[str, Entry], steps: Sequence[str]
+    by_step: Mapping[str, Entry], steps: Sequence[str]
 ) -> Iterator[tuple[str, Entry | None, Comparison | None, Comparison | None]]:
     """Each step with its row, and the row compared with that of the first step, and with that of the step before."""
-    finished = [entry for step in steps if (entry := found.get(step)) is not None and entry.ok]
+    finished = [entry for step in steps if (entry := by_step.get(step)) is not None and entry.ok]
     before: Entry | None = None
     for step in steps:
-        entry = found.get(step)
+        entry = by_step.get(step)
         if entry is None or not entry.ok:
             yield step, entry, None, None
             continue
@@ -85,14 +85,14 @@ def _mean_gain(step: str, gains: Sequence[Comparison | None], keys: int) -> Line
     mean = geometric_mean(gains)
     if mean is None:
         return None
-    left = f", {mean.left_out} left out" if mean.left_out else ""
+    left_out = f", {mean.left_out} left out" if mean.left_out else ""
     blank = [Value("")] * (keys - 1)
-    text = word(f"geometric mean of {mean.count}{left}")
+    text = word(f"geometric mean of {mean.count}{left_out}")
     return Line([text, *blank, word(step), Value(""), Value(""), mean_ratio(mean)], total=True)
 
 
 def _steps(group: Group, option: str) -> dict[str, Entry]:
-    return {str(each.cell.backend.options.get(option)): each.entry for each in group.found if each.entry is not None}
+    return {str(each.cell.backend.options.get(option)): each.entry for each in group.cells if each.entry is not None}
 
 
 def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:

@@ -20,9 +20,9 @@ COUNTS = {"batches": "batches", "mean_batch_width": "mean width", "launches": "l
 
 def view(experiment: Experiment) -> Section:
     section = Section(experiment, holes=holes(experiment))
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
-    best = [(group, name, fastest(group.chosen(where))) for group in groups for name, where in wanted.items()]
+    best = [(group, name, fastest(group.chosen(condition))) for group in groups for name, condition in conditions.items()]
     shown = [(group, name, entry) for group, name, entry in best if entry is not None and entry.record["breakdown"]]
     if not shown:
         return section
@@ -34,7 +34,7 @@ def view(experiment: Experiment) -> Section:
         *(f"{phase}, ms" for phase in (*PHASES, REST)),
         *COUNTS.values(),
     ]
-    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, wanted))
+    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, conditions))
     for group, name, entry in shown:
         values = [Value(str(group.key[key])) for key in keys] + [word(name, (entry.ref,)), latency(entry)]
         parts = split(entry)
@@ -51,8 +51,8 @@ def view(experiment: Experiment) -> Section:
 
 def split(entry: Entry) -> dict[str, float]:
     """The milliseconds of each activity. `REST` is the latency less all others, and at least 0."""
-    known = {phase: float(value) for phase, value in entry.record["breakdown"].items() if value is not None}
-    return known | {REST: max(0.0, entry.summary.median * 1e3 - sum(known.values()))}
+    phase_times = {phase: float(value) for phase, value in entry.record["breakdown"].items() if value is not None}
+    return phase_times | {REST: max(0.0, entry.summary.median * 1e3 - sum(phase_times.values()))}
 
 
 def _figure(experiment: Experiment, shown: list[tuple[Group, str, Entry]], keys: list[str]) -> Figure:

@@ -53,22 +53,22 @@ class Spot:
 
 def view(experiment: Experiment) -> Section:
     section = Section(experiment, holes=holes(experiment))
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
-    found = spots(experiment)
-    present = [name for name in wanted if any(spot.best[name] is not None for spot in found)]
+    group_spots = spots(experiment)
+    present = [name for name in conditions if any(spot.best[name] is not None for spot in group_spots)]
     if not present:
         return section
-    missing = [name for name in wanted if name not in present]
-    table = _latencies(experiment, found, present)
-    table.notes += reasons(groups, wanted)
+    missing = [name for name in conditions if name not in present]
+    table = _latencies(experiment, group_spots, present)
+    table.notes += reasons(groups, conditions)
     if missing:
         table.notes.append(f"No row that has finished: {', '.join(missing)}.")
     section.tables.append(table)
     if experiment.report.get("counts"):
-        section.tables.append(_counts(experiment, found, present, experiment.report["counts"]))
+        section.tables.append(_counts(experiment, group_spots, present, experiment.report["counts"]))
     if len(present) > 1:
-        figure = _figure(experiment, found, present)
+        figure = _figure(experiment, group_spots, present)
         if figure is not None:
             section.figures.append(figure)
     return section
@@ -76,9 +76,9 @@ def view(experiment: Experiment) -> Section:
 
 def spots(experiment: Experiment) -> list[Spot]:
     """A spot for each group that has rows."""
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
-    return [Spot(g, {name: fastest(g.chosen(where)) for name, where in wanted.items()}) for g in groups]
+    return [Spot(g, {name: fastest(g.chosen(condition)) for name, condition in conditions.items()}) for g in groups]
 
 
 def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str]) -> Table:
@@ -87,12 +87,12 @@ def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[
     heads = [HEADS[key] for key in keys]
     heads += [f"{name}, ms" for name in present] + [f"{name}, times faster than {reference}" for name in others]
     table = Table(experiment.name, experiment.title, heads)
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     for spot in spots:
         values = [_key(spot.group.key[key]) for key in keys]
         for name in present:
             best = spot.best[name]
-            values.append(failed(spot.group.chosen(wanted[name])) if best is None else latency(best))
+            values.append(failed(spot.group.chosen(conditions[name])) if best is None else latency(best))
         values += [ratio(spot.ratio(reference, name)) for name in others]
         table.lines.append(Line(values, spot.group.command))
     if others:
@@ -105,13 +105,13 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
     """The lines with geometric means of the ratios: over the groups that all systems have finished; if that leaves groups out,
     also for each system over the groups that it and the reference have finished."""
     reference, *others = present
-    whole = [spot for spot in spots if all(spot.best[name] is not None for name in present)]
+    complete = [spot for spot in spots if all(spot.best[name] is not None for name in present)]
     blank = [Value("")] * (before - 1 + len(present))
 
-    def line(text: str, found: Mapping[str, list[Comparison | None]], counted: bool) -> Line:
+    def line(text: str, comparisons: Mapping[str, list[Comparison | None]], counted: bool) -> Line:
         values = [word(text), *blank]
         for name in others:
-            mean = geometric_mean(found[name])
+            mean = geometric_mean(comparisons[name])
             if mean is None:
                 values.append(Value("none"))
                 continue
@@ -120,9 +120,11 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
             values.append(Value(text_, value.number, value.rows, value.marks))
         return Line(values, total=True)
 
-    left_out = len(spots) - len(whole)
-    text = f"geometric mean of the {len(whole)} cells that all have finished" + (f" ({left_out} left out)" if left_out else "")
-    lines = [line(text, {name: [s.ratio(reference, name) for s in whole] for name in others}, counted=False)]
+    left_out = len(spots) - len(complete)
+    text = f"geometric mean of the {len(complete)} cells that all have finished" + (
+        f" ({left_out} left out)" if left_out else ""
+    )
+    lines = [line(text, {name: [s.ratio(reference, name) for s in complete] for name in others}, counted=False)]
     if left_out and len(others) > 1:
         text = f"geometric mean of the cells that it and {reference} have finished"
         lines.append(line(text, {name: [s.ratio(reference, name) for s in spots] for name in others}, counted=True))
@@ -137,17 +139,17 @@ def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
         return math.nan if best is None else number(best.record["counters"], count)
 
     keys = varied([spot.group for spot in spots])
-    kept = [
+    countable = [
         (name, count)
         for count in counts
         for name in present
         if not all(math.isnan(counted(spot, name, count)) for spot in spots)
     ]
-    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for name, count in kept]
+    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for name, count in countable]
     table = Table(f"{experiment.name}-counts", f"{experiment.title}: batches of a mini-batch", heads)
     for spot in spots:
         values = [_key(spot.group.key[key]) for key in keys]
-        for name, count in kept:
+        for name, count in countable:
             best = spot.best[name]
             values.append(Value("") if best is None else quantity(counted(spot, name, count), (best.ref,)))
         table.lines.append(Line(values, spot.group.command))
@@ -162,9 +164,9 @@ def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
     lines: list[dict[str, Any]] = []
     for spot in spots:
         for name in others:
-            found = spot.ratio(reference, name)
-            if found is not None:
-                lines.append(ratio_point(panel(spot.group, keys), spot.group.key["workload"], name, found))
+            comparison = spot.ratio(reference, name)
+            if comparison is not None:
+                lines.append(ratio_point(panel(spot.group, keys), spot.group.key["workload"], name, comparison))
     if not lines:
         return None
     frame = pd.DataFrame(lines)
@@ -173,8 +175,8 @@ def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
     if not math.isfinite(frame["low"].min()):
         notes.append("Bars without a whisker are ratios of rows of different sessions, or of too few rounds.")
     means = {name: geometric_mean([s.ratio(reference, name) for s in spots]) for name in others}
-    told = [f"{name} {spelled(mean.value)} ({mean.count} cells)" for name, mean in means.items() if mean is not None]
-    notes.append(f"Geometric means: {', '.join(told)}.")
+    texts = [f"{name} {spelled(mean.value)} ({mean.count} cells)" for name, mean in means.items() if mean is not None]
+    notes.append(f"Geometric means: {', '.join(texts)}.")
     unit = f"times faster than {reference}"
     return Figure(
         experiment.name, f"{experiment.title}: {unit}", frame, "bars", "", unit,

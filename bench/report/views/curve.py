@@ -30,18 +30,18 @@ QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
 def view(experiment: Experiment) -> Section:
     """In the experiment's file, `report.x` is a key of the sweep or `option.<name>`, and `report.y` one of `QUANTITIES`."""
     section = Section(experiment, holes=holes(experiment))
-    wanted, along = columns(experiment), str(experiment.report["x"])
+    conditions, along = columns(experiment), str(experiment.report["x"])
     unit, measure = QUANTITIES[str(experiment.report["y"])]
     groups = [group for group in experiment.groups if group.entries]
-    found: dict[tuple[str, float], dict[str, list[Entry]]] = {}
+    entries_at: dict[tuple[str, float], dict[str, list[Entry]]] = {}
     commands: dict[tuple[str, float], str] = {}
     keys = varied(groups, without=[along])
     for group in groups:
-        for name, where in wanted.items():
-            for x, entry in _points(group, group.chosen(where), along):
-                found.setdefault((panel(group, keys), x), {}).setdefault(name, []).append(entry)
+        for name, condition in conditions.items():
+            for x, entry in _points(group, group.chosen(condition), along):
+                entries_at.setdefault((panel(group, keys), x), {}).setdefault(name, []).append(entry)
                 commands[panel(group, keys), x] = group.command
-    present = [name for name in wanted if any(e.ok for by_name in found.values() for e in by_name.get(name, []))]
+    present = [name for name in conditions if any(e.ok for by_name in entries_at.values() for e in by_name.get(name, []))]
     if not present:
         return section
     label = str(experiment.report.get("x_label", along))
@@ -55,8 +55,8 @@ def view(experiment: Experiment) -> Section:
         ],
     )
     lines: list[dict[str, Any]] = []
-    for (where_, x), by_name in sorted(found.items()):
-        values = [Value(where_), Value(f"{x:g}", x)]
+    for (panel_name, x), by_name in sorted(entries_at.items()):
+        values = [Value(panel_name), Value(f"{x:g}", x)]
         for name in present:
             best = fastest(by_name.get(name, []))
             if best is None:
@@ -68,17 +68,17 @@ def view(experiment: Experiment) -> Section:
                 if math.isfinite(value)
                 else Value("")
             )
-            lines.append(point(where_, x, name, value, low, high, best.ref))
-        table.lines.append(Line(values, commands[where_, x]))
-    table.notes += reasons(groups, wanted)
-    sessions = {entry.session for by_name in found.values() for entries in by_name.values() for entry in entries}
+            lines.append(point(panel_name, x, name, value, low, high, best.ref))
+        table.lines.append(Line(values, commands[panel_name, x]))
+    table.notes += reasons(groups, conditions)
+    sessions = {entry.session for by_name in entries_at.values() for entries in by_name.values() for entry in entries}
     if len(sessions) > 1:
         table.notes.append(
             f"The points are of {len(sessions)} sessions: a difference along the axis has what changed between them in it."
         )
-    gone = [name for name in wanted if name not in present]
-    if gone:
-        table.notes.append(f"No row that has finished: {', '.join(gone)}.")
+    absent = [name for name in conditions if name not in present]
+    if absent:
+        table.notes.append(f"No row that has finished: {', '.join(absent)}.")
     section.tables.append(table)
     section.figures.append(_figure(experiment, lines, label, unit))
     return section

@@ -18,12 +18,14 @@ UNREADABLE = "the machine tells no energy: no counter of a GPU (NVML) and none o
 
 def view(experiment: Experiment) -> Section:
     section = Section(experiment, holes=holes(experiment))
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
-    best = [(group, {name: fastest(group.chosen(where)) for name, where in wanted.items()}) for group in groups]
-    present = [n for n in wanted if any(e is not None and math.isfinite(joules(e)) for _, found in best for e in [found[n]])]
+    best = [(group, {name: fastest(group.chosen(condition)) for name, condition in conditions.items()}) for group in groups]
+    present = [
+        n for n in conditions if any(e is not None and math.isfinite(joules(e)) for _, by_name in best for e in [by_name[n]])
+    ]
     if not present:
-        if any(entry is not None for _, found in best for entry in found.values()):
+        if any(entry is not None for _, by_name in best for entry in by_name.values()):
             section.holes.append(Hole(UNREADABLE))
         return section
     keys = varied(groups)
@@ -31,21 +33,21 @@ def view(experiment: Experiment) -> Section:
         experiment.name,
         experiment.title,
         [*(HEADS[k] for k in keys), *(f"{n}, mJ per instance" for n in present)],
-        notes=reasons(groups, wanted),
+        notes=reasons(groups, conditions),
     )
     lines: list[dict[str, Any]] = []
-    for group, found in best:
+    for group, by_name in best:
         values = [Value(str(group.key[key])) for key in keys]
         for name in present:
-            entry = found[name]
+            entry = by_name[name]
             if entry is None:
-                values.append(failed(group.chosen(wanted[name])))
+                values.append(failed(group.chosen(conditions[name])))
                 continue
             used = 1e3 * joules(entry)
             values.append(quantity(used, (entry.ref,)))
             if math.isfinite(used):
-                rest = [key for key in keys if key != "workload"]
-                lines.append(point(panel(group, rest), group.key["workload"], name, used, math.nan, math.nan, entry.ref))
+                other_keys = [key for key in keys if key != "workload"]
+                lines.append(point(panel(group, other_keys), group.key["workload"], name, used, math.nan, math.nan, entry.ref))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
     section.figures.append(_figure(experiment, lines))

@@ -22,7 +22,7 @@ def view(experiment: Experiment) -> Section:
     """The properties are `ran.properties` of the rows, which the backend gave after the last timed run (bench/facts.py)."""
     section = Section(experiment, holes=holes(experiment))
     groups = [group for group in experiment.groups if group.entries]
-    where = next(iter(columns(experiment).values()))
+    condition = next(iter(columns(experiment).values()))
     keys = varied(groups)
     heads = [
         *(HEADS[key] for key in keys),
@@ -35,11 +35,11 @@ def view(experiment: Experiment) -> Section:
     ]
     table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, columns(experiment)))
     for group in groups:
-        entry = next((e for e in reversed(group.chosen(where)) if e.ok), None)
+        entry = next((e for e in reversed(group.chosen(condition)) if e.ok), None)
         if entry is None:
             continue
-        told = entry.record.get("ran", {}).get("properties")
-        if not isinstance(told, dict):
+        properties = entry.record.get("ran", {}).get("properties")
+        if not isinstance(properties, dict):
             section.holes.append(
                 Hole(
                     f"{group.key['workload']}: its row has no properties, because it was measured before rows told them",
@@ -49,14 +49,14 @@ def view(experiment: Experiment) -> Section:
             continue
         ref = (entry.ref,)
         values = [Value(str(group.key[key]), None, ref) for key in keys]
-        waits, alone = number(entry.record["counters"], "waits"), number(told, "width_of_one")
+        waits, alone = number(entry.record["counters"], "waits"), number(properties, "width_of_one")
         flags = [
-            told.get("recursive"),
+            properties.get("recursive"),
             waits > 0 if math.isfinite(waits) else None,
             alone > 1 if math.isfinite(alone) else None,
         ]
         values += [Value("" if flag is None else "yes" if flag else "no", None, ref) for flag in flags]
-        values += [quantity(number(told, key), ref) for key in NUMBERS]
+        values += [quantity(number(properties, key), ref) for key in NUMBERS]
         nodes = number(entry.record["counters"], "nodes") / int(entry.record["batch_size"])
         values += [
             quantity(nodes if math.isfinite(nodes) else None, ref),

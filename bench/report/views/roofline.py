@@ -29,7 +29,7 @@ class Shares:
 def view(experiment: Experiment) -> Section:
     """In the experiment's file, `report.operations` describes the row of a group whose `product_flops` is used for all."""
     section = Section(experiment, holes=holes(experiment))
-    wanted = columns(experiment)
+    conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
     keys = varied(groups)
     body = []
@@ -37,14 +37,14 @@ def view(experiment: Experiment) -> Section:
         shares = _shares(group, experiment)
         body += [shares] if isinstance(shares, Shares) else []
         section.holes += [shares] if isinstance(shares, Hole) else []
-    present = [name for name in wanted if any(shares.of[name] is not None for shares in body)]
+    present = [name for name in conditions if any(shares.of[name] is not None for shares in body)]
     if not present:
         return section
     heads = [*(HEADS[key] for key in keys), "GFLOP of a mini-batch", "peak, GFLOP/s"]
     heads += [f"{name}, % of peak" for name in present]
-    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, wanted))
+    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, conditions))
     points: list[dict[str, Any]] = []
-    rest = [key for key in keys if key != "workload"]
+    other_keys = [key for key in keys if key != "workload"]
     for shares in body:
         group = shares.group
         values = [Value(str(group.key[key])) for key in keys]
@@ -53,14 +53,14 @@ def view(experiment: Experiment) -> Section:
         for name in present:
             share = shares.of[name]
             if share is None:
-                values.append(failed(group.chosen(wanted[name])))
+                values.append(failed(group.chosen(conditions[name])))
                 continue
             percent, entry = 100 * share[0], share[1]
             rows = (shares.counted_in, entry.ref)
             values.append(quantity(percent, rows))
             summary = entry.summary
             ends = (percent * summary.median / summary.high, percent * summary.median / summary.low)
-            points.append(point(panel(group, rest), group.key["workload"], name, percent, *ends, " ".join(rows)))
+            points.append(point(panel(group, other_keys), group.key["workload"], name, percent, *ends, " ".join(rows)))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
     section.figures.append(_figure(experiment, points))
@@ -71,11 +71,11 @@ def _shares(group: Group, experiment: Experiment) -> Shares | Hole:
     """The shares of the peak in a group, or what is missing to know them."""
     counted = fastest(group.chosen(experiment.report["operations"]))
     flops = math.nan if counted is None else number(counted.record["counters"], "product_flops")
-    best = {name: fastest(group.chosen(where)) for name, where in columns(experiment).items()}
+    best = {name: fastest(group.chosen(condition)) for name, condition in columns(experiment).items()}
     peaks = [peak(entry) for entry in best.values() if entry is not None and math.isfinite(peak(entry))]
     if counted is None or not math.isfinite(flops) or not peaks:
-        why = "no row that counts its operations" if counted is None else "no probe of the processor in its session"
-        return Hole(f"{spot(group)}: {why}", group.command)
+        reason = "no row that counts its operations" if counted is None else "no probe of the processor in its session"
+        return Hole(f"{spot(group)}: {reason}", group.command)
     of = {
         name: (flops / entry.summary.median / 1e9 / peak(entry), entry)
         if entry is not None and math.isfinite(peak(entry))

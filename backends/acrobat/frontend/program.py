@@ -158,7 +158,7 @@ class ProgramBuilder(DiagnosedFunctions):
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
         for _ in range(ROUNDS):
             self.reset()
-            results = dict(self.results)
+            results, walked = dict(self.results), len(self.datatypes.walked)
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             given: list[Any] = [UNKNOWN] * len(entry.params)
             try:
@@ -174,6 +174,8 @@ class ProgramBuilder(DiagnosedFunctions):
             self.names["forward"] = key
             self.compile(key, entry.function, values)
             self._find_state()
+            if len(self.datatypes.walked) > walked:
+                self.results.clear()  # some may have such dictionaries in them, as records
             if not self.changed and not self.datatypes.changed:
                 if not self._begins_to_close() and not self._finds_never_filled(key):
                     break

@@ -116,6 +116,8 @@ class CoercingFrame(FrameState):
         """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
         types = [t for t in types if t is not NEVER] or types
         some = [t for t in types if t is not NONE]
+        if not some and types:
+            return NONE
         joined: Any = UnknownT()
         optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
         unassigned = next((t for t in some if is_unassigned(t)), None)

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.containers import (
 )
 from backends.acrobat.frontend.evaluator.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
@@ -33,7 +34,6 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    empty,
     guess,
     is_empty,
     is_unknown,
@@ -149,14 +149,13 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         return
     match kind_of(whole), name, values:
         case "set", "add", [x]:
-            t = type_of(whole)
             try:
-                joined = ListT(f.common([t.item, type_of(x)]), kind="set")
+                joined = grown(f, whole, type_of(x))
             except Mismatch:
-                f.problem(s, f"this set holds {describe(t.item)}, this adds {describe(type_of(x))}")
+                f.problem(s, f"this set holds {describe(type_of(whole).item)}, this adds {describe(type_of(x))}")
                 return
             if contains_unknown(joined):
-                give(f, who, empty(joined, f.span))
+                give(f, who, f.not_yet(joined))
                 return
             items = items_of(f.coerce(whole, joined))
             give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))

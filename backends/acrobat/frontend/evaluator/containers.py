@@ -15,6 +15,7 @@ from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, mapped
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
@@ -114,16 +115,13 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     """The dictionary with `value` at `key`."""
     if any(map(nothing_known, (whole, key, value))):
         return unknown()
-    t = type_of(whole)
-    assert isinstance(t, ListT)
-    entry = TupleT((type_of(key), type_of(value)))
-    joined = ListT(f.common([t.item, entry]), kind=t.kind)
+    joined = grown(f, whole, TupleT((type_of(key), type_of(value))))
     if contains_unknown(joined):
-        return f.empty(joined)
+        return f.not_yet(joined)
     pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
-    return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), t.kind)
+    return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), joined.kind)
 
 
 # ---- asking

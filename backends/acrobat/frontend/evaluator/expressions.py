@@ -34,7 +34,7 @@ from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.instances.observed import record_class
+from backends.acrobat.frontend.instances.observed import is_name, record_class
 from backends.acrobat.frontend.specials import Closure, Keywords
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -202,10 +202,10 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     held = [f.expression(v) for v in values]
     if (table := table_of(list(map(Static, names)), held)) is not None:
         return table
-    if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         return f.problem(node, "the keys of a dict are names, each once, here")
-    record = record_class(names)
-    if f.program.datatypes.is_walked(record):
+    record = record_class(names) if all(map(is_name, names)) else None
+    if record is None or f.program.datatypes.is_walked(record):
         return containers.dict_of(f, node, [(Static(k), v) for k, v in zip(names, held, strict=True)])
     return construct(f, node, record, [], dict(zip(names, held, strict=True)))
 
@@ -247,11 +247,11 @@ def _named_entries(f: Frame, node: ast.AST, key: Value | None, value: Value) -> 
     """The entries of one part of a dict display, if their keys are names known at compile time."""
     if key is not None:
         name = known(key)[1]
-        return {name: value} if isinstance(name, str) and name.isidentifier() else None
+        return {name: value} if is_name(name) else None
     if isinstance(value, Keywords):
         return dict(value.entries)
     if isinstance(value, Static) and isinstance(value.value, dict):
-        if all(isinstance(k, str) and k.isidentifier() for k in value.value):
+        if all(map(is_name, value.value)):
             return {k: f.program.wrap(v) for k, v in value.value.items()}
         return None
     record = record_of(f, value)

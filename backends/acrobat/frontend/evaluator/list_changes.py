@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
@@ -20,7 +22,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    empty,
+    is_list,
     is_unknown,
     known,
     nothing_known,
@@ -61,14 +63,18 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "append", [item]:
             _append(f, s, owner, who, xs, item)
         case "appendleft", [item]:
-            give(f, who, binary(f, s, ast.Add(), list_of(f, s, [item]), xs) if not is_unknown(xs) else list_of(f, s, [item]))
+            xs = _with_room(f, xs, type_of(item))
+            give(f, who, xs if is_unknown(xs) else binary(f, s, ast.Add(), list_of(f, s, [item]), xs))
         case "extendleft", [more]:
             turned = as_list(f, s, iterable(f, more))
             turned = turned if is_unknown(turned) else f.host("list.reverse", [turned], type_of(turned), "reversed")
             give(f, who, binary(f, s, ast.Add(), turned, xs))
         case "extend", [more]:
             give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
+        case "insert", [_, item] if is_unknown(whole := _with_room(f, xs, type_of(item))):
+            give(f, who, whole)
         case "insert", [at, item]:
+            xs = _with_room(f, xs, type_of(item))
             at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
             left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
             one = list_of(f, s, [item])
@@ -115,6 +121,14 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     return item
 
 
+def _with_room(f: Frame, xs: Value, item: Any) -> Any:
+    """A list whose elements are not known yet as one that may have elements of the type `item`; other lists unchanged."""
+    if not is_unknown(xs) or not is_list(xs):
+        return xs
+    t = grown(f, xs, item)
+    return f.not_yet(t) if contains_unknown(t) else f.coerce(xs, t)
+
+
 def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Value, item: Value) -> None:
     """`xs.append(item)`, of a list that belongs to `name` alone."""
     t = type_or_none(xs)
@@ -122,14 +136,14 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
         f.problem(s, f"`append` is for lists, not {describe(t)}")
         return
     try:
-        joined = ListT(f.common([t.item, type_of(item)]))
+        joined = grown(f, xs, type_of(item))
     except Mismatch:
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         shapes = isinstance(t.item, TensorT) and isinstance(type_of(item), TensorT)
         f.problem(s, what, "a list has elements of one type" + (": write the list in one, as in `[a, b]`" if shapes else ""))
         return
     if contains_unknown(joined):
-        give(f, name, empty(joined, f.span))
+        give(f, name, f.not_yet(joined))
         return
     display = () if t == ListT(unknown().type) else f.display(xs)
     result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
@@ -144,7 +158,12 @@ def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: 
         f.problem(s, "a slice with a step is not assigned to in the language", "write a loop")
         return
     more = as_list(f, s, iterable(f, value))
-    if nothing_known(more) or is_unknown(xs):
+    if nothing_known(more):
+        return
+    if is_unknown(xs) and is_list(more):
+        xs = _with_room(f, xs, type_of(more).item)
+    if is_unknown(xs):
+        give(f, name, xs)
         return
     start, stop = (f.expression(e) if e is not None else Static(None) for e in (bounds.lower, bounds.upper))
     size = f.host("list.len", [xs], INT, "size")

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     guess,
+    is_empty,
     is_list,
     is_never,
     is_number,
@@ -103,7 +104,9 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         return _repeated(f, node, *((a, b) if is_list(a) else (b, a)))
     if is_list(a) and is_list(b) and name == "add":
         t = f.common([type_of(a), type_of(b)])
-        return a if contains_unknown(t) else f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
+        if contains_unknown(t):
+            return b if is_empty(a) else a
+        return f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
     if is_number(a) and is_number(b) and name not in ("matmul", "pow"):
         floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
         if floating and name.startswith(("bit", "sh")):

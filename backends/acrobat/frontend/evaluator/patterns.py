@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
@@ -12,11 +13,24 @@ from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.mixed import NUMBERS, SEQUENCES, by_type, mixed, word_of
 from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.instances.sample_types import TYPES
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, is_list, is_unknown, known, type_of, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    guess,
+    held_in,
+    is_list,
+    is_plain,
+    is_unknown,
+    known,
+    type_of,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 
@@ -87,6 +101,8 @@ def _rows(
         return _rows(f, s, [*_given_type(f, first, value, word, value), *rest], arm, fall)
     with f.at(pattern):
         match pattern:
+            case ast.MatchSequence() | ast.MatchValue() if _never_matches(f, value, pattern):
+                return _rows(f, s, rest, arm, fall)
             case ast.MatchSequence(patterns):
                 return _sequence(f, s, rows, value, patterns, arm, fall)
             case ast.MatchSingleton(None) if value == Static(None):
@@ -99,15 +115,32 @@ def _rows(
                 return _switch(f, s, rows, value, arm, fall)
             case ast.MatchValue(constant):
                 same = comparison(f, pattern, ast.Eq(), value, f.expression(constant))
-                matched = [PatternRow(first.tests[1:], first.names, first.case), *rest]
+                matched = [PatternRow(first.tests[1:], first.names, first.case), *_given_equal(f, rest, value, pattern, True)]
+                others = _given_equal(f, rest, value, pattern, False)
                 return choose(
                     f,
                     s,
                     condition(f, same, pattern),
                     lambda: _rows(f, s, matched, arm, fall),
-                    lambda: _rows(f, s, rest, arm, fall),
+                    lambda: _rows(f, s, others, arm, fall),
                 )
     return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
+
+
+def _never_matches(f: Frame, value: Value, pattern: ast.MatchSequence | ast.MatchValue) -> bool:
+    """Whether a value is of a type of Python's that this pattern is not for, as an int or a string is none of `(a, b)`."""
+    word = word_of(value)
+    if isinstance(pattern, ast.MatchSequence):
+        return word not in (*SEQUENCES, "object", "")
+    return word not in ("object", "") and _is_of_another_type(f, word, pattern)
+
+
+def _is_of_another_type(f: Frame, word: str, pattern: ast.MatchValue) -> bool:
+    """Whether the constant of a pattern is not of the type of Python's with this word, and so never equal to a value of it."""
+    told, other = known(f.expression(pattern.value))
+    if not told or word == "tensor" or isinstance(other, Enum):
+        return False
+    return not isinstance(other, TYPES[word][1]) and not (word in NUMBERS and isinstance(other, (int, float)))
 
 
 def _may_be_none(f: Frame, value: Value) -> bool:
@@ -126,9 +159,9 @@ def _sequence(
 ) -> Value:
     if is_list(value) and value.type.kind == "list":  # type: ignore[union-attr]
         return _list(f, s, rows, value, patterns, arm, fall)
-    parts = f.components(value, len(patterns))
-    if parts is not None and any(isinstance(p, ast.MatchStar) for p in patterns):
-        return f.problem(s, "a star in a pattern takes the rest of a list here")
+    parts = f.components(value)
+    if parts is None:
+        parts = f.components(value, len(patterns))
     if parts is None:
         return f.problem(
             s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing"
@@ -137,12 +170,35 @@ def _sequence(
     for row in rows:
         tests: list[tuple[Value, ast.pattern]] = []
         for v, p in row.tests:
-            if v == value and isinstance(p, ast.MatchSequence):
-                tests += zip(parts, p.patterns, strict=True)
-            else:
+            if v != value or not isinstance(p, ast.MatchSequence):
                 tests.append((v, p))
-        opened += _alternatives(PatternRow(tuple(tests), row.names, row.case))
+            elif (inner := _part_by_part(f, s, parts, p.patterns)) is not None:
+                tests += inner
+            else:
+                break
+        else:
+            opened += _alternatives(PatternRow(tuple(tests), row.names, row.case))
     return _rows(f, s, opened, arm, fall)
+
+
+def _part_by_part(
+    f: Frame, s: ast.Match, parts: Sequence[Value], patterns: Sequence[ast.pattern]
+) -> list[tuple[Value, ast.pattern]] | None:
+    """Each component of a tuple with the pattern for it; a star takes the list of those between. None if the pattern is for
+    another number of components."""
+    at = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
+    if at is None:
+        return list(zip(parts, patterns, strict=True)) if len(parts) == len(patterns) else None
+    star, after = patterns[at], len(patterns) - at - 1
+    if len(parts) < len(patterns) - 1:
+        return None
+    assert isinstance(star, ast.MatchStar)
+    end = len(parts) - after
+    tests = [*zip(parts[:at], patterns[:at], strict=True), *zip(parts[end:], patterns[at + 1 :], strict=True)]
+    if star.name is not None:
+        rest = ast.copy_location(ast.MatchAs(None, star.name), star)
+        tests.append((list_of(f, s, list(parts[at:end])), rest))
+    return tests
 
 
 def _list(
@@ -157,28 +213,95 @@ def _list(
     """The first row's pattern is a list: it is tried where the length fits, the other rows where it does not."""
     if is_unknown(value):
         return unknown()
-    first, rest = rows[0], rows[1:]
-    star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
-    after = 0 if star is None else len(patterns) - star - 1
+    shape = _shape(patterns)
     size = f.host("list.len", [value], INT, "size")
-    fixed = len(patterns) if star is None else len(patterns) - 1
-    fits = f.host("eq" if star is None else "ge", [size, Static(fixed)], BOOL, "fits")
-    item = type_of(value).item
+    fits = f.host("ge" if shape.starred else "eq", [size, Static(shape.least)], BOOL, "fits")
+    return choose(
+        f,
+        s,
+        fits,
+        lambda: _rows(f, s, _given_length(f, rows, value, size, shape), arm, fall),
+        lambda: _rows(f, s, [row for row in rows if not _asks_for(row, value, shape)], arm, fall),
+    )
 
-    def matched() -> Value:
-        tests: list[tuple[Value, ast.pattern]] = list(first.tests[1:])
-        names = list(first.names)
-        for i, p in enumerate(patterns):
-            if isinstance(p, ast.MatchStar):
-                end = f.host("sub", [size, Static(after)], INT, "end")
-                if p.name is not None:
-                    names.append((p.name, f.host("list.slice", [value, Static(i), end], type_of(value), p.name)))
-                continue
-            at: Value = Static(i) if star is None or i < star else f.host("sub", [size, Static(len(patterns) - i)], INT)
-            tests.append((f.host("list.get", [value, at], item, "element"), p))
-        return _rows(f, s, [*_alternatives(PatternRow(tuple(tests), tuple(names), first.case)), *rest], arm, fall)
 
-    return choose(f, s, fits, matched, lambda: _rows(f, s, rest, arm, fall))
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Which lists a pattern is for: those of `least` elements, and where it has a star also longer ones."""
+
+    least: int
+    starred: bool
+
+
+def _shape(patterns: Sequence[ast.pattern]) -> _Shape:
+    starred = any(isinstance(p, ast.MatchStar) for p in patterns)
+    return _Shape(len(patterns) - starred, starred)
+
+
+def _asks_for(row: PatternRow, value: Value, shape: _Shape) -> bool:
+    """Whether a row matches only where the list `value` is one that `shape` says."""
+    asked = [_shape(p.patterns) for v, p in row.tests if v == value and isinstance(p, ast.MatchSequence)]
+    return any(a == shape or shape.starred and a.least >= shape.least for a in asked)
+
+
+def _given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Value, shape: _Shape) -> list[PatternRow]:
+    """What remains of the rows where `value` is a list that `shape` says: its elements are got once for all rows."""
+    item, got = type_of(value).item, dict[tuple[bool, int], Value]()
+
+    def element(i: int, from_end: bool) -> Value:
+        if (from_end, i) not in got:
+            at: Value = f.host("sub", [size, Static(i)], INT) if from_end else Static(i)
+            got[from_end, i] = f.host("list.get", [value, at], item, "element")
+        return got[from_end, i]
+
+    def opened(patterns: Sequence[ast.pattern]) -> tuple[list[tuple[Value, ast.pattern]], list[tuple[str, Value]]]:
+        star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), len(patterns))
+        tests = [(element(i, False), p) for i, p in enumerate(patterns[:star])]
+        after = len(patterns) - star - 1
+        tests += [(element(after - i, True), p) for i, p in enumerate(patterns[star + 1 :])]
+        if star == len(patterns) or (name := patterns[star].name) is None:  # type: ignore[attr-defined]
+            return tests, []
+        end = f.host("sub", [size, Static(after)], INT, "end")
+        return tests, [(name, f.host("list.slice", [value, Static(star), end], type_of(value), name))]
+
+    out = []
+    for row in rows:
+        tests, names = list[tuple[Value, ast.pattern]](), list(row.names)
+        for v, p in row.tests:
+            if v != value or not isinstance(p, ast.MatchSequence):
+                tests.append((v, p))
+            elif (asked := _shape(p.patterns)) == shape:
+                inner, rest = opened(p.patterns)
+                tests, names = tests + inner, names + rest
+            elif asked.least < shape.least and not asked.starred or asked.least > shape.least and not shape.starred:
+                break
+            else:
+                tests.append((v, p))
+        else:
+            out += _alternatives(PatternRow(tuple(tests), tuple(names), row.case))
+    return out
+
+
+def _given_equal(f: Frame, rows: list[PatternRow], value: Value, pattern: ast.MatchValue, equal: bool) -> list[PatternRow]:
+    """What remains of the rows where a number or a string is, or is not, `equal` to the constant of a pattern."""
+    told, constant = known(f.expression(pattern.value))
+    if not is_plain(value) or not told or not isinstance(constant, (str, int, float)) or isinstance(constant, Enum):
+        return rows
+    out = []
+    for row in rows:
+        tests: list[tuple[Value, ast.pattern]] = []
+        for v, p in row.tests:
+            if v == value and isinstance(p, ast.MatchValue):
+                told, other = known(f.expression(p.value))
+                if told and isinstance(other, (str, int, float)) and not isinstance(other, Enum):
+                    if (other == constant) is not equal:
+                        break
+                    if equal:
+                        continue
+            tests.append((v, p))
+        else:
+            out.append(PatternRow(tuple(tests), row.names, row.case))
+    return out
 
 
 def _switch(
@@ -251,11 +374,8 @@ def _given_type(f: Frame, row: PatternRow, value: Value, word: str, inner: Value
                 tests.append((inner, p))
             case ast.MatchSingleton():
                 return []
-            case ast.MatchValue(constant):
-                told, other = known(f.expression(constant))
-                if told and not isinstance(other, TYPES[word][1]) and not (word in NUMBERS and isinstance(other, (int, float))):
-                    return []
-                tests.append((inner, p))
+            case ast.MatchValue() if _is_of_another_type(f, word, p):
+                return []
             case _:
                 tests.append((inner, p))
     names = tuple((name, inner if v == value else v) for name, v in row.names)

@@ -4,56 +4,97 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, DataT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT
 from backends.acrobat.frontend.evaluator import constants
-from backends.acrobat.frontend.evaluator.choice import choose, fail
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, one_of
 from backends.acrobat.frontend.evaluator.classes import number_of_class, record_of, records_of
-from backends.acrobat.frontend.evaluator.construction import new_object
+from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.observed import is_name, record_class
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_empty, is_unknown, known, nothing_known, unknown
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    held_in,
+    is_empty,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 
 @handles(ITEMS_PUT, "object")
 def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    """`d["name"] = value` of a dictionary whose keys are names written in the source."""
+    """`d["name"] = value` of a dictionary whose keys are names written in the source. A new name makes another record of it;
+    under a key that is known at run time only it is a list of entries from the next round on."""
     assert isinstance(whole.type, DataT)
-    classes = f.program.datatypes.cases.get(whole.type.name, ())
-    if len(classes) != 1 or not issubclass(classes[0], RecordOf) or len(entries) != 1 or isinstance(entries[0], ast.Slice):
+    classes = records_of(f, whole)
+    if not classes or len(entries) != 1 or isinstance(entries[0], ast.Slice):
         f.problem(s, f"an item of {describe(whole.type)} cannot be assigned to")
         return
     key = f.expression(entries[0])
-    names = f.program.datatypes.record_fields(classes[0])
-    is_known, name = known(key)
-    if is_known and name not in names:
-        f.problem(
-            s,
-            f"this dict has no key {name!r}, and gets no new ones in the language",
-            "begin with an empty dict, or with that key",
-        )
-        return
     if nothing_known(key):
         return
-    held = {x: field(f, s, whole, x) for x in names}
-    if is_known:
-        held[name] = value
+    is_known, name = known(key)
+    if len(classes) > 1 and is_known and is_name(name):
+        where.put(_with_entry_of_several(f, s, whole, name, value))
+    elif len(classes) == 1:
+        held = {x: field(f, s, whole, x) for x in f.program.datatypes.record_fields(classes[0])}
+        where.put(_with_entry(f, s, classes[0], held, key, value))
     else:
-        new = "KeyError: {0!r}: this dict gets no new keys in the language: begin with an empty dict"
-        there = constants.contains(f, key, list(names))
-        choose(f, s, there, lambda: Static(0), lambda: fail(f, new, [key], frozenset({0})))
-        for x in names:
-            if not nothing_known(held[x]):
-                same = f.host("eq", [key, Static(x)], BOOL, "same")
-                held[x] = choose(f, s, same, lambda: value, lambda x=x: held[x])  # type: ignore[misc]
-    changed = new_object(f, s, classes[0], whole.type, held)
-    where.put(changed)
+        what = f"{describe(whole.type)} gets an entry under a key that is known at run time only"
+        f.problem(s, what, "begin with an empty dict, and give it values of one type")
+
+
+def _with_entry(f: Frame, s: ast.AST, cls: type, held: dict[str, Value], key: Value, value: Value) -> Value:
+    """A dictionary with the entries `held`, and with `value` at `key`."""
+    is_known, name = known(key)
+    if is_known and (name in held or is_name(name) and not f.program.datatypes.is_walked(record_class([*held, name]))):
+        return construct(f, s, record_class([*held, name]) if name not in held else cls, [], held | {name: value})
+    if _of_one_type(f, [*held.values(), value]):
+        return as_dict(f, cls)
+    shown = repr(name) if is_known else "that is known at run time only"
+    what = f"this dict gets a new key {shown}, and has values of several types"
+    return f.problem(s, what, "begin with an empty dict, and give it values of one type")
+
+
+def _with_entry_of_several(f: Frame, s: ast.AST, whole: Dyn, name: str, value: Value) -> Value:
+    """A dictionary that has one of several sets of keys with `value` at the key `name`."""
+    datatypes, heads, arms = f.program.datatypes, list[tuple[str, tuple[n.Var, ...]]](), list[Arm]()
+    for cls in records_of(f, whole):
+        variables = {x: f.var(x, datatypes.field_type(cls, x)) for x in datatypes.record_fields(cls)}
+        held = {x: held_in(Dyn(v)) for x, v in variables.items()}
+        heads.append((cls.__name__, tuple(variables[x] for x in datatypes.field_names(cls))))
+        arms.append(partial(_with_entry, f, s, cls, held, Static(name), value))
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        parts = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
+        return n.Match(whole.atom, parts, type, span=f.span)
+
+    return one_of(f, s, arms, build)
+
+
+def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
+    """Whether a dictionary of the program may have all these values as they are, without an int as a float; also as long as the
+    types of some are not known."""
+    if any(map(nothing_known, values)):
+        return True
+    types = [type_of(v) for v in values]
+    try:
+        f.common(types)
+    except Mismatch:
+        return False
+    return not (INT in types and FLOAT in types)
 
 
 def as_dict(f: Frame, cls: type) -> Value:

@@ -8,9 +8,9 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import first_items
 from backends.acrobat.frontend.evaluator.mutation import give, place
@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, Value, empty, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.library import heaps, python
 
 CHANGE_FIRST |= {heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace}
@@ -34,9 +34,9 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if found is None or nothing_known(item):
         return Static(None)
     name, heap = found
-    t = ListT(f.common([type_of(heap).item, type_of(item)]))
+    t = grown(f, heap, type_of(item))
     if contains_unknown(t):
-        give(f, name, empty(t, f.span))
+        give(f, name, f.not_yet(t))
         return Static(None)
     give(f, name, f.program.call(f, node, heaps.pushed, [f.coerce(heap, t), f.coerce(item, t.item)], {}))
     return Static(None)
@@ -85,7 +85,7 @@ def _replaced(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
     if found is None or nothing_known(item) or is_unknown(found[1]):
         return unknown()
     heap = found[1]
-    t = ListT(f.common([type_of(heap).item, type_of(item)]))
+    t = grown(f, heap, type_of(item))
     parts = f.components(f.program.call(f, node, work, [f.coerce(heap, t), f.coerce(item, t.item)], {}), 2)
     if parts is None:
         return unknown()
@@ -148,9 +148,9 @@ def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
     found = place(f, node, node.args[0], name)
     if found is None or nothing_known(item):
         return Static(None)
-    t = ListT(f.common([type_of(found[1]).item, type_of(item)]))
+    t = grown(f, found[1], type_of(item))
     if contains_unknown(t):
-        give(f, found[0], empty(t, f.span))
+        give(f, found[0], f.not_yet(t))
         return Static(None)
     xs, item = f.coerce(found[1], t), f.coerce(item, t.item)
     at = _place(f, node, name, work, [xs, item], {})

@@ -135,7 +135,7 @@ class Datatypes(SampleTypes):
     def _only_made(self, union: str) -> bool:
         """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
         classes = self.cases.get(union, ())
-        return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) for c in classes)
+        return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
     def joined(self, trees: bool = True) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
@@ -146,12 +146,12 @@ class Datatypes(SampleTypes):
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
         name = "_or_".join(c.__name__ for c in classes)
-        SHOWN[name] = " or ".join(c.__name__ for c in classes)
+        SHOWN[name] = " or ".join(_shown(c) for c in classes)
         self.cases[name] = classes
         self.of_class |= dict.fromkeys(classes, name)
         attributes = self._joined.attributes
         self.made |= {c: attributes[c] for c in classes if c in attributes}
-        self._unresolved |= {c for c in classes if c not in attributes}
+        self._unresolved |= {c for c in classes if c not in attributes and not issubclass(c, RecordOf)}
         self.fields |= {(c, x): UNKNOWN for c in classes for x in self.field_names(c)}
 
     def _resolve_fields(self, cls: type) -> None:
@@ -187,7 +187,7 @@ class Datatypes(SampleTypes):
         if issubclass(cls, RecordOf):
             self.cases[cls.__name__] = (cls,)
             self.of_class[cls] = cls.__name__
-            SHOWN[cls.__name__] = f"a dict of {', '.join(cls.keys_of_record)}"
+            SHOWN[cls.__name__] = _shown(cls)
             self.fields |= {(cls, key): UNKNOWN for key in cls.keys_of_record}
             return
         together = {cls, *written}
@@ -415,3 +415,8 @@ def _leaf_and_tuple(types: Sequence[Any]) -> tuple[Any, TupleT] | None:
         return None
     (leaf,) = leaves
     return (leaf, tuples[0]) if has_leaf(tuples[0], leaf) else None
+
+
+def _shown(cls: type) -> str:
+    """A class as messages name it: that of dictionaries by their keys."""
+    return f"a dict of {', '.join(cls.keys_of_record)}" if issubclass(cls, RecordOf) else cls.__name__

@@ -189,6 +189,11 @@ def record_class(keys: Sequence[str]) -> type:
     return _RECORDS[ordered]
 
 
+def is_name(key: Any) -> bool:
+    """Whether a key of a dictionary may be the name of a field of a record."""
+    return isinstance(key, str) and key.isidentifier()
+
+
 def stand_in(cls: type, keys: Sequence[str]) -> type:
     """The record class that stands in the compiled program for an ordinary class with the attributes `keys`."""
     return type(cls.__name__, (RecordOf,), {"keys_of_record": tuple(keys), "__slots__": tuple(keys), "class_of_record": cls})

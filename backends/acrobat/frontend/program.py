@@ -142,7 +142,7 @@ class ProgramBuilder(DiagnosedFunctions):
         definition, file = source_of(function)
         span = span_of(definition, file)
         params, others = parameters(definition, function, bound, self.module, sample)
-        if strange := decorated(definition):
+        if strange := decorated(function):
             raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):
             raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
@@ -151,6 +151,8 @@ class ProgramBuilder(DiagnosedFunctions):
             raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
         if not params:
             advice = "give it the instance as its argument"
+            if definition.args.vararg is not None:  # of a wrapper that a decorator has made, most often
+                advice = f"name the instance among its parameters, before `*{definition.args.vararg.arg}`"
             raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
         return Entry(function, span, [self.root] if bound else [], params, others)
 

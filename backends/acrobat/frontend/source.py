@@ -79,17 +79,20 @@ def stripped(function: Any) -> Any:
 
 
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
-    """The definition of `function` and its file. A function that a decorator of the source has wrapped gives the definition
-    that has the decorator. Raises CompileError if there is no source, or if it is not that of the function in memory."""
+    """The definition of `function` and its file: of what a decorator has made, if it is the model's own. One that a library
+    has wrapped gives the definition with the decorator. Raises CompileError if there is no source, or if it is not that of the
+    function in memory."""
     if function in LIFTED:
         return LIFTED[function].definition, LIFTED[function].file
     function = stripped(function)
+    return _definition(inspect.unwrap(function) if wrapped_by_library(function) else function)
+
+
+def wrapped_by_library(function: Any) -> bool:
+    """Whether a function is what a decorator of Python's own or of torch has made of another one that has a definition."""
     inner = inspect.unwrap(function)
-    if inner is not function and isinstance(inner, FunctionType):
-        definition, file = _definition(inner)
-        if decorated(definition):
-            return definition, file
-    return _definition(function)
+    home = getattr(function, "__globals__", {"__name__": "functools"}).get("__name__", "").partition(".")[0]
+    return inner is not function and isinstance(inner, FunctionType) and (home in sys.stdlib_module_names or home == "torch")
 
 
 def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
@@ -165,8 +168,14 @@ def harmless(decorator: ast.expr) -> bool:
     return ast.unparse(decorator) in plain
 
 
-def decorated(definition: ast.FunctionDef) -> str:
-    """What is wrong with the decorators of a function, or ""."""
+def decorated(function: Any) -> str:
+    """What is wrong with the decorators of a function, or "". Those of the model's own have done all that they do."""
+    function = stripped(function)
+    return strange_decorator(source_of(inspect.unwrap(function))[0]) if wrapped_by_library(function) else ""
+
+
+def strange_decorator(definition: ast.FunctionDef) -> str:
+    """What is wrong with the decorators of a function that is defined while the model runs, or ""."""
     strange = [ast.unparse(d) for d in definition.decorator_list if not harmless(d)]
     return f"`{definition.name}` is decorated with `{strange[0]}`, which is not in the language" if strange else ""
 

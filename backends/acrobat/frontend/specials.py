@@ -16,7 +16,8 @@ from backends.acrobat.ir import nodes as n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure(Special):
-    """A lambda, the values of the names that it uses, and its function and file. A call compiles its expression in place."""
+    """A lambda, the values of the names that it uses, its function and file, and the values of its parameters' defaults. A call
+    compiles its expression in place."""
 
     node: ast.Lambda
     env: dict[str, Any]
@@ -24,19 +25,21 @@ class Closure(Special):
     file: str = ""
     ended: bool = False
     """Whether its function has ended, after which no name in it gets another value."""
+    defaults: tuple[tuple[str, Value], ...] = ()
 
     @property
     def refusal(self) -> str:
         return "a lambda cannot be kept in a variable of the compiled program"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "lambda", self.node, tuple((name, of(v)) for name, v in self.env.items())
+        return "lambda", self.node, tuple((name, of(v)) for name, v in (*self.env.items(), *self.defaults))
 
     def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return [a for v in self.env.values() for a in of(v)]
+        return [a for v in (*self.env.values(), *dict(self.defaults).values()) for a in of(v)]
 
     def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return replace(self, env={name: inner(v) for name, v in self.env.items()})
+        env = {name: inner(v) for name, v in self.env.items()}
+        return replace(self, env=env, defaults=tuple((name, inner(v)) for name, v in self.defaults))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

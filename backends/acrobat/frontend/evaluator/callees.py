@@ -153,10 +153,18 @@ def _attribute_of_one(f: Frame, node: ast.AST, value: OneOf, name: str) -> Value
 def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """A call of a lambda: its expression is compiled here, with the values that its names had where it was written."""
     written = callee.node
-    parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
-    args = taken_apart(f, args, [a.arg for a in written.args.args], kwargs, ())
-    values = CallArguments("lambda", args, kwargs).bind(*parameters)
-    env = {**callee.env, **dict(zip(parameters, values, strict=True))}
+    places = [a.arg for a in (*written.args.posonlyargs, *written.args.args)]
+    named = [a.arg for a in written.args.kwonlyargs]
+    args, rest = taken_apart(f, args, places, kwargs, dict(callee.defaults)), []
+    if written.args.vararg is not None:
+        args, rest = args[: len(places)], args[len(places) :]
+    elif len(args) > len(places):  # `bind` takes the names of the others for places, too
+        CallArguments("lambda", args, {}).bind(*places)
+    values = CallArguments("lambda", args, kwargs).bind(*places, *named, **dict(callee.defaults))
+    env = {**callee.env, **dict(zip([*places, *named], values, strict=True))}
+    if written.args.vararg is not None:
+        env[written.args.vararg.arg] = TupleV(tuple(rest))
+    parameters = [*places, *named, *([written.args.vararg.arg] if written.args.vararg is not None else [])]
     nested.up_to_date(f, callee)
     earlier, f.mutated = f.mutated, set()
     if callee.function is not None and callee.function is not f.function:

@@ -17,6 +17,8 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, pla
 Node = TypeVar("Node", bound=ast.AST)
 YIELDED = HIDDEN + "yielded"
 """The list of what a generator function has given so far."""
+UNSEEN = HIDDEN + "unseen"
+"""What a generator function returns, which nothing sees."""
 _cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
 
 
@@ -56,7 +58,7 @@ def _names_inside(node: ast.AST) -> bool:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
-    made.body = _Statements().body(without_limits(by_method(definition)))
+    made.body = _Statements(is_generator(definition)).body(without_limits(by_method(definition)))
     if definition.name == "__iter__" and not is_generator(definition):
         made.body = [_ListsReturned().visit(deepcopy(s)) for s in made.body]
     if is_generator(definition):
@@ -85,9 +87,10 @@ def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Statements:
-    """Rewrites bodies. `count` is the number of hidden names made so far."""
+    """Rewrites bodies, those of a function with `yield` if it is a `generator`; `count` is how many hidden names there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, generator: bool = False) -> None:
+        self.generator = generator
         self.count = 0
 
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -137,6 +140,10 @@ class _Statements:
                 ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
             ):
                 return self._put_default(s, owner, key, default, change, args)
+            case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
+                end: ast.stmt = ast.Return(ast.Name(YIELDED, ast.Load()))
+                unseen = [] if value is None else [placed(s, ast.Assign([ast.Name(UNSEEN, ast.Store())], value))]
+                return [*self.body(unseen), placed(s, end)]
             case ast.FunctionDef():
                 return [s]
         return self._hoisted(s)

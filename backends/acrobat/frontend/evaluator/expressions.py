@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.function_tables import table_of
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
+from backends.acrobat.frontend.evaluator.nested import defaults_here
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import (
     changeable,
@@ -143,13 +144,14 @@ def _copies(f: Frame, index: ast.expr) -> bool:
 
 @handles(EXPRESSIONS, ast.Lambda)
 def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
-    if node.args.vararg or node.args.kwarg or node.args.defaults:
-        what = "a lambda with defaults or `*` parameters is not in the language"
-        return f.problem(node, what, "write a method or a function")
-    parameters = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    if node.args.kwarg:
+        return f.problem(node, "a lambda with `**` parameters is not in the language", "write a method or a function")
+    written = node.args
+    places = [*written.posonlyargs, *written.args, *([written.vararg] if written.vararg else []), *written.kwonlyargs]
+    parameters = {a.arg for a in places}
     seen = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
     env = {k: v for k, v in f.env.items() if k in seen or k.startswith(HIDDEN) and k not in f.program.carried.types}
-    return Closure(node, env, f.function, f.file)
+    return Closure(node, env, f.function, f.file, defaults=defaults_here(f, written))
 
 
 @handles(EXPRESSIONS, ast.NamedExpr)

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.outputs import Changing, changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
-from backends.acrobat.frontend.source import LIFTED, Lifted, decorated, parse
+from backends.acrobat.frontend.source import LIFTED, Lifted, parse, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Nested
 from backends.acrobat.frontend.values import Value, is_container
 
@@ -23,14 +23,18 @@ _functions: dict[Any, FunctionType] = {}
 
 @handles(STATEMENTS, ast.FunctionDef)
 def _define(f: Frame, s: ast.FunctionDef) -> None:
-    if strange := decorated(s):
+    if strange := strange_decorator(s):
         f.problem(s, strange, "write what it does into the function")
         return
-    a = s.args
-    plain = list(zip(reversed([*a.posonlyargs, *a.args]), reversed(a.defaults), strict=False))
+    f.rebind(s.name, Nested(s, f.file, f.function, defaults_here(f, s.args)))
+
+
+def defaults_here(f: Frame, a: ast.arguments) -> tuple[tuple[str, Value], ...]:
+    """The names of the parameters that have default values, which are computed here, in the order of the source."""
+    places = [*a.posonlyargs, *a.args]
+    plain = zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True)
     written = [*plain, *((x, d) for x, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None)]
-    defaults = tuple((x.arg, f.expression(d)) for x, d in written)
-    f.rebind(s.name, Nested(s, f.file, f.function, defaults))
+    return tuple((x.arg, f.expression(d)) for x, d in written)
 
 
 def captured(f: Frame, value: Nested) -> list[str]:

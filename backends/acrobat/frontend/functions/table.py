@@ -27,7 +27,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, hin
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import decorated, source_of, stripped
+from backends.acrobat.frontend.source import decorated, stripped
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Value, is_container
 from backends.acrobat.ir import nodes as n
@@ -173,10 +173,10 @@ class Functions:
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """The value of a call of a Python function, which is compiled first where it was not yet. Raises Refused."""
         function = stripped(function)
+        if strange := decorated(function):
+            return f.problem(node, strange, "write what it does into the function")
         if not isinstance(function, types.FunctionType):
             return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
-        if strange := decorated(source_of(function)[0]):
-            return f.problem(node, strange, "write what it does into the function")
         return FunctionCall(self, f, node, function).value(args, kwargs)
 
     def version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:

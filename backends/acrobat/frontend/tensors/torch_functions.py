@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, constan
 from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
+from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import with_flags
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
@@ -40,7 +41,7 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
     """The handler of a function object of torch; None for a function that torch does not define."""
     plain = torch_name(function)
     if plain is None:
-        return _no_operation if isinstance(function, FunctionType) and of_torch(function) else None
+        return _no_operation if isinstance(function, FunctionType) and of_torch(stripped(function)) else None
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         name = library.name_for(plain, kwargs)

@@ -120,18 +120,29 @@ def keeping(old: Any) -> Any:
     return wrapper
 
 
+WRAPPED: dict[str, Callable[[Model], Any]] = {
+    "method": lambda m: setattr(m.inner, "forward", keeping(m.inner.forward)),
+    "model": lambda m: setattr(m, "forward", keeping(m.forward)),
+    "torch": lambda m: setattr(m.linear, "forward", keeping(m.linear.forward)),
+}
+
+
+@pytest.mark.parametrize("what", WRAPPED)
+def test_wrapped_functions(what: str) -> None:
+    model = Model()
+    before = model(X)
+    WRAPPED[what](model)
+    want = model(X).detach()
+    assert not torch.equal(before, want)
+    torch.testing.assert_close(torch.from_numpy(interpret(build(model), X)).float(), want)
+
+
 class Callable_:
     def __call__(self, x: Tensor) -> Tensor:
         return x
 
 
 REFUSED: dict[str, tuple[Callable[[Model], Any], str]] = {
-    "wrapper": (
-        lambda m: setattr(m.inner, "forward", keeping(m.inner.forward)),
-        "`wrapper` is decorated with `functools.wraps",
-    ),
-    "wrapped model": (lambda m: setattr(m, "forward", keeping(m.forward)), "`wrapper` is decorated with `functools.wraps"),
-    "wrapped torch": (lambda m: setattr(m.linear, "forward", keeping(m.linear.forward)), "`wrapper` is decorated with"),
     "partial": (lambda m: setattr(m.inner, "forward", functools.partial(bound, None)), "`forward` of this Inner is a partial"),
     "object": (lambda m: setattr(m.inner, "forward", Callable_()), "`forward` of this Inner is a Callable_"),
     "partial model": (lambda m: setattr(m, "forward", functools.partial(bound, None)), "`forward` of this Model is a partial"),

@@ -519,27 +519,6 @@ def test_hooks_are_refused(tmp_path: Path, hook: str) -> None:
         build(module)
 
 
-def test_decorators_are_refused(tmp_path: Path) -> None:
-    text = (
-        HEAD.replace("class M(Base):", "def twice(f):\n    return wraps(f)(lambda *a: f(*a) * 2)\nclass M(Base):")
-        + """
-    def forward(self, s: In) -> int:
-        return self.f(s.n)
-    @staticmethod
-    @twice
-    def f(n: int) -> int:
-        return n
-"""
-    )
-    with pytest.raises(CompileError, match="`f` is decorated with `twice`, which is not in the language"):
-        build(load(tmp_path, text, "model").M())
-    text = text.replace("    @staticmethod\n    @twice\n", "    @staticmethod\n").replace(
-        "    def forward", "    @twice\n    def forward"
-    )
-    with pytest.raises(CompileError, match="`forward` is decorated with `twice`, which is not in the language"):
-        build(load(tmp_path, text, "other_model").M())
-
-
 ALIASED = {
     "in a later round": "rows = []\nfor i in range(s.n):\n    xs.append(i)\n    rows.append(xs)",
     "on one path": "ys = [2]\nif s.n > 1:\n    ys = xs\nxs.append(3)",

@@ -700,7 +700,6 @@ WRONG_STATEMENTS = {
     "s.n + 1": "this statement has no effect",
     "xs = [1]\nxs.append(s.x)": "`xs` holds ints, this appends a tensor of shape (4,)",
     "k = s.n\nk.append(1)": "`append` is for lists, not an int",
-    "match s.n:\n    case [a, b]:\n        pass": "a pattern of 2 elements needs a tuple of as many",
     "match s:\n    case In(a, b, c):\n        pass": "In has 2 fields, the pattern 3",
     "match s:\n    case In(z=a):\n        pass": "In has no field `z`",
     "match s.n, 1:\n    case {1: a}, _:\n        pass": "this pattern is not in the language",

@@ -7,6 +7,7 @@ import inspect
 import linecache
 import os
 import sys
+import sysconfig
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -33,6 +34,15 @@ class Lifted:
     file: str
     outer: FunctionType | None
     others: tuple[ast.FunctionDef, ...]
+
+
+PYTHON = sysconfig.get_path("stdlib")
+"""The folder of the modules that Python brings. Those that are installed may be in a folder of it, `site-packages`."""
+
+
+def of_python(file: str) -> bool:
+    """Whether a file of source belongs to Python itself."""
+    return file.startswith(PYTHON + os.sep) and "site-packages" not in file
 
 
 LIFTED: dict[FunctionType, Lifted] = {}

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, hin
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import decorated, stripped
+from backends.acrobat.frontend.source import decorated, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Value, is_container
 from backends.acrobat.ir import nodes as n
@@ -54,6 +54,7 @@ class Functions:
         self.results: dict[Any, Any] = {}  # function key -> result type found so far
         self.problems: list[Problem] = []
         self.asked: Asked | None = None  # the user's call that the library is compiled for
+        self.python: tuple[Span, str] | None = None  # the user's call, and its text, that a module of Python's is compiled for
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
@@ -111,7 +112,14 @@ class Functions:
         self.datatypes.trees_apart.clear()
 
     def problem(self, problem: Problem) -> None:
-        """Note a problem. Of those found in the library the first is reported, at the user's call; others follow from it."""
+        """Note a problem. Of those found in the library, or in Python's own modules, the first is reported, at the user's call;
+        others follow from it."""
+        if self.python is not None and of_python(problem.span.file):
+            where, name = self.python
+            if all(p.span != where for p in self.problems):
+                what = f"`{name}` of Python's own modules cannot be compiled: {problem.message}"
+                self.problems.append(Problem(where, what, "write a function of your own that does what is needed of it"))
+            return
         asked = self.asked
         if asked is not None and problem.span.file.startswith(LIBRARY):
             asked.first = asked.first or (problem.message, problem.advice)

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
-from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness
+from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness, newness_in_loop
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -190,6 +190,8 @@ class FunctionBody:
         found = SHARED
         if isinstance(at, ast.Return) and at.value is not None:
             found = self._unlent(newness(self.f, at.value, value, self.gives_back), type_or_none(value))
+        elif isinstance(at, (ast.For, ast.While)):
+            found = newness_in_loop(self.f, at, type_or_none(value))
         self.newness = found if self.newness is None else self.newness.and_also(found)
 
     def _unlent(self, found: Newness, t: Any) -> Newness:

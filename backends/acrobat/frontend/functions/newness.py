@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import TupleT
+from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.scope import gives_new_memory
 from backends.acrobat.frontend.evaluator.syntax import deep
-from backends.acrobat.frontend.values import TupleV, Value, is_array, is_plain, type_or_none, variable_of
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_plain, type_or_none, variable_of
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ def entirely_new(t: Any) -> Newness:
 
 def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str]) -> Newness:
     """How new the value of a returned expression is. The parameters `given_back` are the caller's already."""
-    if is_plain(value):
+    if is_plain(value) or value == Static(None):
         return NEW
     match source:
         case ast.Tuple(elts) if isinstance(value, TupleV) and len(elts) == len(value.items):
             return Newness(parts=tuple(_of_part(f, elts, value, i, given_back) for i in range(len(elts))))
-        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Call() if fresh(f, source, value):
+        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript() | ast.Call() if fresh(f, source, value):
             return Newness(True, fresh_inside(f, source, type_or_none(value)))
         case ast.Call() if f.new_parts.get(source):
             return Newness(parts=f.new_parts[source])
@@ -59,6 +60,21 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
         case ast.Name(name) if name in f.owned and name not in given_back:
             return Newness(True, deep(name) in f.owned)
     return SHARED
+
+
+def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:
+    """How new the value is with which a function is left inside of a loop; `t` is its type."""
+    found, held = NEW, f.without_none(t)
+    pending: list[ast.AST] = list(s.body)
+    while pending:
+        x = pending.pop()
+        if isinstance(x, ast.Return) and not (x.value is None or isinstance(x.value, ast.Constant)):
+            made = isinstance(x.value, (ast.List, ast.ListComp, ast.BinOp, ast.Subscript)) and fresh(f, x.value, None)
+            plain = isinstance(held, ListT) and not contains_unknown(held) and not changeable(f, held.item)
+            found = found.and_also(NEW if made and plain else SHARED)
+        if not isinstance(x, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(x)
+    return found
 
 
 def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: Sequence[str]) -> Newness:

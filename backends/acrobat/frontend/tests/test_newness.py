@@ -82,6 +82,33 @@ class Model(nn.Module):
             return [len(ys)]
         return xs
 
+    def behind(self, xs, n):
+        return xs[n:]
+
+    def repeated(self, xs):
+        for i, x in enumerate(xs):
+            if x in xs[:i]:
+                return xs[i:]
+        return None
+
+    def first_or_all(self, xs):
+        for x in xs:
+            if x > 0:
+                return [x]
+        return list(xs)
+
+    def own_row(self, rows):
+        for row in rows:
+            if row:
+                return row
+        return [1]
+
+    def copied_rows(self, rows):
+        for i in range(len(rows)):
+            if rows[i]:
+                return rows[i:]
+        return []
+
 
 def lists(self, xs):
     a, b = self.two(xs)
@@ -116,13 +143,27 @@ def recursion(self, xs):
     return self.built(len(xs))
 
 
-@pytest.mark.parametrize("function", [lists, state, tensors, recursion], ids=lambda f: f.__name__)
+def slices(self, xs):
+    a = self.behind(xs, 1)
+    a.append(7)
+    ys = [*xs, 2, 1]
+    found, n = self.repeated(ys), 0
+    while found is not None:
+        ys[len(ys) - len(found)] = -n
+        found.append(3)
+        found, n = self.repeated(ys), n + 1
+    first = self.first_or_all(xs)
+    first.append(9)
+    return a, ys, n, first
+
+
+@pytest.mark.parametrize("function", [lists, state, tensors, recursion, slices], ids=lambda f: f.__name__)
 def test_what_is_new_may_be_changed(function: Any) -> None:
     agrees(with_forward(Model(), function), LISTS)
 
 
 def everything(self, xs):
-    return lists(self, xs), state(self, xs), tensors(self, xs), recursion(self, xs)
+    return lists(self, xs), state(self, xs), tensors(self, xs), recursion(self, xs), slices(self, xs)
 
 
 def test_generated_code(tmp_path: Path) -> None:
@@ -173,9 +214,24 @@ def bottom(self, xs):
     return self.shared_at_the_bottom(2, ys), ys
 
 
-@pytest.mark.parametrize(
-    "function", [two_names, inside, argument, some_paths, views, attribute, bottom], ids=lambda f: f.__name__
-)
+def row(self, xs):
+    rows = [list(xs), [2]]
+    a = self.own_row(rows)
+    a.append(7)
+    return a, rows
+
+
+def row_of_a_copy(self, xs):
+    rows = [list(xs), [2]]
+    a = self.copied_rows(rows)
+    a[0].append(7)
+    return a, rows
+
+
+SHARED = [two_names, inside, argument, some_paths, views, attribute, bottom, row, row_of_a_copy]
+
+
+@pytest.mark.parametrize("function", SHARED, ids=lambda f: f.__name__)
 def test_what_is_shared_may_not(function: Any) -> None:
     with pytest.raises(CompileError, match="may be seen"):
         build(with_forward(Model(), function), sample=LISTS)

@@ -10,6 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT
+from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
@@ -18,6 +19,7 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Special,
     Static,
+    TupleV,
     Value,
     guess,
     held_atoms,
@@ -25,6 +27,8 @@ from backends.acrobat.frontend.values import (
     is_never,
     is_staged,
     is_unknown,
+    known,
+    nothing_known,
     retyped,
     type_or_none,
     unknown,
@@ -60,10 +64,10 @@ def one_of(
     there = [v for v in values if not is_never(v)]
     # Equal values of two arms are made outside of both, but the only value that there is may be made in its arm.
     same = bool(there) and all(v == there[0] for v in there) and not isinstance(there[0], Dyn)
-    known = same and (len(there) > 1 or not is_staged(there[0]))
-    if known and not any(b.bindings for b, _ in branches):
+    one = same and (len(there) > 1 or not is_staged(there[0]))
+    if one and not any(b.bindings for b, _ in branches):
         return there[0]
-    if known or not there:
+    if one or not there:
         bodies: list[n.Expr] = []
         for b, v in branches:  # the value is known, or there is none: only whether an error is raised is decided at run time
             outer, f.builder = f.builder, b
@@ -77,13 +81,70 @@ def one_of(
         numbers, alternatives = [], list[Value]()
         for b, v in branches:
             outer, f.builder = f.builder, b
-            at: Value = Static(len(alternatives))
-            numbers.append(b.finish(f.atom(f.host("add", [v.index, at], INT) if isinstance(v, OneOf) else at)))
+            numbers.append(b.finish(f.atom(_number_among(f, v, alternatives))))
             f.builder = outer
-            alternatives += v.alternatives if isinstance(v, OneOf) else [v]
         return OneOf(f.bind(build(INT, numbers), "which"), tuple(alternatives))
+    if len(there) > 1 and any(_are_different_functions(column) for column in _columns(f, there)):
+        return _part_by_part(f, node, branches, build, outside)
     type, bodies = f.merge(branches, node)
-    return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+    if contains_unknown(type):
+        some = [v for v in values if not nothing_known(v)]
+        if some and all(v == Static(None) for v in some):  # `xs[-1] if xs else None` of a list that is empty so far
+            f.program.incomplete = True
+            return Static(None)
+        return guess(type)
+    return f.bind(build(type, bodies), "choice")
+
+
+def _columns(f: Frame, values: Sequence[Value]) -> list[tuple[Value, ...]]:
+    """Of tuples of one length their first components, their second ones and so on; none of other values."""
+    parts = [_parts(f, v) for v in values]
+    return list(zip(*parts, strict=True)) if len({len(p) for p in parts}) == 1 else []
+
+
+def _parts(f: Frame, value: Value) -> list[Value]:
+    """The components of a tuple that are known one by one; none of other values."""
+    return f.components(value) or [] if isinstance(value, TupleV) or isinstance(known(value)[1], tuple) else []
+
+
+def _are_different_functions(values: Sequence[Value]) -> bool:
+    """Whether some of several values are functions, and not all the same."""
+    return are_functions(values) and any(v != values[0] for v in values)
+
+
+def _part_by_part(
+    f: Frame,
+    node: ast.AST,
+    branches: Sequence[tuple[Builder, Value]],
+    build: Callable[[Any, list[n.Expr]], n.Expr],
+    outside: set[str],
+) -> Value:
+    """A choice of tuples that have functions in them, as `arity, work = TABLE[name]`: each function as its number. Raises
+    Refused."""
+    columns = _columns(f, [v for _, v in branches if not is_never(v)])
+    functions = {i: list[Value]() for i, column in enumerate(columns) if _are_different_functions(column)}
+    if not all(holds_only(v, outside) for i in functions for v in columns[i]):
+        raise Refused("a function that is chosen here uses what only its branch has computed", "compute it before")
+    numbered: list[tuple[Builder, Value]] = []
+    for b, v in branches:
+        if items := _parts(f, v):
+            outer, f.builder = f.builder, b
+            for i, alternatives in functions.items():
+                items[i] = _number_among(f, items[i], alternatives)
+            v, f.builder = TupleV(tuple(items)), outer
+        numbered.append((b, v))
+    type, bodies = f.merge(numbered, node)
+    if contains_unknown(type):
+        return guess(type)
+    parts = f.components(f.bind(build(type, bodies), "choice")) or []
+    return TupleV(tuple(OneOf(v, tuple(functions[i])) if i in functions else v for i, v in enumerate(parts)))  # type: ignore[arg-type]
+
+
+def _number_among(f: Frame, function: Value, alternatives: list[Value]) -> Value:
+    """The number of a function among the alternatives of a choice, to which it, or each one of several, is added."""
+    at: Value = Static(len(alternatives))
+    alternatives += function.alternatives if isinstance(function, OneOf) else [function]
+    return f.host("add", [function.index, at], INT) if isinstance(function, OneOf) else at
 
 
 def _of_either(f: Frame, values: Sequence[Value]) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import BOOL, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.containers import (
     at_key,
@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.containers import (
 from backends.acrobat.frontend.evaluator.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
-from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists import as_list, first_items, iterable, length, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.set_operators import SET_METHODS, merged, of_sets
@@ -92,6 +92,12 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
             together = of_sets(f, node, SET_METHODS[name], whole, other)
             return unknown() if together is None else together
+        case "set", "isdisjoint", [other]:
+            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
+            both = of_sets(f, node, "bitand", whole, other)
+            if both is None or is_unknown(both):
+                return unknown()
+            return f.host("eq", [length(f, items_of(both)), Static(0)], BOOL, "disjoint")
         case (("set" | "dict"), "copy", []):
             same: Value = whole
             return same

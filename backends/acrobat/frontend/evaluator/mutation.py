@@ -46,11 +46,14 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if not _alone(f, s, name, value, what):
                 return None
             return ChangedPlace(lambda v: give(f, name, v)), value
-        case ast.Subscript(owner, index) if not isinstance(index, (ast.Slice, ast.Tuple)):
+        case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
             around = place(f, s, owner, what)
             if around is None:
                 return None
             outer, whole = around
+            if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
+                f.problem(s, *_no_place(what))
+                return None
             if kind(whole) not in ("list", "dict", "object"):
                 f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
                 return None
@@ -78,8 +81,13 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
-    f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
+    f.problem(s, *_no_place(what))
     return None
+
+
+def _no_place(what: str) -> tuple[str, str]:
+    """The message for a change of what has no name, and what to write instead."""
+    return f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it"
 
 
 def in_source_order(f: Frame, node: ast.expr) -> ast.expr:

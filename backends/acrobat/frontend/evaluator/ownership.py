@@ -187,7 +187,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.ListComp(elt):
             return item is not None and not contains_unknown(item) and not changeable(f, item) or _fresh_written(f, elt, item)
         case ast.DictComp(value=elt):
-            return _fresh_written(f, elt, None)
+            return _fresh_written(f, elt, item.items[1] if isinstance(item, TupleT) else None)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.IfExp(body=one, orelse=other):

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.counters import OPERATORS, combined, is
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Static, Value, is_empty, is_unknown, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.library import python
 
 SET_METHODS = {
@@ -60,7 +60,7 @@ def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         return unknown()
     t = f.common([type_of(a), type_of(b)])
     if contains_unknown(t):
-        return a if is_unknown(b) else b
+        return b if is_empty(a) else a
     pairs = [items_of(f.coerce(x, t)) for x in (a, b)]
     return of_kind(f.program.call(f, node, python.merged, pairs, {}), t.kind)
 

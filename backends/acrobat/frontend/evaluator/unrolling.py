@@ -41,7 +41,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     value = f.borrowed(s.iter)
     changed = assigned(s.body)
     for name in _running_over(s.iter):
-        if name in changed:
+        if name in changed and not _changes_own_item(f, s, name):
             f.owned.discard(name)  # the body may not change the list: Python's loop would notice
     for call in (x for x in ast.walk(s.iter) if isinstance(x, ast.Call)):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
@@ -63,6 +63,31 @@ def iterated(f: Frame, s: ast.For) -> Value:
             parts = [ast.copy_location(ast.Subscript(Given(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)]
             return TupleV(tuple(map(f.expression, parts)))
     return each
+
+
+def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
+    """Whether the loop `for i, x in enumerate(name)` changes nothing of the list but `name[i]`, an item that was reached
+    already, so that Python's loop does not notice. It may read `len(name)`, and other items if these cannot be changed in
+    place."""
+    match s.target, s.iter:
+        case ast.Tuple([ast.Name(at), _]), ast.Call(ast.Name("enumerate"), [ast.Name(whole)], []) if whole == name:
+            pass
+        case _:
+            return False
+    inside = [x for b in s.body for x in ast.walk(b)]
+    if any(isinstance(x, ast.Name) and x.id in (at, name) and isinstance(x.ctx, (ast.Store, ast.Del)) for x in inside):
+        return False
+    plain = not holds_parts(f, f.env.get(name))
+    allowed = 0
+    for x in inside:
+        match x:
+            case ast.Subscript(ast.Name(whole), ast.Name(index), ast.Store() | ast.Load()) if (whole, index) == (name, at):
+                allowed += 1
+            case ast.Subscript(ast.Name(whole), ctx=ast.Load()) if whole == name and plain:
+                allowed += 1
+            case ast.Call(ast.Name("len"), [ast.Name(whole)], []) if whole == name:
+                allowed += 1
+    return f.is_builtin("enumerate") and allowed == sum(isinstance(x, ast.Name) and x.id == name for x in inside)
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:

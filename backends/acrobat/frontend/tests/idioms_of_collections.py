@@ -226,6 +226,68 @@ def deque_extended_at_its_left(xs):
     return list(found)
 
 
+def keys_that_are_tuples(xs):
+    pairs, counts = collections.defaultdict(list), collections.defaultdict(int)
+    table = {(i, i + 1): [x] for i, x in enumerate(xs)}
+    for i, x in enumerate(xs):
+        pairs[i, i + 1].append(x)
+        pairs[(i, i + 1)].append(x + 1)
+        table[i, i + 1].append(x)
+        table[(i, i + 1)] += [3]
+        counts[i % 2, x] += 1
+        counts[x % 2, i] -= x
+    return pairs, table, counts
+
+
+def sets_without_a_common_element(xs):
+    seen = set(xs)
+    some = seen.isdisjoint([1, 2]), seen.isdisjoint(range(2, 4))
+    return some, seen.isdisjoint(set(xs[1:])), seen.isdisjoint([]), set().isdisjoint(xs)
+
+
+def dictionaries_joined(xs):
+    found = {}
+    for x in xs:
+        found = {**found, x: [x]}
+        found = found | {x + 1: []}
+    return found
+
+
+def items_replaced_in_their_loop(xs):
+    ys, rows = list(xs), [[x] for x in xs]
+    for i, y in enumerate(ys):
+        ys[i] = y + ys[i - 1] + len(ys)
+        ys[i] += 2
+    for i, row in enumerate(rows):
+        rows[i] = sorted([*row, 1])[:2]
+    return ys, rows
+
+
+def later_items_replaced_in_their_loop(xs):
+    ys = list(xs)
+    for i, y in enumerate(ys):
+        ys[i - 1] = y
+    return ys
+
+
+def later_rows_changed_in_their_loop(xs):
+    rows = [[[x]] for x in xs]
+    sizes = []
+    for i, row in enumerate(rows):
+        rows[i] = [[0]]
+        rows[-1][0].append(4)
+        sizes.append(len(row[0]))
+    return sizes
+
+
+def last_of_a_list_or_none(xs):
+    found = []
+    for x in xs:
+        before = found[-1][1] if found else None
+        found.append((x, 0 if before is None else before + 1))
+    return found
+
+
 def _counts_down(n):
     if n > 0:
         _counts_down(n - 1)
@@ -246,6 +308,8 @@ IDIOMS = [
 REFUSED = {
     "object_changed_by_its_operator": "changes an object under all of its names",
     "endless_loop": "an iterator without an end",
+    "later_items_replaced_in_their_loop": "may be seen under another name",
+    "later_rows_changed_in_their_loop": "may be seen",
     "result_that_is_always_none": "`result_that_is_always_none` always gives None",
     "made_objects_have_no_identity": "not told apart by identity",
 }

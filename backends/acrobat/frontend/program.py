@@ -26,8 +26,8 @@ from backends.acrobat.frontend.source import decorated, source_of, span_of, stri
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, contains_held, contains_unknown
+from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
 from backends.acrobat.memory import unusable
@@ -126,11 +126,13 @@ class ProgramBuilder(DiagnosedFunctions):
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
 
     def _refuse_kept(self, span: Span, key: Any) -> None:
-        """Note a problem where an object in the result keeps a module or a function, which no program computes."""
+        """Note a problem where an object in the result keeps a module or a function, or indices, which no program computes."""
         for (cls, name), t in self._reached(self.results[key]).items():
             if t == CONSTANT:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
+            elif contains_held(t) == "extreme":
+                self.problem(Problem(span, f"`{name}` of the result: {HELD['extreme']}", "leave it out"))
 
     def _entry(self, sample: Sequence[Any] | None) -> Entry:
         """The model's `forward`. Raises CompileError for one that cannot be compiled."""

@@ -42,6 +42,7 @@ from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -259,6 +260,8 @@ def _as_index(f: Frame, value: Dyn) -> Value:
 
 @handles(INDICES, Held)
 def _held_index(f: Frame, value: Held) -> Value:
+    if value.kind == "extreme":
+        raise Mismatch(value.refusal)
     return value.value if value.kind == "index" else value
 
 

@@ -275,15 +275,14 @@ def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
         return _reduced(f, c.name, c.args[0], Static(None), False)
     if len(c.args) == 2 and (is_ragged(c.args[1]) or is_tensor(c.args[1])):
         return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", CallArguments(c.name, list(v), {})))
-    if c.name == "min":
-        return None
     v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
     k, keep = dim_of(dim, len(shape(v)), c.name), bool(constant(keepdim, "keepdim"))
+    compared = v if c.name == "max" else elementwise(f, [v], lambda parts: op(f, "neg", parts))
     try:
-        which = along(f, "argmax", v, k, keep)
+        which = along(f, "argmax", compared, k, keep)
     except Refused:
-        which = Static(None)
-    return TupleV((along(f, "max", v, k, keep), which))
+        which = Held("extreme", Static(0))
+    return TupleV((along(f, c.name, v, k, keep), which))
 
 
 @operation("softmax")

@@ -20,6 +20,8 @@ from backends.acrobat.ir import nodes as n
 
 HELD["index"] = "a tensor of an int serves as an index, nothing else"
 HELD["ids"] = "a tensor of ints serves as the index of an embedding, nothing else"
+HELD["extreme"] = "where the highest or lowest are along an extent that varies is known of one score for each part only"
+VARIABLES.add("extreme")
 VARIABLES.add("index")
 HELD["packed"] = "a packed sequence is given to a recurrent module or to `pad_packed_sequence`"
 VARIABLES.add("packed")

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import highest, refuse
+from backends.acrobat.library.words import highest, in_order, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -19,6 +19,47 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     numbers = input.tolist()
     places = highest(numbers, k)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
+
+
+def bucketize(input, boundaries, out_int32=False, right=False):
+    """How many of the sorted `boundaries` are below each element, or with `right` not above it; NaN is above all."""
+    if boundaries.dim() != 1:
+        refuse("`bucketize` with boundaries of several dimensions", "give it a row of them")
+    beyond = ~(input.unsqueeze(-1) < boundaries) if right else ~(input.unsqueeze(-1) <= boundaries)
+    return beyond.sum(-1)
+
+
+def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
+    return bucketize(input, sorted_sequence, out_int32, right if side is None else side == "right")
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements of a tensor of one dimension, of equal ones in a row the first. The instance waits for them."""
+    if input.dim() != 1 or return_inverse:
+        refuse("`unique_consecutive` of several dimensions, or with `return_inverse`", "take each row by itself")
+    numbers = input.tolist()
+    starts = [i for i in range(len(numbers)) if i == 0 or numbers[i] != numbers[i - 1]]
+    found = torch.tensor([numbers[i] for i in starts])
+    if return_counts:
+        return found, torch.tensor([stop - start for start, stop in zip(starts, starts[1:] + [len(numbers)])])
+    return found
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The elements of a tensor in ascending order, each once. The instance waits for them."""
+    if dim is not None:
+        refuse("`unique` with a dimension", "leave `dim` out")
+    numbers = input.flatten().tolist()
+    ordered = [numbers[i] for i in in_order(numbers, False)]
+    found = [ordered[i] for i in range(len(ordered)) if i == 0 or ordered[i] != ordered[i - 1]]
+    result = torch.tensor(found)
+    if not return_inverse and not return_counts:
+        return result
+    places = torch.tensor([found.index(number) for number in numbers]) if return_inverse else None
+    counts = torch.tensor([numbers.count(number) for number in found]) if return_counts else None
+    if return_inverse and return_counts:
+        return result, places.view(input.shape), counts
+    return (result, places.view(input.shape)) if return_inverse else (result, counts)
 
 
 def kept(items, flags):

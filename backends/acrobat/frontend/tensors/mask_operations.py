@@ -10,11 +10,12 @@ import torch
 
 from backends.acrobat.core.types import BOOL, INT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.ints import arranged, elements, on_host
+from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     elementwise,
@@ -28,6 +29,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.masks import (
+    bools_of,
     both,
     finite_or_tensor,
     is_mask,
@@ -257,7 +259,23 @@ def _where(f: Frame, call: CallArguments) -> Value:
         chosen, x = x, chosen
     if all(is_number(v) for v in (x, y)) and INT in [type_or_none(v) for v in (x, y)]:
         raise Refused("`where` makes tensors of floats here", "write its numbers as floats")
+    if any(is_ints(v) or computed(v) for v in (x, y)) and all(
+        is_ints(v) or computed(v) or type_or_none(v) == INT for v in (x, y)
+    ):
+        return _where_of_ints(f, chosen, x, y)
     return where(f, chosen, x, y)
+
+
+def _where_of_ints(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
+    """As `where`, of tensors of ints. The instance waits for the mask."""
+    flags = bools_of(f, chosen) if is_mask(chosen) else chosen
+
+    def work(parts: Any) -> Value:
+        flag, one, other = parts
+        return choose(f, ast.Pass(), flag, lambda: one, lambda: other)
+
+    found = elementwise(f, [flags, *(on_host_in_parts(f, v) for v in (x, y))], work)
+    return found if is_ragged(found) else Held("index", found)
 
 
 @either("masked_fill")

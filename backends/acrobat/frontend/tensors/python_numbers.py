@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
-from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -171,10 +171,12 @@ def _item(f: Frame, call: CallArguments) -> Dyn:
 @operation("tolist")
 def _tolist(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
-    shape = shape_of(x)
-    if len(shape) != 1:
-        raise Refused("`tolist` takes a tensor of one dimension here")
-    return numbers_in(f, x)
+    if len(shape_of(x)) == 1:
+        return numbers_in(f, x)
+    if not shape_of(x):
+        return item(f, x, "value")
+    rows = [select(f, x, 0, Static(i)) for i in range(shape_of(x)[0])]
+    return list_of(f, ast.Pass(), [_tolist(f, CallArguments(call.name, [row], {})) for row in rows])
 
 
 @ragged("tolist")
@@ -184,4 +186,6 @@ def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
         return retyped(x, ListT(item_type(x)))
     if len(shape(x)) == 2 and is_ragged(guess(item_type(x))) and item_type(x).item == INT:
         return mapped(f, [as_rows(f, x, 0)], lambda row: elements(f, row))  # the list of the program may be that of columns
-    return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None
+    if len(shape(x)) == 1:
+        return mapped(f, [x], lambda row: item(f, row))
+    return mapped(f, [as_rows(f, x, 0)], lambda row: call_operation(f, c.name, CallArguments(c.name, [row], {})))

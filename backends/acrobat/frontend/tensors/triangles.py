@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.choice import choose
@@ -31,11 +33,15 @@ from backends.acrobat.frontend.values import Static, TupleV, Value, is_ragged, u
 
 @operation("eye", of_tensor=False)
 def _eye(f: Frame, call: CallArguments) -> Value:
+    of_bools = call.kwargs.get("dtype") == Static(torch.bool)
+    if of_bools:
+        del call.kwargs["dtype"]
     remove_placement(call)
     rows, columns = call.bind("n", "m", m=Static(None))
     columns = rows if columns == Static(None) else columns
     ones = full_of(f, TupleV((rows, columns)), 1.0)
-    return triangle(f, triangle(f, ones, 0, True), 0, False)
+    made = triangle(f, triangle(f, ones, 0, True), 0, False)
+    return mask(made) if of_bools else made
 
 
 def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:

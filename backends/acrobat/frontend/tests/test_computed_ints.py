@@ -1,0 +1,97 @@
+"""Tensors of ints and bools that operations compute: `bucketize`, `unique`, `where` of ints, identity masks; numbers of several
+rows as lists. Against eager PyTorch."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [5, 5], [4, 2, 2, 3, 3, 3, 0, 1]]
+VECTORS = [torch.tensor([0.1, -0.5, 0.5, 3.0, float("nan")]), torch.tensor([-7.0]), torch.tensor([0.0, 0.7])]
+ROWS = [torch.ones(1, 3), torch.arange(12.0).view(4, 3).sin(), torch.arange(27.0).view(9, 3).cos()]
+
+
+class Bins(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.register_buffer("bounds", torch.tensor([-0.5, 0.0, 0.5]))
+        self.e = nn.Embedding(6, 4)
+        self.l = nn.Linear(3, 4)
+
+
+def buckets(self, x):
+    found = torch.bucketize(x, self.bounds), torch.bucketize(x, self.bounds, right=True)
+    return (
+        found,
+        torch.searchsorted(self.bounds, x, side="right"),
+        self.e(found[0]),
+        self.e(torch.bucketize(x[:1].sum(), self.bounds)),
+    )
+
+
+def fixed_buckets(self, xs):
+    x = torch.tensor([0.1 * len(xs), -0.5, 0.5])
+    return self.e(torch.bucketize(x, self.bounds)), torch.searchsorted(self.bounds, x.view(3, 1))
+
+
+def distinct(self, xs):
+    t = torch.tensor(xs)
+    runs, lengths = t.unique_consecutive(return_counts=True)
+    values, places, counts = torch.unique(t, return_inverse=True, return_counts=True)
+    return runs, lengths, t.unique_consecutive(), values, places, counts, t.unique().tolist(), (t * 0.5).unique()
+
+
+def best_path(self, x):
+    scores = self.l(x)
+    best = scores.argmax(-1).unique_consecutive()
+    return "".join("-abc"[i] for i in best.tolist() if i), scores.tolist(), self.l.weight.tolist(), scores.sum().tolist()
+
+
+def chosen_ints(self, xs):
+    t = torch.tensor(xs)
+    known = torch.where(t < 4, t, torch.full_like(t, 2))
+    fixed = torch.where(torch.tensor([1, 5, 2]) > len(xs), torch.tensor([1, 2, 3]), torch.tensor([0, 0, 5]))
+    return self.e(known), torch.where(t < 4, t, 5), torch.where(known > 2, 1, known), fixed, self.e(fixed)
+
+
+def identity(self, xs):
+    x = self.e(torch.tensor(xs))
+    scores = (x @ x.t()).masked_fill(torch.eye(len(x), dtype=torch.bool), -1e9)
+    return scores, torch.eye(3, dtype=torch.bool), self.e.weight[:2, :2].masked_fill(~torch.eye(2, dtype=torch.bool), 0.0)
+
+
+FUNCTIONS = [
+    (buckets, VECTORS),
+    (fixed_buckets, LISTS),
+    (distinct, LISTS),
+    (best_path, ROWS),
+    (chosen_ints, LISTS),
+    (identity, LISTS),
+]
+
+
+@pytest.mark.parametrize(("function", "instances"), FUNCTIONS, ids=lambda x: getattr(x, "__name__", ""))
+def test_as_eager(function: Any, instances: Any) -> None:
+    agrees(with_forward(Bins(), function), instances)
+
+
+REFUSED = {
+    "`bucketize` with boundaries of several dimensions": lambda self, x: torch.bucketize(x, self.l.weight),
+    "`unique_consecutive` of several dimensions": lambda self, x: self.l(x).unique_consecutive(),
+    "`unique` with a dimension": lambda self, x: torch.unique(x, dim=0),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused(message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        build(with_forward(Bins(), REFUSED[message]), sample=ROWS)

@@ -90,6 +90,33 @@ def removesuffix(text, wanted):
     return text
 
 
+def lstrip(text, chars):
+    """`text.lstrip(chars)`: without the letters at the beginning that are in `chars`."""
+    inside, left_out = letters(text), letters(chars)
+    start = 0
+    while start < len(inside) and inside[start] in left_out:
+        start += 1
+    return joined(inside[start:])
+
+
+def rstrip(text, chars):
+    """`text.rstrip(chars)`: without the letters at the end that are in `chars`."""
+    inside, left_out = letters(text), letters(chars)
+    stop = len(inside)
+    while stop > 0 and inside[stop - 1] in left_out:
+        stop -= 1
+    return joined(inside[:stop])
+
+
+def strip(text, chars):
+    return rstrip(lstrip(text, chars), chars)
+
+
+def translate(text, old, new):
+    """`text` with the letters that are in `old`, a constant tuple, replaced by the strings at their places in `new`."""
+    return joined([new[old.index(letter)] if letter in old else letter for letter in letters(text)])
+
+
 def count(text, wanted):
     size = len(letters(wanted))
     if size == 0:
@@ -166,6 +193,16 @@ def join(separator, parts):
 
 def repeated(text, times):
     return joined([text for _ in range(times)])
+
+
+def ascii_codes(text):
+    """`text.encode("ascii")`, as a list of ints."""
+    codes = []
+    for letter in letters(text):
+        if ord(letter) > 127:
+            raise UnicodeError(f"'ascii' codec cannot encode {letter!r}")
+        codes.append(ord(letter))
+    return codes
 
 
 def utf8(text):

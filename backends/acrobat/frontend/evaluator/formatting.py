@@ -15,13 +15,14 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose, mapped_choice
+from backends.acrobat.frontend.evaluator.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, mixed
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import SYMBOL, describe, is_unassigned
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_or_none, unknown
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
@@ -66,6 +67,8 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
     if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str"}:
         return by_type(f, ast.Pass(), part.value, lambda _, one: shown(f, replace(part, value=one)) or unknown())  # type: ignore[arg-type]
+    if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
+        return _shown_or_none(f, part, part.value, inner)
     t = type_or_none(part.value)
     if part.conversion and (t != SYMBOL or part.conversion == "s"):
         text = part.value if t == SYMBOL else shown(f, Shown(part.value))
@@ -78,6 +81,21 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
     _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | None:
+    """As `shown`, for a value of type `inner` or None. With a format specification, None is an error of the instance."""
+    words = f.mixed(inner)
+    of_text = inner == SYMBOL or "str" in words
+    if inner not in SHOWN_BY and not (words and words.keys() <= {*NUMBERS, "str"}) or of_text and part.conversion in ("r", "a"):
+        return None
+
+    def none() -> Value:
+        if part.spec and not part.conversion:
+            return fail(f, "TypeError: unsupported format string passed to NoneType.__format__")
+        return Static(_tried(CONVERSIONS[part.conversion](None), part.spec))
+
+    return open_optional(f, ast.Pass(), value, lambda some: shown(f, replace(part, value=some)) or unknown(), none)
 
 
 def _tried(value: Any, spec: str) -> str:
@@ -186,6 +204,7 @@ def _by_percent(f: Frame, field: re.Match[str], value: Value) -> Shown:
     if type in "sra":
         align = "" if not width else ("<" if "-" in flags else ">") + width
         return Shown(value, align + precision, type)
+    value = opened(f, ast.Pass(), value, f"`%{type}` needs a number")
     t = type_or_none(value)
     if t in (BOOL, INT, FLOAT) and type in "diu":
         if digits is not None:

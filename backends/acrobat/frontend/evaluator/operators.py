@@ -70,7 +70,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     name, python = OPERATORS[type(op)]
     types = ("str",) if isinstance(op, ast.Add) and any(map(is_string, (a, b))) else COMPUTED
     shows = isinstance(op, ast.Mod) and is_string(a)  # a text shows values of all types
-    a, b = (v if shows and mixed(f, v) else opened(f, node, v, types=types) for v in (a, b))
+    a, b = (v if shows and (v is b or mixed(f, v)) else opened(f, node, v, types=types) for v in (a, b))
     if (never := among_operands([a, b])) is not None:
         return never
     (known_a, x), (known_b, y) = known(a), known(b)

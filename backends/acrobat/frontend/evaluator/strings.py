@@ -47,8 +47,13 @@ IN_LIBRARY = {
     "endswith": (strings.endswith, "suffix"),
     "removeprefix": (strings.removeprefix, "prefix"),
     "removesuffix": (strings.removesuffix, "suffix"),
+    "strip": (strings.strip, "chars"),
+    "lstrip": (strings.lstrip, "chars"),
+    "rstrip": (strings.rstrip, "chars"),
 }
 """Methods of one string, with the name of that argument in messages."""
+ENCODINGS = {"utf-8": strings.utf8, "utf8": strings.utf8, "ascii": strings.ascii_codes}
+"""Encodings, and what gives the bytes of a string in them."""
 
 
 def letters(f: Frame, text: Value) -> Dyn:
@@ -121,8 +126,8 @@ def method_of_string(
     if name == "format" and isinstance(known(text)[1], str):
         return formatted(f, node, known(text)[1], args, kwargs)
     bind = CallArguments(name, args, kwargs).bind
-    if name in GIVE_STRINGS or name in TESTS:
-        bind()
+    if name in TESTS or name in GIVE_STRINGS and not (name in IN_LIBRARY and args and args != [Static(None)]):
+        bind(*(["chars"] if args else []))
         result = f.host("text.method", [Static(name), text], SYMBOL if name in GIVE_STRINGS else INT, name)
         return result if name in GIVE_STRINGS else f.host("bool", [result], BOOL, name)
     if name in IN_LIBRARY:
@@ -131,9 +136,9 @@ def method_of_string(
     match name:
         case "encode":
             (encoding,) = bind("encoding", encoding=Static("utf-8"))
-            if known(encoding)[1] not in ("utf-8", "utf8"):
-                raise Refused("`encode` gives the bytes of UTF-8 in the language", "leave the encoding out")
-            return Held("iterator", f.program.call(f, ast.Pass(), strings.utf8, [text], {}))
+            if known(encoding)[1] not in ENCODINGS:
+                raise Refused("`encode` gives the bytes of UTF-8 or ASCII in the language", "leave the encoding out")
+            return Held("iterator", f.program.call(f, ast.Pass(), ENCODINGS[known(encoding)[1]], [text], {}))
         case "join":
             (parts,) = bind("iterable")
             items = as_list(f, node, iterable(f, parts))
@@ -148,10 +153,36 @@ def method_of_string(
         case "partition" | "rpartition":
             (separator,) = bind("sep")
             return f.program.call(f, ast.Pass(), getattr(strings, name), [text, _not_empty(separator)], {})
+        case "translate":
+            (table,) = bind("table")
+            whole = known(table)[1]
+            if not isinstance(whole, dict):
+                raise Refused("`translate` takes a constant table, as `str.maketrans` makes it")
+            old, new = map(Static, _by_letters(whole))
+            return f.program.call(f, ast.Pass(), strings.translate, [text, old, new], {}) if whole else text
         case "replace":
             old, new = bind("old", "new")
             return f.program.call(f, ast.Pass(), strings.replace, [text, _not_empty(old), new], {})
     return None
+
+
+def _by_letters(table: dict[int, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The letters that `translate` replaces, and what stands in their places, for the table that it takes: by codes, with None
+    for what is left out."""
+    new = ("" if x is None else chr(x) if isinstance(x, int) else x for x in table.values())
+    return tuple(map(chr, table)), tuple(new)
+
+
+@handles(FUNCTIONS, str.maketrans)
+def _table(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`str.maketrans(...)` of constants. Raises Refused."""
+    facts = [known(a) for a in args]
+    if not all(is_known for is_known, _ in facts):
+        return unknown() if any(map(is_unknown, args)) else f.problem(node, "`str.maketrans` takes constants in the language")
+    try:
+        return Static(str.maketrans(*(x for _, x in facts)))
+    except (TypeError, ValueError) as error:
+        raise Refused(f"`str.maketrans`: {error}") from None
 
 
 def _not_empty(text: Value) -> Value:

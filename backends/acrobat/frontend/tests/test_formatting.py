@@ -60,6 +60,16 @@ def seen_first(self, items):
     return torch.stack(out), sorted(seen)
 
 
+def of_what_may_be_none(self, items):
+    kind, last, shown = None, None, []
+    for item in items:
+        shown += [f"I-{kind}", str(kind), "{}/{:>6}".format(last, f"{last}"), "%s %5s" % (kind, last)]
+        if item["n"] > 0:
+            kind = "B" if item["x"] > 1 else "C"
+            last = item["n"]
+    return shown, f"{last!r}"
+
+
 NUMBERS = [(3, 0.5), (-7, -2.25), (123456789, 1e22), (0, -0.0), (5, math.inf), (4, math.nan), (-1, 1 / 3)]
 ITEMS = [
     {"word": word, "n": n, "x": x}
@@ -74,7 +84,9 @@ def model(function: Any) -> nn.Module:
     return with_forward(made, function)
 
 
-@pytest.mark.parametrize(("function", "instances"), [(by_percent, ITEMS), (by_format, ITEMS), (seen_first, LISTS)])
+@pytest.mark.parametrize(
+    ("function", "instances"), [(by_percent, ITEMS), (by_format, ITEMS), (seen_first, LISTS), (of_what_may_be_none, LISTS)]
+)
 def test_interpreter(function: Any, instances: Any) -> None:
     agrees(model(function), instances)
 
@@ -98,6 +110,16 @@ def test_the_text_of_an_error() -> None:
     interpreter = Interpreter(build(model(told_in_an_error), sample=ITEMS))
     with pytest.raises(InstanceError, match=r"ValueError: tree has -07 \(-2\.2\), weight <a tensor of shape \(1,\)>"):
         interpreter.run(ITEMS[1])
+
+
+@pytest.mark.parametrize("written", ["f'{last:03d}'", "'%03d' % last"])
+def test_none_has_no_format(written: str, tmp_path: Path) -> None:
+    lines = ["last = None", "for x in xs:", "    if x > 2:", "        last = x", f"return {written}"]
+    text = "from torch import nn\nclass M(nn.Module):\n    def forward(self, xs):\n" + "".join(f"        {x}\n" for x in lines)
+    interpreter = Interpreter(build(load(tmp_path, text, f"none_{len(written)}").M(), sample=[[3], [1, 5], [1]]))
+    assert [interpreter.run(xs) for xs in ([3], [1, 5])] == ["003", "005"]
+    with pytest.raises(InstanceError, match="TypeError"):
+        interpreter.run([1])
 
 
 REFUSED = {

@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import string
 from collections import Counter
 from enum import Enum
 from pathlib import Path
@@ -69,6 +70,16 @@ def methods(self, words):
     return numbers, tests, texts, all_of_them.split("-")
 
 
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def without_letters(self, words):
+    written = [f" {word}..,!" for word in words]
+    ends = [w.strip("! ") for w in written], [w.rstrip("!.") for w in written], [w.lstrip(" ct") for w in written]
+    tables = [w.translate(PUNCTUATION) for w in written], [w.translate(str.maketrans("ta", "xy", "e")) for w in written]
+    return ends, tables, written[0].strip("".join(written)), written[0].strip(None), list(words[0].encode("ascii"))
+
+
 def made(self, words):
     text = ""
     for word in words:
@@ -110,7 +121,7 @@ def once(self, words):
 
 
 WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
-FUNCTIONS = [letters, vowels, parts, methods, made, truth, halves, codes, once]
+FUNCTIONS = [letters, vowels, parts, methods, without_letters, made, truth, halves, codes, once]
 
 
 def of(function: Any) -> nn.Module:
@@ -120,6 +131,13 @@ def of(function: Any) -> nn.Module:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_interpreter(function: Any) -> None:
     agrees(of(function), WORDS)
+
+
+def test_bytes_of_letters_that_ascii_has_not() -> None:
+    interpreter = Interpreter(build(of(lambda self, word: sum(word.encode("ascii"))), sample=["tree", "cat"]))
+    assert interpreter.run("cat") == sum(b"cat")
+    with pytest.raises(InstanceError, match="UnicodeError"):
+        interpreter.run("été")
 
 
 def everything(self, words):

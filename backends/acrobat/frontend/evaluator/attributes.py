@@ -32,8 +32,10 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, name: str) -> Value:
         case types.ModuleType():
             if not hasattr(owner, name):
                 return f.problem(node, f"the module {owner.__name__} has no `{name}`")
-        case tuple():
-            return Static(getattr(owner, name)) if name in ("index", "count") else _of_tuple(f, node, value, name)
+        case tuple() if name in ("index", "count"):
+            return Static(getattr(owner, name))
+        case tuple() if not hasattr(owner, "_fields"):
+            return _of_tuple(f, node, value, name)
         case _ if not hasattr(owner, name):
             return f.problem(node, f"`{getattr(owner, '__name__', owner)}` has no attribute `{name}`")
     getter_of(owner, name)

@@ -36,12 +36,15 @@ def _as_object(f: Frame, value: Static) -> Value | None:
 
 
 def _fields(x: Any) -> list[str] | None:
-    """The names of an object's fields; None for what is no plain object of a class that the source defines."""
+    """The names of an object's fields; None for what is no plain object of a class that the source defines, and no named
+    tuple."""
     if isinstance(x, type) or callable(x):  # one of several functions is chosen as such
         return None
     if dataclasses.is_dataclass(x):
         names = [field.name for field in dataclasses.fields(x)]
         return names if all(field.init for field in dataclasses.fields(x)) and {*vars(x)} == {*names} else None
+    if isinstance(x, tuple):
+        return list(getattr(x, "_fields", ())) or None
     plain = type(x).__mro__[-2:] == (type(x), object) and isinstance(vars(type(x)).get("__init__"), types.FunctionType)
     return list(vars(x)) if plain and "__slots__" not in vars(type(x)) else None
 
@@ -50,7 +53,7 @@ def _is_inside_itself(x: Any, around: Sequence[int]) -> bool:
     """Whether a constant has one of the objects in it that are `around` it, or itself."""
     if id(x) in around:
         return True
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple)) and _fields(x) is None:
         inside: Sequence[Any] = x
     elif isinstance(x, dict):
         inside = list(x.values())

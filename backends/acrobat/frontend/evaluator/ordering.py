@@ -27,6 +27,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    guess,
     is_list,
     is_number,
     is_tensor,
@@ -116,7 +117,7 @@ def extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -
     if is_never_filled(type_or_none(items)):
         return default
     if nothing_known(items) or is_unknown(items) or nothing_known(default):
-        return unknown()
+        return guess(type_of(default)) if is_number(default) else unknown()  # in a recursion what it gives of an empty list
 
     def found() -> Value:
         best = _extreme(f, node, name, [items])
@@ -155,6 +156,10 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if items == TupleV(()):
         return list_of(f, node, []) if name == "sorted" else fail(f, f"ValueError: `{name}` of an empty list")
     items = as_list(f, node, items)
+    if isinstance(items, TupleV):  # constants, such as named tuples with tuples of several lengths in them
+        items = as_list(f, node, f.staged(items))  # type: ignore[assignment]
+    if isinstance(items, TupleV):
+        raise Refused(f"`{name}` takes values of one type here, not {f.places(list(items.items))}")
     keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
     keys = opened_inside(f, node, keys)
     if is_unknown(keys) or is_unknown(items):

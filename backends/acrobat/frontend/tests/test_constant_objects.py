@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from torch import nn
@@ -102,7 +102,41 @@ def of_plain_classes(self, xs):
     return operator.apply(xs[0], xs[-1]), work.operator.name, work.hits, [OPERATORS[x % 2].arity for x in xs]
 
 
-MODELS = [expanded, looked_at, of_plain_classes]
+class NamedRule(NamedTuple):
+    left: str
+    right: tuple[str, ...]
+    weight: int
+
+    def written(self):
+        return f"{self.left} -> {' '.join(self.right)}"
+
+
+NAMED = [NamedRule("S", ("S", "+", "T"), 1), NamedRule("S", ("T",), 2), NamedRule("T", ("x",), 3)]
+MOVES = [NamedRule("up", ("y",), 1), NamedRule("down", ("y",), -1)]
+
+
+def of_named_tuples(self, xs):
+    def applicable(left, size):
+        for i, rule in enumerate(NAMED):
+            if rule.left == left and (size < 3 or len(rule.right) == 1):
+                yield i
+
+    rule = NAMED[xs[0] % 3]
+    left, right, weight = rule
+    best = max(NAMED, key=lambda r: r.weight * (len(xs) - 2))
+    of_one = (
+        [r.weight for r in NAMED if r.left == left],
+        any(r.weight == len(xs) for r in NAMED),
+        list(applicable("S", len(xs))),
+    )
+    return rule.left + "".join(rule.right), list(right), weight + rule[2], best.left, of_one, rule.written()
+
+
+def named_tuple_given_out(self, xs):
+    return MOVES[xs[0] % 2], MOVES[xs[-1] % 2].weight
+
+
+MODELS = [expanded, looked_at, of_plain_classes, of_named_tuples, named_tuple_given_out]
 
 
 @pytest.mark.parametrize("function", MODELS, ids=lambda f: f.__name__)
@@ -113,7 +147,7 @@ def test_as_in_python(function: Any) -> None:
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_as_in_python_natively(codegen: str, tmp_path: Path) -> None:
     def all_of_them(self: nn.Module, xs: Any) -> Any:
-        return expanded(self, xs), looked_at(self, xs), of_plain_classes(self, xs)
+        return expanded(self, xs), looked_at(self, xs), of_plain_classes(self, xs), of_named_tuples(self, xs)
 
     agrees_natively(with_forward(nn.Linear(1, 1), all_of_them), LISTS, codegen, tmp_path)
 

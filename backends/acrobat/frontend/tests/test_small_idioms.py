@@ -141,3 +141,23 @@ def missing_module(self, xs):
 def test_an_import_that_fails() -> None:
     with pytest.raises(CompileError, match="nothing_of_this_name"):
         build(with_forward(Words(), missing_module), sample=LISTS)
+
+
+@dataclass
+class Branching:
+    weight: float
+    below: list[Branching]
+
+
+def depth(self, tree):
+    return 1 + max((self.forward(kid) for kid in tree.below), default=0)
+
+
+def heaviest(self, tree):
+    return max([tree.weight, min((self.forward(kid) for kid in tree.below), default=0.0)])
+
+
+@pytest.mark.parametrize("function", [depth, heaviest])
+def test_recursions_that_end_in_a_default(function: Any) -> None:
+    trees = [Branching(1.5, []), Branching(2.5, [Branching(1.0, []), Branching(4.0, [Branching(3.0, [])])])]
+    agrees(with_forward(nn.Module(), function), trees)

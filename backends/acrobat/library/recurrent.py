@@ -41,13 +41,23 @@ def initial(x, size):
     return torch.zeros(size) if x.dim() == 1 else torch.zeros(x.size(0), size)
 
 
+def as_many_rows(x, other):
+    """The rows `x`, of which there are as many as in `other`: a number that varies, as in `tokens[-1:]`, is 1 where that of the
+    other one is."""
+    if x.dim() == 2 and other.dim() == 2 and not is_fixed(x.size(0)) and is_fixed(other.size(0)):
+        return x.squeeze(0).unsqueeze(0) if other.size(0) == 1 else x
+    return x
+
+
 def rnn_cell(self, input, hx=None):
-    h = initial(input, self.hidden_size) if hx is None else hx
+    h = initial(input, self.hidden_size) if hx is None else as_many_rows(hx, input)
+    input = as_many_rows(input, h)
     return rnn_step(F.linear(input, self.weight_ih, self.bias_ih), h, self.weight_hh, self.bias_hh, self.nonlinearity)
 
 
 def gru_cell(self, input, hx=None):
-    h = initial(input, self.hidden_size) if hx is None else hx
+    h = initial(input, self.hidden_size) if hx is None else as_many_rows(hx, input)
+    input = as_many_rows(input, h)
     return gru_step(F.linear(input, self.weight_ih, self.bias_ih), h, self.weight_hh, self.bias_hh)
 
 
@@ -57,6 +67,8 @@ def lstm_cell(self, input, hx=None):
         c = initial(input, self.hidden_size)
     else:
         h, c = hx
+        h, c = as_many_rows(h, input), as_many_rows(c, input)
+    input = as_many_rows(input, h)
     return lstm_step(F.linear(input, self.weight_ih, self.bias_ih), h, c, self.weight_hh, self.bias_hh)
 
 

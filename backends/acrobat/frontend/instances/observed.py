@@ -34,7 +34,7 @@ class Place:
     key: Place | None = None  # of a dictionary
     value: Place | None = None
     trouble: str = ""  # why the place has no type, if it has none
-    classes: dict[type, None] = field(default_factory=dict)
+    classes: dict[type, dict[str, Place]] = field(default_factory=dict)  # those seen, with the places of their fields
     sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
     into: Place | None = None  # the place that this one has become a part of
     enums: bool = False  # whether members of Enums were seen
@@ -105,9 +105,28 @@ class Place:
         """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records, and so
         are those with different names whose values differ in kind: they are a union of records."""
         several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
-        kinds = self.value.found().kinds - {"none"} if self.value is not None else set()
-        alike = len(kinds) < 2 or kinds == {"int", "float"}
-        return "dict" in self.kinds or several and alike and all(issubclass(c, RecordOf) for c in self.classes)
+        if "dict" in self.kinds or not several or not all(issubclass(c, RecordOf) for c in self.classes):
+            return "dict" in self.kinds
+        if self.value is None or _of_one_kind(self.value, set()):
+            return True
+        by_name = [place for fields in self.classes.values() for place in fields.values()]
+        return _is_one_kind(self.value) and not all(_of_one_kind(place, set()) for place in by_name)
+
+
+def _is_one_kind(place: Place) -> bool:
+    """Whether the values at a place are of one of Python's types, or numbers."""
+    kinds = place.found().types
+    return len(kinds) < 2 or kinds == {"int", "float"}
+
+
+def _of_one_kind(place: Place, met: set[Place]) -> bool:
+    """As `_is_one_kind`, for the values and for what is in their lists, tuples and sets. `met`: places that are being asked."""
+    place = place.found()
+    if place in met:
+        return True
+    met.add(place)
+    parts = [p for p in (*place.items, place.item) if p is not None]
+    return _is_one_kind(place) and all(_of_one_kind(part, met) for part in parts)
 
 
 CONTAINERS = {"tuple", "list"}
@@ -304,12 +323,11 @@ class Observer:
 
     def _object(self, place: Place, value: Any, cls: type, held: dict[str, Any], path: str) -> list[tuple[Place, Any, str]]:
         place.kinds.add("class")
-        place.classes[cls] = None
+        known = place.classes[cls] = self.fields.setdefault(cls, {})
         if (id(value), id(cls)) in self._seen:
             return []
         self._seen.add((id(value), id(cls)))
         self._keep.append(value)
-        known = self.fields.setdefault(cls, {})
         for name in held:
             known.setdefault(name, Place())
         return [

@@ -25,6 +25,7 @@ class Model(nn.Module):
         torch.manual_seed(0)
         self.embed = nn.Embedding(9, 3)
         self.cell = nn.GRUCell(3, 4)
+        self.rnn, self.lstm = nn.RNNCell(3, 4), nn.LSTMCell(3, 4)
         self.gru = nn.GRU(3, 4, batch_first=True)
         self.join = nn.Linear(9, 2)
         self.pair = nn.Linear(2, 2)
@@ -87,6 +88,17 @@ MODELS: dict[str, tuple[str, list[Any]]] = {
 """,
         TOKENS,
     ),
+    "the last token, for cells": (
+        """
+        tokens, h, r, s = [1], torch.zeros(1, 4), torch.zeros(1, 4), (torch.zeros(1, 4), torch.ones(1, 4))
+        for token in x[0].tolist():
+            last = self.embed(torch.tensor(tokens[-1:]))
+            h, r, s = self.cell(last, h), self.rnn(last, r), self.lstm(last, s)
+            tokens.append(token)
+        return h.squeeze(0), r[0], s, self.cell(self.embed(torch.tensor(tokens)), torch.zeros(len(tokens), 4))
+""",
+        TOKENS,
+    ),
     "a list that is filled up": (
         """
         top = [self.embed(torch.tensor(word)) for word in x[-3:]]
@@ -135,6 +147,13 @@ WRONG: dict[str, tuple[str, list[Any], Any]] = {
         return self.join(torch.cat([self.embed(torch.tensor(word)) for word in x]))
 """,
         [[1, 2, 3], [1]],
+        [1, 2],
+    ),
+    "`squeeze` of a dimension whose extent is 2, not 1": (
+        """
+        return self.cell(self.embed(torch.tensor(x)), torch.zeros(1, 4))
+""",
+        [[1], [1, 2, 3]],
         [1, 2],
     ),
 }

@@ -216,3 +216,31 @@ def test_arrays_are_made_tensors_by_who_makes_the_instances(array: np.ndarray, a
     with pytest.raises(CompileError, match=r"instance 0\[0\] is a numpy array of ") as caught:
         build(module(forward), sample=[[array]])
     assert re.search(advice, str(caught.value), re.MULTILINE)
+
+
+class LabelsOrNone(nn.Module):
+    """Dictionaries of which some lack a name, and whose values are lists of different things by name: a union of records."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+
+    def forward(self, x: Any) -> Any:
+        scores = self.linear(torch.tensor(x["rows"]))
+        if "labels" not in x:
+            return scores.sum()
+        return scores.sum() + sum(scores[i, label] for i, label in enumerate(x["labels"]))
+
+
+def test_names_that_are_lacking_and_lists_of_different_things() -> None:
+    rows = [[0.5, 1.0, -1.0], [1.0, 0.0, 2.0]]
+    agrees(LabelsOrNone(), [{"rows": rows[:1], "labels": [2]}, {"rows": rows, "labels": [0, 1]}, {"rows": rows}])
+
+
+def test_lists_of_several_types_under_each_name_are_values_of_a_dictionary() -> None:
+    def forward(d):  # type: ignore[no-untyped-def]
+        return sum(len(xs) for xs in d.values()), "a" in d
+
+    sample: list[Any] = [{"a": [1, "x"]}, {"b": ["y", 2], "a": []}, {"c": [3]}]
+    program = build(module(forward), sample=sample)
+    assert Interpreter(program).run({"of a name": [1], "not seen": ["z", 2]}) == (3, False)

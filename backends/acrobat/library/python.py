@@ -238,6 +238,25 @@ def without_key(pairs, key):
     return pairs[:at] + pairs[at + 1 :]
 
 
+def popped_entry(pairs, last):
+    """What `popitem` takes out of a dictionary, the last entry or the first one, and the entries that are left."""
+    if not pairs:
+        raise KeyError("dictionary is empty")
+    if last:
+        return pairs[-1], pairs[:-1]
+    return pairs[0], pairs[1:]
+
+
+def moved_to_end(pairs, key, last):
+    at = place_of(pairs, key)
+    if at == len(pairs):
+        raise KeyError(f"{key!r}")
+    others = pairs[:at] + pairs[at + 1 :]
+    if last:
+        return others + [pairs[at]]
+    return [pairs[at]] + others
+
+
 def merged(pairs, others):
     whole = pairs
     for key, value in others:

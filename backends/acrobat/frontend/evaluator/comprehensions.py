@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import TypeVar
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -17,6 +18,7 @@ from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.evaluator.unrolling import UNROLLED
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -35,6 +37,8 @@ from backends.acrobat.frontend.values import (
     variable_of,
 )
 from backends.acrobat.ir import nodes as n
+
+Comprehension = TypeVar("Comprehension", bound=ast.ListComp | ast.GeneratorExp)
 
 
 def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
@@ -73,7 +77,11 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     else:
         target, whole = first.target, f.borrowed(first.iter)
         fixed = size_of(f, whole) or 0
-        if isinstance(whole, Static) and isinstance(whole.value, range) and picks_modules(f, target, [node.elt]):
+        if (
+            isinstance(whole, Static)
+            and isinstance(whole.value, range)
+            and (picks_modules(f, target, [node.elt]) or _needs_rounds(f, node, target, len(whole.value)))
+        ):
             whole = TupleV(tuple(map(Static, whole.value)))
         xs = iterable(f, whole)
         seen_through_view(f, first.iter)
@@ -98,6 +106,22 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     if 0 < fixed <= LONGEST:
         f.sizes[variable_of(made)] = fixed
     return made
+
+
+def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.expr, count: int) -> bool:
+    """Whether an element cannot be computed for a number `target` that is known at run time only, such as the dimension of an
+    operation. Found by compiling it for such a number, in a trial."""
+    name = hint_of(target)
+    if not 0 < count <= UNROLLED or not any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node.elt)):
+        return False
+    (cause, f.cause), earlier = (f.cause, None), f.mutated
+    f.mutated = set()
+    with f.trial():
+        assign(f, target, Dyn(f.var(name, INT)))
+        f.expression(node.elt)
+    failed = f.cause is not None
+    f.cause, f.mutated = cause, earlier
+    return failed
 
 
 def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
@@ -195,6 +219,37 @@ def _tuple(node: ast.AST, names: list[str], ctx: ast.expr_context) -> ast.expr:
     return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx), node)
 
 
+# ---- over sets
+
+
+class AnyOrder(ast.expr):
+    """A node of the syntax tree for a set that is walked over as a list, since the result does not depend on the order."""
+
+    _fields = ("whole",)
+
+    def __init__(self, whole: ast.expr) -> None:
+        super().__init__()
+        self.whole = whole
+
+
+@handles(EXPRESSIONS, AnyOrder)
+def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
+    return containers.in_any_order(f, node, f.borrowed(node.whole))
+
+
+def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
+    """A comprehension that may compute its elements in any order: the same one, or where it walks over a set one that walks
+    over the list of its elements."""
+    first, *rest = node.generators
+    with f.trial():
+        of_set = containers.kind_of(f.borrowed(first.iter)) == "set"
+    if not of_set:
+        return node
+    listed = ast.copy_location(AnyOrder(first.iter), first.iter)
+    generators = [ast.comprehension(first.target, listed, first.ifs, first.is_async), *rest]
+    return ast.copy_location(type(node)(node.elt, generators), node)
+
+
 # ---- the expressions
 
 
@@ -219,5 +274,5 @@ def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.SetComp)
 def _set(f: Frame, node: ast.SetComp, hint: str) -> Value:
-    items = comprehension(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node), hint)
+    items = comprehension(f, in_any_order(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node)), hint)
     return containers.set_of(f, node, items)

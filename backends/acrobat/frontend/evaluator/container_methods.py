@@ -6,8 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, ListT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.containers import (
+    as_key,
     at_key,
     column,
     contains,
@@ -59,9 +61,11 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
 @handles(METHODS, "set", "dict")
 def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
     """A method of a set or dictionary that is called for its result."""
+    whole, name = method.owner, method.name
+    if name in ("popitem", "move_to_end") and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _at_an_end(f, node, node.func.value, whole, name, CallArguments(name, list(args), kwargs))
     if kwargs:
         return None
-    whole, name = method.owner, method.name
     kind = kind_of(whole)
     if is_unknown(whole):
         if name == "get" and len(args) == 2 and not nothing_known(args[1]) and type_or_none(args[1]) not in (None, NONE):
@@ -128,6 +132,26 @@ def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, defau
     rest = f.program.call(f, node, python.without_key, [items_of(whole), key], {})
     give(f, at[0], of_kind(rest, type_of(whole).kind))
     return value
+
+
+def _at_an_end(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, name: str, call: CallArguments) -> Value:
+    """`owner.popitem(last)`, which takes the last entry out of the dictionary or, of an OrderedDict with `last=False`, the
+    first; and `owner.move_to_end(key, last)`."""
+    *key, last = call.bind(*(["key"] if name == "move_to_end" else []), "last", last=Static(True))
+    at = place(f, node, owner, name)
+    if at is None or is_unknown(whole) or any(map(nothing_known, key)):
+        return unknown()
+    end = Static(bool(constant(last, "`last`")))
+    if name == "popitem":
+        found = f.components(f.program.call(f, node, python.popped_entry, [items_of(whole), end], {}))
+        entry, rest = found or [unknown(), unknown()]
+    else:
+        entry, rest = (
+            Static(None),
+            f.program.call(f, node, python.moved_to_end, [items_of(whole), as_key(f, whole, key[0]), end], {}),
+        )
+    give(f, at[0], of_kind(rest, type_of(whole).kind))
+    return entry
 
 
 def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Value) -> Value:

@@ -173,14 +173,15 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
         return guess(t) if isinstance(t, ListT) else unknown()
     pairs = items_of(whole)
-    at = f.program.call(f, node, python.place_of, [pairs, _key(f, whole, key)], {})
+    at = f.program.call(f, node, python.place_of, [pairs, as_key(f, whole, key)], {})
     if is_unknown(at):
         return unknown()
     pair = f.host("list.get", [pairs, at], pairs.type.item, "entry")  # type: ignore[union-attr]
     return (f.components(pair) or [unknown(), unknown()])[1]
 
 
-def _key(f: Frame, whole: Dyn, key: Value) -> Value:
+def as_key(f: Frame, whole: Dyn, key: Value) -> Value:
+    """A key as one of the type that the keys of a dictionary, or the elements of a set, have."""
     return f.coerce(key, _type_of_keys(whole))
 
 
@@ -218,7 +219,7 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     if isinstance(key, Dyn) and optional(f, key) is not None and f.without_none(_type_of_keys(whole)) == _type_of_keys(whole):
         return open_optional(f, node, key, lambda some: contains(f, node, whole, some), lambda: Static(False))
     has = python.contains if kind_of(whole) == "set" else python.has_key
-    return f.program.call(f, node, has, [items_of(whole), _key(f, whole, key)], {})
+    return f.program.call(f, node, has, [items_of(whole), as_key(f, whole, key)], {})
 
 
 @handles(ITERATION, "dict")
@@ -228,7 +229,12 @@ def _keys(f: Frame, whole: Dyn) -> Value:
 
 @handles(ITERATION, "set")
 def _no_order(f: Frame, whole: Dyn) -> Value:
-    raise Refused("the order of a set is not known", "write `sorted(...)` around it")
+    raise no_order()
+
+
+def no_order() -> Refused:
+    """The error of a program whose result may depend on the order of a set."""
+    return Refused("the order of a set is not known", "write `sorted(...)` around it")
 
 
 @handles(MEMBERSHIP, "set", "dict")

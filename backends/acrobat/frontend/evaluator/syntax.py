@@ -22,7 +22,7 @@ def changes_owner(method: str) -> bool:
     return method in CHANGING or method.endswith("_") and not method.endswith("__")
 
 
-CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "setdefault", "popitem"))
+CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "setdefault", "popitem", "move_to_end"))
 """Methods that change a list, set or dictionary."""
 
 

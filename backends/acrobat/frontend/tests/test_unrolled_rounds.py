@@ -7,8 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
@@ -56,3 +59,28 @@ MODELS = [skipped, modules, in_a_loop]
 def test_as_in_python(function: Any) -> None:
     program = agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(8))), function), LISTS)
     assert sum(1 for f in program.functions.values() for _ in walk(f.body)) < 4000
+
+
+def in_comprehensions(self, xs):
+    h = self[0].weight[0] * xs[0]
+    turned = torch.stack([h.roll(k) for k in range(4)])
+    return (
+        sum(h[j] * h.roll(j - 1) for j in range(3)),
+        turned,
+        [h[: i + 1] for i in range(2)],
+        [turned.sum(d) for d in range(2)],
+    )
+
+
+def test_comprehensions_whose_elements_need_to_know_the_round() -> None:
+    agrees(with_forward(nn.Sequential(nn.Linear(5, 4)), in_comprehensions), LISTS)
+
+
+def never_known(self, xs):
+    return [self[0].weight.sum(len(xs)) for _ in range(3)], [self[0].weight.sum(len(xs) + i) for i in range(3)]
+
+
+def test_what_no_round_knows_is_told_once_for_each_line() -> None:
+    with pytest.raises(CompileError) as error:
+        build(with_forward(nn.Sequential(nn.Linear(5, 4)), never_known), sample=LISTS)
+    assert len(error.value.problems) == 2

@@ -1,0 +1,105 @@
+"""Entries at the ends of dictionaries, keys that are tuples, and sets that are walked over where the order does not matter."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from typing import Any
+
+import pytest
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1], []]
+
+
+def least_recently_used(self, xs):
+    memory, gone = OrderedDict(), []
+    for x in xs:
+        if x in memory:
+            memory.move_to_end(x)
+        elif len(memory) >= 3:
+            key, value = memory.popitem(last=False)
+            gone.append((key, value))
+        memory[x] = x * 2
+        if x == 3:
+            memory.move_to_end(x, last=False)
+    return list(memory.items()), gone
+
+
+def emptied(self, xs):
+    table, out = {x: i for i, x in enumerate(xs)}, []
+    while table:
+        key, value = table.popitem()
+        out.append(key + value)
+    return out
+
+
+def under_tuples(self, xs):
+    groups, others = defaultdict(list), {}
+    for x in xs:
+        groups[x % 2, x > 3].append(x)
+        others.setdefault((x % 2, x % 3), []).append(x)
+    for x in xs:
+        others[(x % 2, x % 3)].append(-x)
+    return sorted(groups.items()), sorted(others.items())
+
+
+def over_sets(self, xs):
+    s = set(xs)
+    rests = {x % 3 for x in s if x > 1}
+    more = frozenset(x + 1 for x in rests), frozenset([x // 2 for x in s])
+    asked = any(x > 3 for x in s), all(x > 0 for x in s), sum(1 for x in s if x > 1), sum([x > 2 for x in s])
+    ends = max((x % 3 for x in s), default=-1), min([-x for x in rests], default=7)
+    return sorted(rests), *map(sorted, more), asked, ends, sorted((x % 2, x) for x in s), len({(x, y) for x in s for y in xs})
+
+
+@pytest.mark.parametrize("function", [least_recently_used, emptied, under_tuples, over_sets], ids=lambda f: f.__name__)
+def test_as_in_python(function: Any) -> None:
+    agrees(with_forward(nn.Module(), function), LISTS)
+
+
+def of_nothing(self, xs):
+    table = {x: i for i, x in enumerate(xs)}
+    return table.popitem()
+
+
+def of_no_key(self, xs):
+    table = OrderedDict((x, i) for i, x in enumerate(xs))
+    table.move_to_end(1)
+    return list(table)
+
+
+@pytest.mark.parametrize(("function", "raising"), [(of_nothing, []), (of_no_key, [3])], ids=["popitem", "move_to_end"])
+def test_what_raises_in_python_is_an_error_of_the_instance(function: Any, raising: list[int]) -> None:
+    interpreter = Interpreter(build(with_forward(nn.Module(), function), sample=LISTS))
+    assert interpreter.run([1, 2]) == function(None, [1, 2])
+    with pytest.raises(InstanceError, match="KeyError"):
+        interpreter.run(raising)
+
+
+class Ranked:
+    def __init__(self, rank, name):
+        self.rank = rank
+        self.name = name
+
+    def __lt__(self, other):
+        return self.rank < other.rank
+
+
+REFUSED = {
+    "a sum of floats": lambda self, xs: sum(x / 3 for x in set(xs)),
+    "a list": lambda self, xs: [x + 1 for x in set(xs)],
+    "objects that are equal": lambda self, xs: sorted(Ranked(x % 2, x) for x in set(xs))[0].name,
+    "elements with equal keys": lambda self, xs: sorted((x for x in set(xs)), key=lambda x: x % 2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_may_depend_on_the_order_of_a_set(name: str) -> None:
+    with pytest.raises(CompileError, match="the order of a set is not known"):
+        build(with_forward(nn.Module(), REFUSED[name]), sample=LISTS)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import INT, DataT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import list_changes, nested
+from backends.acrobat.frontend.evaluator.any_order import over_set
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
-from backends.acrobat.frontend.evaluator.comprehensions import in_any_order
-from backends.acrobat.frontend.evaluator.containers import no_order
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types, seen_twice, taken_in
@@ -35,7 +34,7 @@ from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS,
 from backends.acrobat.frontend.evaluator.zipping import unzipped
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.types import SYMBOL, contains_unknown
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -75,7 +74,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     callee = f.callees[node] = f.borrowed(node.func)
-    if (found := _over_set(f, node, callee, hint)) is not None or (found := _by_form(f, node, callee)) is not None:
+    if (found := over_set(f, node, callee, hint)) is not None or (found := _by_form(f, node, callee)) is not None:
         return found
     if isinstance(callee, Nested):
         node = nested.written_out(f, node, callee)
@@ -122,34 +121,6 @@ def _operands(node: ast.Call) -> list[ast.expr]:
     """What a call computes from, as written: the owner of the method, and the arguments."""
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     return [*owner, *node.args, *(k.value for k in node.keywords)]
-
-
-def _over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
-    """What a function of Python's gives whose result does not depend on the order in which a comprehension that is its argument
-    walks over a set; None for all other calls. Raises Refused where the result may depend on it."""
-    if not isinstance(callee, Static) or not any(callee.value is x for x in WITHOUT_ORDER) or len(node.args) != 1:
-        return None
-    written = node.args[0]
-    if not isinstance(written, (ast.ListComp, ast.GeneratorExp)) or any(k.arg == "key" for k in node.keywords):
-        return None
-    listed: ast.expr = in_any_order(f, written)
-    if listed is written:
-        return None
-    found = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
-    if is_unknown(found) or callee.value is not sum and _is_plain(type_or_none(found)) or type_or_none(found) == INT:
-        return found
-    raise no_order()  # a sum of floats, or the order of objects that are equal to each other
-
-
-WITHOUT_ORDER = (any, all, set, frozenset, sorted, min, max, sum)
-"""Functions whose result does not depend on the order of the numbers, strings and tuples of these that they walk over; that of
-`sum` depends on the order of floats."""
-
-
-def _is_plain(t: Any) -> bool:
-    """Whether a type is that of numbers and strings, or of tuples, lists and sets of these."""
-    parts = t.items if isinstance(t, TupleT) else [t.item] if isinstance(t, ListT) and t.rows is None else None
-    return isinstance(t, ScalarT) or t == SYMBOL if parts is None else all(map(_is_plain, parts))
 
 
 def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:

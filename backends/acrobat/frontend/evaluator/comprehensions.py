@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TypeVar
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
-from backends.acrobat.frontend.evaluator.picking import picks_modules
+from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.evaluator.unrolling import UNROLLED
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -37,8 +36,6 @@ from backends.acrobat.frontend.values import (
     variable_of,
 )
 from backends.acrobat.ir import nodes as n
-
-Comprehension = TypeVar("Comprehension", bound=ast.ListComp | ast.GeneratorExp)
 
 
 def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
@@ -217,37 +214,6 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
 def _tuple(node: ast.AST, names: list[str], ctx: ast.expr_context) -> ast.expr:
     parts: list[ast.expr] = [ast.copy_location(ast.Name(name, ctx), node) for name in names]
     return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx), node)
-
-
-# ---- over sets
-
-
-class AnyOrder(ast.expr):
-    """A node of the syntax tree for a set that is walked over as a list, since the result does not depend on the order."""
-
-    _fields = ("whole",)
-
-    def __init__(self, whole: ast.expr) -> None:
-        super().__init__()
-        self.whole = whole
-
-
-@handles(EXPRESSIONS, AnyOrder)
-def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
-    return containers.in_any_order(f, node, f.borrowed(node.whole))
-
-
-def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
-    """A comprehension that may compute its elements in any order: the same one, or where it walks over a set one that walks
-    over the list of its elements."""
-    first, *rest = node.generators
-    with f.trial():
-        of_set = containers.kind_of(f.borrowed(first.iter)) == "set"
-    if not of_set:
-        return node
-    listed = ast.copy_location(AnyOrder(first.iter), first.iter)
-    generators = [ast.comprehension(first.target, listed, first.ifs, first.is_async), *rest]
-    return ast.copy_location(type(node)(node.elt, generators), node)
 
 
 # ---- the expressions

@@ -160,7 +160,9 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         items = as_list(f, node, f.staged(items))  # type: ignore[assignment]
     if isinstance(items, TupleV):
         raise Refused(f"`{name}` takes values of one type here, not {f.places(list(items.items))}")
-    keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
+    keys: Value = items
+    if key != Static(None):
+        keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
     keys = opened_inside(f, node, keys)
     if is_unknown(keys) or is_unknown(items):
         return unknown()

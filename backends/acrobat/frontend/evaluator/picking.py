@@ -15,6 +15,9 @@ from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Special, Static
 
+UNROLLED = 64
+"""The most rounds of a loop or comprehension over a constant range that is unrolled because it needs to know the round."""
+
 
 def picks_modules(f: Frame, target: ast.expr, body: Sequence[ast.AST]) -> bool:
     """Whether the body of a loop over `target` picks modules by it: as an index, in the name of an attribute, or as an argument

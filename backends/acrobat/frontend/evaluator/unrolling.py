@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
-from backends.acrobat.frontend.evaluator.picking import picks_modules
+from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import assigned, root_of
 from backends.acrobat.frontend.specials import Method, Nested
@@ -117,10 +117,6 @@ def _running_over(node: ast.expr) -> list[str]:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             return [name for a in args for name in _running_over(a)]
     return []
-
-
-UNROLLED = 64
-"""The most rounds of a loop over a constant range that is unrolled because its body needs to know the round."""
 
 
 def _cuts_blocks(s: ast.For, rounds: range) -> bool:

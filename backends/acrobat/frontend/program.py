@@ -131,8 +131,8 @@ class ProgramBuilder(DiagnosedFunctions):
             if t == CONSTANT:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
-            elif contains_held(t) == "extreme":
-                self.problem(Problem(span, f"`{name}` of the result: {HELD['extreme']}", "leave it out"))
+            elif (kind := contains_held(t)) in ("extreme", "iterator"):
+                self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
 
     def _entry(self, sample: Sequence[Any] | None) -> Entry:
         """The model's `forward`. Raises CompileError for one that cannot be compiled."""

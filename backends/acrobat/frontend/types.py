@@ -96,6 +96,8 @@ def contains_held(type: Any) -> str:
             return kind
         case TupleT(items):
             return next(filter(None, map(contains_held, items)), "")
+        case ListT(kind="iterator"):
+            return "iterator"
         case ListT(item):
             return contains_held(item)
     return ""
@@ -283,7 +285,7 @@ def describe(type: Any) -> str:
         case TupleT(items):
             return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
         case ListT(kind=kind) if kind != "list":
-            return f"a {kind.partition(':')[0]}"
+            return f"{'an' if kind == 'iterator' else 'a'} {kind.partition(':')[0]}"
         case ListT(UnknownT()):
             return "an empty list"
         case ListT(item):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeGuard
 
 from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.span import Span
@@ -213,6 +213,16 @@ def type_or_none(value: Value) -> Any:
         return type_of(value)
     except Mismatch:
         return None
+
+
+def is_iterator(value: Any) -> TypeGuard[Held]:
+    """Whether a value is an iterator, which its first use exhausts."""
+    return isinstance(value, Held) and value.kind == "iterator"
+
+
+def type_inside(value: Any) -> Any:
+    """As `type_or_none`; of an iterator the type of the list of what it gives."""
+    return type_or_none(value.value if is_iterator(value) else value)
 
 
 def known(value: Value) -> tuple[bool, Any]:

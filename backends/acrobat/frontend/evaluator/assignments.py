@@ -8,6 +8,7 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, hint_of, root_of
@@ -31,6 +32,14 @@ from backends.acrobat.frontend.values import (
 def _assign(f: Frame, s: ast.Assign) -> None:
     owned = set(f.owned)
     v = f.expression(s.value, hint_of(s.targets[0]))
+    match s.targets, s.value:
+        case [ast.Tuple(targets)], ast.Tuple(sources) if len(targets) == len(sources) and iterates(f, s.value, v):
+            for t, source, part in zip(targets, sources, f.components(v) or [], strict=True):
+                _one_assigned(f, s, t, source, part)
+            return
+        case [target], source if iterates(f, source, v):
+            _one_assigned(f, s, target, source, v)
+            return
     if all(isinstance(t, (ast.Tuple, ast.List)) for t in s.targets):
         _keep_whole(f, s.value, v, owned)
     match s.targets:
@@ -41,6 +50,15 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned)
+
+
+def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> None:
+    """Assign the value of `source` to one target of a statement that assigns iterators, or lists that stand for such."""
+    v = named(f, s, target, source, value)
+    if v is not None:
+        _assign_or_lose(f, target, v)
+        own(f, target, source)
+        own_iterator(f, target, v)
 
 
 def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: set[str]) -> None:
@@ -60,6 +78,9 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
     if s.value is None:
         return
     v = f.expression(s.value, hint_of(s.target))
+    if iterates(f, s.value, v):
+        _one_assigned(f, s, s.target, s.value, v)
+        return
     wanted = f.program.annotation(f, s.annotation)
     if not contains_unknown(wanted) and (not is_unknown(v) or is_list(v)):
         v = f.coerce(v, wanted)

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.initialisation import instantiate
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, mixed, of_type
+from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.ownership import refuse_earlier_owner
@@ -161,6 +162,7 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     elif len(args) > len(places):  # `bind` takes the names of the others for places, too
         CallArguments("lambda", args, {}).bind(*places)
     values = CallArguments("lambda", args, kwargs).bind(*places, *named, **dict(callee.defaults))
+    values = [as_parameter(f, written, x, v, None) for x, v in zip([*places, *named], values, strict=True)]
     env = {**callee.env, **dict(zip([*places, *named], values, strict=True))}
     if written.args.vararg is not None:
         env[written.args.vararg.arg] = TupleV(tuple(rest))

@@ -40,6 +40,7 @@ from backends.acrobat.frontend.values import (
     is_empty,
     is_unknown,
     nothing_known,
+    type_inside,
     type_of,
     type_or_none,
     unknown,
@@ -173,7 +174,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, whole = found
-    if any(changeable(f, type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
+    if any(changeable(f, type_inside(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
         seen_inside(f, owner)
     if any(map(nothing_known, values)):
         return

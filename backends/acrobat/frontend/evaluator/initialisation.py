@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, default
 from backends.acrobat.frontend.evaluator.construction import defaults_of_fields, new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
@@ -104,6 +105,7 @@ class _Initialisation:
             return False
         me, *names = [a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)]
         values = CallArguments(name, args, kwargs).bind(*names, **defaults_of(definition, function))
+        values = [as_parameter(self.f, definition, x, v, None) for x, v in zip(names, values, strict=True)]
         body = plainly(definition).body
         if function.__name__ != "__init__" and body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value):
             body = body[:-1]

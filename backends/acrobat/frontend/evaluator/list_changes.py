@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists import as_list, head, iterable, length, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import placed, root_of
-from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, handles
+from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
@@ -24,15 +26,19 @@ from backends.acrobat.frontend.values import (
     Value,
     is_list,
     is_unknown,
+    kind,
     known,
     nothing_known,
     retyped,
+    type_inside,
     type_of,
     type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
+
+CHANGE_FIRST.add(next)
 
 
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
@@ -52,8 +58,10 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if name in ("append", "appendleft", "insert") and not isinstance(xs, TupleV):
         values = [f.staged(v) for v in values]
     for v, a in zip(values, args, strict=True):
-        if changeable(f, type_or_none(v)) and not fresh_inside(f, a):
-            seen_inside(f, owner, type_or_none(v))
+        t = type_inside(v)
+        put_in = t.item if name in ("extend", "extendleft") and isinstance(t, ListT) and t.kind == "list" else t
+        if changeable(f, put_in) and not fresh_inside(f, a):
+            seen_inside(f, owner, put_in)
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
         give(f, who, TupleV((*xs.items, values[0])))
         return
@@ -202,3 +210,33 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     after = f.host("add", [at, Static(1)], INT, "after")
     whole = binary(f, s, ast.Add(), part(f, xs, Static(0), at), one)
     give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, after, Static(END))))
+
+
+# ---- iterators with a name (`named_iterators`)
+
+
+@handles(WRITTEN, next)
+def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`next(words)` and `next(words, default)` of an iterator that has a name."""
+    if node.keywords or not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
+        return None
+    with f.trial():
+        whole = f.borrowed(node.args[0])
+    if kind(whole) != "iterator":
+        return None
+    default = f.expression(node.args[1]) if len(node.args) == 2 else None
+    found = place(f, node, node.args[0], "next")
+    if found is None or is_unknown(found[1]):
+        return unknown()
+    who, rest = found
+    t = type_of(rest)
+    items: Any = retyped(rest, replace(t, kind="list"))  # type: ignore[arg-type]
+    if default is None:
+        others, first = head(f, items)
+    else:
+        there = f.host("gt", [length(f, items), Static(0)], BOOL)
+        first = choose(f, node, there, lambda: f.host("list.get", [items, Static(0)], t.item, "first"), lambda: default)
+        others = f.host("list.slice", [items, Static(1), Static(END)], ListT(t.item), "others")
+    assert isinstance(others, Dyn)
+    give(f, who, retyped(others, t))
+    return first

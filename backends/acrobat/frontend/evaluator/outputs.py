@@ -155,7 +155,7 @@ def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFu
     """The function written in C that a callee such as `heapq.heappush` names in the file of `function`; None for others."""
     match callee:
         case ast.Name(name):
-            found = function.__globals__.get(name)
+            found = function.__globals__.get(name, getattr(builtins, name, None))
         case ast.Attribute(ast.Name(module), name) if isinstance(function.__globals__.get(module), types.ModuleType):
             found = getattr(function.__globals__[module], name, None)
         case _:

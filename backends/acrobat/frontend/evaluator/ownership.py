@@ -47,6 +47,7 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_held_tensor,
     is_object,
+    type_inside,
     type_or_none,
 )
 
@@ -147,9 +148,9 @@ def has_plain_items(f: Frame, value: Any) -> bool:
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
-        case ast.Call(func) if is_object(value):
+        case ast.Call() if is_object(value):
             new = getattr(value.atom, "name", "") in f.new_lists
-            return new or _class_named(f, func) or f.callees.get(source) == Static(dict)  # `dict(record)`
+            return new or _makes_object(f, source) or f.callees.get(source) == Static(dict)  # `dict(record)`
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):
@@ -167,9 +168,9 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     """Whether nothing else refers to any changeable part of the value of an expression. `type` is the value's, if known."""
     if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
-    if type is None and isinstance(source, (ast.ListComp, ast.BinOp)):
+    if type is None and isinstance(source, (ast.ListComp, ast.GeneratorExp, ast.BinOp)):
         with f.trial():
-            type = type_or_none(f.expression(source))
+            type = type_inside(f.expression(source))
         if type is None or contains_unknown(type) or not changeable(f, type):
             return True  # nothing in it can be changed; or a later round knows, or the type is an error
     item = type.item if isinstance(type, ListT) else None
@@ -184,7 +185,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return all(fresh_inside(f, e) for e in elts)
         case ast.Dict(values=values):
             return all(fresh_inside(f, e) for e in values)
-        case ast.ListComp(elt):
+        case ast.ListComp(elt) | ast.GeneratorExp(elt):
             return item is not None and not contains_unknown(item) and not changeable(f, item) or _fresh_written(f, elt, item)
         case ast.DictComp(value=elt):
             return _fresh_written(f, elt, item.items[1] if isinstance(item, TupleT) else None)
@@ -198,7 +199,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return True
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True
-        case ast.Call(func, args, keywords) if _class_named(f, func):
+        case ast.Call(_, args, keywords) if _makes_object(f, source):
             return (
                 source in f.made_alone
                 or source in f.made_apart
@@ -211,7 +212,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         )
     with f.trial():
         value = f.expression(source)
-        found = type_or_none(value)
+        found = type_inside(value)
         if holds_constant_list(value) or f.as_object(value) is not value:
             return False  # the model refers to it
         if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
@@ -233,6 +234,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
     match elt:
         case ast.Constant():
             return True
+        case ast.Tuple(elts) if isinstance(type, TupleT) and len(elts) == len(type.items):
+            return all(_fresh_written(f, e, t) for e, t in zip(elts, type.items, strict=True))
         case ast.List(elts) | ast.Tuple(elts):
             return all(_fresh_written(f, e, item) for e in elts)
         case ast.ListComp(inner) | ast.DictComp(value=inner):
@@ -243,19 +246,20 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, None) for e in values)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
-        case ast.Call(func) if _class_named(f, func):
+        case ast.Call() if _makes_object(f, elt):
             return elt in f.made_alone or elt in f.made_apart
     return False
 
 
-def _class_named(f: Frame, node: ast.expr) -> bool:
-    """Whether an expression names a class, so that a call of it makes a new object."""
-    match node:
+def _makes_object(f: Frame, call: ast.Call) -> bool:
+    """Whether what a call calls is a class, so that it makes a new object."""
+    match call.func:
         case ast.Name(name):
             value = f.env[name] if name in f.env else Static(f.namespace.get(name))
             return isinstance(value, Static) and isinstance(value.value, type)
         case ast.Attribute(ast.Name(owner), name):
-            return owner not in f.env and isinstance(getattr(f.namespace.get(owner), name, None), type)
+            value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
+            return isinstance(value, Static) and isinstance(value.value, type)
     return False
 
 

@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mixed import SEQUENCES
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_attribute, put_item
+from backends.acrobat.frontend.evaluator.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import (
     calls_own_function,
@@ -38,12 +39,12 @@ from backends.acrobat.frontend.types import Mismatch, describe, innermost
 from backends.acrobat.frontend.values import (
     END,
     HELD,
-    Held,
     Static,
     Value,
     is_array,
     is_container,
     is_held_tensor,
+    is_iterator,
     is_list,
     is_never,
     is_number,
@@ -66,13 +67,15 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
     """Bind `value` to a target: a name, an item, an attribute, or a tuple or list of targets. Raises Mismatch."""
     match target:
         case ast.Name(name):
-            if isinstance(value, Held) and value.kind == "iterator":
+            if is_iterator(value):
                 raise Mismatch(ENDLESS if isinstance(value.value, Endless) else HELD["iterator"])
+            if holds_iterator(value):
+                raise Mismatch(HELD["iterator"])
             if isinstance(value, AttributesByName):
                 raise Mismatch(value.refusal)
             f.rebind(name, value)
         case ast.Tuple(elts) | ast.List(elts):
-            if isinstance(value, Held) and value.kind == "iterator":
+            if is_iterator(value):
                 value = value.value
             value = opened(f, target, value, types=SEQUENCES)
             if any(isinstance(e, ast.Starred) for e in elts):

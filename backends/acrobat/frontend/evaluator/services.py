@@ -50,6 +50,8 @@ class ProgramServices(Protocol):
     changed_classes: set[type]
     lending: set[tuple[type, str]]
     factories: dict[str, Value]
+    gives_iterators: set[Any]
+    changing: Any
     empties: set[Span]
     filled: set[Span]
     never_filled: set[Span]

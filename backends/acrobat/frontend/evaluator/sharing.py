@@ -35,7 +35,8 @@ def may_be_same(f: Frame, one: Any, other: Any, asked: frozenset[tuple[Any, Any]
         return True
     match one, other:
         case ListT(a, kind=kind), ListT(b, kind=same):
-            return kind.partition(":")[0] == same.partition(":")[0] and may_be_same(f, a, b, inside)
+            sorts = {k.partition(":")[0].replace("iterator", "list") for k in (kind, same)}  # an iterator goes through its list
+            return len(sorts) == 1 and may_be_same(f, a, b, inside)
         case TupleT(a), TupleT(b):
             return len(a) == len(b) and all(may_be_same(f, x, y, inside) for x, y in zip(a, b, strict=True))
         case (TupleT(items), ListT(item)) | (ListT(item), TupleT(items)):

@@ -11,6 +11,7 @@ from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.nested import as_argument
 from backends.acrobat.frontend.evaluator.nones import takes_none
 from backends.acrobat.frontend.evaluator.outputs import given_back
@@ -89,7 +90,11 @@ class BoundCall:
         if a.kwarg:
             names.append(a.kwarg.arg)
             values.append(Keywords(tuple((k, as_argument(self.f, v)) for k, v in others.items())))
-        self.names, self.values, self.as_given = names, values, tuple(values)
+        self.names, self.values = names, values
+        if not self.of_library:
+            for i, (name, v) in enumerate(zip(names, values, strict=True)):
+                values[i] = as_parameter(self.f, self.definition, name, v, self._written(i))
+        self.as_given = tuple(values)
 
     def _before_written(self, args: Sequence[Value]) -> int:
         """How many arguments come before those that the call has in brackets: one, the object, in a method's call."""

@@ -14,7 +14,8 @@ from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types
-from backends.acrobat.frontend.evaluator.lists import as_result, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, as_result, mapped
+from backends.acrobat.frontend.evaluator.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.sizes import Size, common_size, sizes_in
@@ -38,6 +39,7 @@ from backends.acrobat.frontend.values import (
     Value,
     held_atoms,
     is_container,
+    is_iterator,
     is_list,
     is_placeholder,
     is_unknown,
@@ -215,8 +217,19 @@ class FunctionBody:
         lent = {cls for cls, _ in self.program.lending - self.program.changed_fields}
         return any(c in lent for name in inside for c in self.program.datatypes.cases.get(name, ()))
 
+    def _without_iterator(self, at: ast.AST, value: Value) -> Value:
+        """A value that is returned: of an iterator the list of what it gives, as it is one for the callers by what is noted."""
+        given = is_iterator(value) and not self.is_forward
+        if (given or isinstance(at, ast.Return) and gives_iterator(self.f, at.value)) and (
+            self.function not in self.program.gives_iterators
+        ):
+            self.program.gives_iterators.add(self.function)
+            self.program.changed = True
+        return as_list(self.f, at, value.value) if is_iterator(value) and given else value
+
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""
+        value = self._without_iterator(at, value)
         if holds_function(value) and not self.is_forward:
             self.program.gives_functions.add(self.function)
             self.program.changed = self.program.incomplete = True

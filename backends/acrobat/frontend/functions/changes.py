@@ -25,6 +25,7 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_empty,
     is_unknown,
+    kind,
     type_or_none,
 )
 from backends.acrobat.ir import nodes as n
@@ -143,6 +144,8 @@ class ChangingCall(BoundCall):
             raise Refused("a function that changes a list it is given is called by name here")
         written = self._written(i)
         name = None if written is None else root_of(written)
+        if kind(self.as_given[i]) == "iterator" and not isinstance(written, (ast.Name, ast.Attribute)):
+            return  # it was made for this call
         if written is None or name is None:
             if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
                 raise Refused("this call changes what another call gives", "give that a name first")

@@ -59,6 +59,7 @@ class Functions:
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
         self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
+        self.gives_iterators: set[Any] = set()  # functions that give iterators, as lists of what these give
         self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called
         self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
         self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found

@@ -367,3 +367,39 @@ def extended_in_place(self, xs):
 @pytest.mark.parametrize("forward", [extended_by_a_generator, extended_in_place])
 def test_a_method_named_as_a_lists_changes_its_object_only_if_its_source_does(forward) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)
+
+
+class WithClasses(nn.Module):
+    """Names the classes of its objects as attributes of its own."""
+
+    Hypothesis = Grown
+
+    class Stack:
+        def __init__(self, cell, first):
+            self.cell = cell
+            self.states = [first]
+
+        def push(self, x):
+            self.states.append(self.cell(x) + self.states[-1])
+
+        def __len__(self):
+            return len(self.states)
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell = nn.Linear(2, 2)
+
+    def forward(self, xs):
+        stack, made = self.Stack(self.cell, torch.zeros(2)), self.Hypothesis([0], 0.0)
+        for x in xs:
+            stack.push(torch.ones(2) * x)
+            made.extend(x, 0.5)
+            while len(stack) > 3:
+                stack.states.pop()
+        made.score = made.score + 1
+        return len(stack), stack.states[-1], made.tokens, made.score
+
+
+def test_objects_of_classes_that_are_attributes_of_the_model_are_changed() -> None:
+    agrees(WithClasses(), LISTS)

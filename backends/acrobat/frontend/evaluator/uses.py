@@ -1,0 +1,71 @@
+"""How often a body may read a name: what an iterator gives is gone after its first use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from backends.acrobat.frontend.evaluator.syntax import way_to
+
+SEVERAL = 2
+"""Stands for any number of uses above one."""
+
+
+def uses(body: Sequence[ast.stmt], name: str) -> int:
+    """How often a body may read a name on its way through, up to `SEVERAL`, before it gives the name another value."""
+    found = 0
+    for i, s in enumerate(body):
+        match s:
+            case ast.If(test, then, orelse):
+                rest = uses(body[i + 1 :], name)
+                arms = [uses(arm, name) + (0 if _ends(arm) else rest) for arm in (then, orelse)]
+                return min(found + _read(test, name) + max(arms), SEVERAL)
+            case ast.For(_, whole, inner, orelse):
+                found += _read(whole, name) + SEVERAL * uses(inner, name) + uses(orelse, name)
+            case ast.While(test, inner, orelse):
+                found += SEVERAL * (_read(test, name) + uses(inner, name)) + uses(orelse, name)
+            case ast.Match(subject, cases):
+                found += _read(subject, name) + max(uses(c.body, name) for c in cases)
+            case ast.With(items, inner):
+                found += sum(_read(x, name) for x in items) + uses(inner, name)
+            case ast.FunctionDef() | ast.ClassDef():
+                found += SEVERAL * _read(s, name)
+            case _:
+                found += _read(s, name)
+        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
+            break
+    return min(found, SEVERAL)
+
+
+def _read(node: ast.AST, name: str) -> int:
+    """As `uses`, of an expression or a statement without bodies of its own."""
+    match node:
+        case ast.Name(id, ast.Load()):
+            return int(id == name)
+        case ast.IfExp(test, body, orelse):
+            return _read(test, name) + max(_read(body, name), _read(orelse, name))
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            first = node.generators[0].iter
+            return _read(first, name) + SEVERAL * (_all_of(node, name) - _read(first, name))
+        case ast.Lambda():
+            return SEVERAL * _all_of(node, name)
+    return _all_of(node, name)
+
+
+def _all_of(node: ast.AST, name: str) -> int:
+    return sum(_read(child, name) for child in ast.iter_child_nodes(node))
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether what follows a body is not reached through it."""
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:
+    """The statements of a function's body that may run after the statement `s`, in order; in a loop also those before it."""
+    found: list[ast.stmt] = []
+    for around, at, loop in reversed(way_to(body, s)):
+        found += around[at + 1 :]
+        if isinstance(loop, (ast.For, ast.While)):
+            found += loop.body
+    return found

@@ -97,8 +97,8 @@ class Descriptors:
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 row.kind, row.count = "Dict", 2
                 row.first = self._add_parts([(key, ""), (value, "")])
-            case ListT(item, kind="set"):
-                row.kind, row.first = "Set", self.of(item)
+            case ListT(item, kind="set" | "tuple" as kind):
+                row.kind, row.first = "Set" if kind == "set" else "VaryingTuple", self.of(item)
             case ScalarT(kind):
                 row.kind = {"int": "Int", "bool": "Bool", "float": "Float"}[kind]
             case TensorT(shape):

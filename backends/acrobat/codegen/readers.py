@@ -61,7 +61,7 @@ class Readers:
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 body = self._dict(type, key, value)
             case ListT(item, kind=kind):
-                body = self._list(item, kind == "set")
+                body = self._list(item, kind)
             case TupleT(items):
                 body = self._tuple(type, items)
             case DataT():
@@ -98,9 +98,11 @@ class Readers:
             "return list;",
         ]
 
-    def _list(self, item: Any, is_set: bool) -> list[str]:
+    def _list(self, item: Any, kind: str) -> list[str]:
+        is_set = kind == "set"
+        elements = {"set": "read_set(s, o)", "tuple": "read_varying_tuple(o)"}.get(kind, "read_list(o)")
         return [
-            f"const auto [items, size] = {'read_set(s, o)' if is_set else 'read_list(o)'};",
+            f"const auto [items, size] = {elements};",
             f"auto list = make_list<{self.cpp(item)}>(s.cx.host, size);",
             "int64_t i = 0;",
             "try {",

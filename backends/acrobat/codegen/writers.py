@@ -117,12 +117,13 @@ class Writers:
                     f"    for (const auto& item : v) put_in_set(set.get(), {self.build(item, 'item')});",
                     "    return set.release();",
                 ]
-            case ListT(item):
+            case ListT(item, kind=kind):
+                which = "tuple" if kind == "tuple" else "list"
                 lines += [
-                    "    Ref list(new_list(v.size));",
+                    f"    Ref {which}(new_{which}(v.size));",
                     "    for (int64_t i = 0; i < v.size; ++i)",
-                    f"        put_in_list(list.get(), i, {self.build(item, 'v.data[i]')});",
-                    "    return list.release();",
+                    f"        put_in_{which}({which}.get(), i, {self.build(item, 'v.data[i]')});",
+                    f"    return {which}.release();",
                 ]
             case TupleT(items):
                 lines += [f"    Ref tuple(new_tuple({len(items)}));"]

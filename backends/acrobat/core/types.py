@@ -52,14 +52,13 @@ class ListT:
     item: Type
     rows: int | None = None
     kind: str = "list"
-    """In the front end what the list represents: a "list", a "set", or a "dict", whose items are pairs; "dict:" is followed by
-    the kind of value for missing keys ("int", "float", "list", "set", "dict", or "count" for a Counter)."""
+    """In the front end what the list represents: a "list", a "tuple" whose length varies, a "set", or a "dict", whose items are
+    pairs; "dict:" is followed by the kind of value for missing keys ("int", "float", "list", "set", "dict", or "count" for a
+    Counter)."""
     extent: int | None = None
     """Of a tensor of ints that the host has: its extent along `rows`, where that is known at compile time."""
     units: int = 0
     """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it."""
-    of_tuple: bool = field(default=False, compare=False)
-    """In the front end whether it stands for a tuple of a length that varies, which makes a difference for results only."""
 
 
 @dataclass(frozen=True, slots=True)

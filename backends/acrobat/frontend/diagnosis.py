@@ -31,10 +31,6 @@ class DiagnosedFunctions(Functions):
     def _check_state(self, span: Span, key: Any) -> None:
         """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it
         assigns to and reads, and that are no variables. `key` is that of `forward`."""
-        for cls, name in self._reached(self.results.get(key, UNKNOWN)):
-            if (cls, name) in self.datatypes.sequences:
-                what = f"the result has a `{cls.__name__}` in it, whose `{name}` is a tuple of several lengths: a list here"
-                self.problem(Problem(span, what, "make it a list, or return what is wanted of the object"))
         given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.carried.unions
         if given_out:
             what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"

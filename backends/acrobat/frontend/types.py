@@ -124,6 +124,34 @@ def has_leaf(type: Any, leaf: Any) -> bool:
     return bool(type == leaf) or isinstance(type, TupleT) and any(has_leaf(t, leaf) for t in type.items)
 
 
+def is_varying_tuple(type: Any) -> bool:
+    """Whether a type is that of tuples whose lengths vary: they are lists of the program."""
+    return isinstance(type, ListT) and type.rows is None and type.kind == "tuple"
+
+
+def is_tuple_type(type: Any) -> bool:
+    """Whether a type is that of tuples, of one length or of several."""
+    return isinstance(type, TupleT) or is_varying_tuple(type)
+
+
+def word_of_type(type: Any) -> str:
+    """The word in `PYTHON_TYPES` for a type; "" for types without one."""
+    match type:
+        case ScalarT(kind):
+            return kind
+        case SymbolT():
+            return "str"
+        case TupleT():
+            return "tuple"
+        case ListT(rows=None, kind=kind):
+            return kind.partition(":")[0] if kind != "set" else ""
+        case TensorT() | ListT():
+            return "tensor"
+        case DataT():
+            return "object"
+    return ""
+
+
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     """The type that holds the values of both. With `numbers` set, a number and a float32 tensor have the type of the tensor, as
     in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Two tensors that differ in one
@@ -136,8 +164,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)), listed=a.listed and b.listed)
         case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
-            extent = a.extent if a.extent == b.extent else None
-            return replace(a, item=join_types(x, y, numbers), extent=extent, of_tuple=a.of_tuple or b.of_tuple)
+            return replace(a, item=join_types(x, y, numbers), extent=a.extent if a.extent == b.extent else None)
         case _ if a != b and (together := _ints_together(a, b)) is not None:
             return together
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
@@ -284,6 +311,8 @@ def describe(type: Any) -> str:
             return f"{'an' if kind == 'int' else 'a'} {kind}"
         case TupleT(items):
             return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
+        case ListT(item, kind="tuple"):
+            return f"a tuple of {plural(item)}"
         case ListT(kind=kind) if kind != "list":
             return f"{'an' if kind == 'iterator' else 'a'} {kind.partition(':')[0]}"
         case ListT(UnknownT()):

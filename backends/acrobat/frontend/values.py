@@ -299,6 +299,12 @@ def retyped(value: Dyn, type: Any) -> Dyn:
     return Dyn(replace(value.atom, type=type))
 
 
+def as_kind(value: Any, kind: str) -> Dyn:
+    """The same list of the program seen as another kind of Python's: a tuple whose length varies as a list, say."""
+    assert isinstance(value.type, ListT)
+    return retyped(value, replace(value.type, kind=kind))
+
+
 def held_in(value: Dyn) -> Value:
     """What a variable holds: the value with few uses in a variable of a type `HeldT`, any other variable's value as it is."""
     match value.type:
@@ -354,6 +360,8 @@ def kind(value: Value) -> Any:
     match value.type:
         case ListT(rows=int()):
             return "ragged"
+        case ListT(kind="tuple"):
+            return "varying tuple"
         case ListT(kind=what):
             return what.partition(":")[0]
         case UnknownT():

@@ -159,7 +159,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         return
     # The program has lists of tensors of several shapes, and of functions, as tuples.
     was_list = isinstance(before, TupleV) and not _is_tuple(s.value)
-    if before is not None and (was_list or is_container(before)) and name not in f.owned:
+    if before is not None and (was_list or is_container(before) and kind(before) != "varying tuple") and name not in f.owned:
         sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
         what = "list" if was_list else kind(before)
         text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"

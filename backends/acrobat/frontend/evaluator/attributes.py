@@ -56,7 +56,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")
 
 
-@handles(ATTRIBUTES, "list", "set", "dict")
+@handles(ATTRIBUTES, "list", "varying tuple", "set", "dict")
 def _method(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     return Method(value, name)
 

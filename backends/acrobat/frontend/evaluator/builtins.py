@@ -24,7 +24,19 @@ from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import OneOf, SliceOf
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, is_number, kind, known, nothing_known, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    as_kind,
+    is_number,
+    kind,
+    known,
+    nothing_known,
+    unknown,
+)
 
 WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 """Functions whose result does not depend on the order of what they walk over."""
@@ -32,6 +44,8 @@ WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
+    if name not in ("isinstance", "type"):  # what else takes a tuple looks at its elements
+        args = [as_kind(a, "list") if kind(a) == "varying tuple" else a for a in args]
     if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:
         return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:

@@ -12,6 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame_state import FrameState
+from backends.acrobat.frontend.evaluator.joined_tuples import joined_tuples
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, STAGED
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
@@ -26,9 +27,12 @@ from backends.acrobat.frontend.types import (
     UnknownT,
     contains_unknown,
     describe,
+    extents,
     is_leaf,
     is_never_filled,
+    is_tuple_type,
     is_unassigned,
+    is_varying_tuple,
     join_types,
     without_elements,
 )
@@ -128,15 +132,14 @@ class CoercingFrame(FrameState):
             return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
+        if len(some) > 1 and all(map(is_tuple_type, some)) and any(t != some[0] for t in some):
+            return joined_tuples(self, some, numbers)
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
             item = self.common([t.item for t in some], numbers)
             never_filled = next(filter(is_never_filled, some), None)
             if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
                 return never_filled
-            return replace(some[0], item=item, of_tuple=any(t.of_tuple for t in some))
-        if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
-            parts = [self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)]
-            return TupleT(tuple(parts), listed=all(t.listed for t in some))
+            return replace(some[0], item=item)
         if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
             return tree
         self.program.datatypes.note_apart(some)
@@ -159,22 +162,24 @@ class CoercingFrame(FrameState):
     def word_of(self, type: Any, mixed: Any) -> str | None:
         """Which type of a mixed union covers values of a type; None if none does."""
         for word, held in self.mixed(mixed).items():
-            if word in ("tuple", "list") and isinstance(type, TupleT) and isinstance(held, ListT):
-                if word == "tuple" and self.fit(type.items, held.item):
+            if isinstance(type, TupleT) and is_varying_tuple(held):
+                if all(self.covers(held.item, t) for t in type.items):
                     return word
-                continue
-            if word == "tuple" and isinstance(type, ListT) and "list" in self.mixed(mixed):
                 continue
             if isinstance(type, TupleT) != isinstance(held, TupleT) and (is_leaf(type) or is_leaf(held)):
                 continue  # these are values of another case, also of a tree that has both
             if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, held):
                 continue
-            try:
-                if self.common([type, held]) == held:
-                    return word
-            except Mismatch:
-                continue
+            if self.covers(held, type):
+                return word
         return None
+
+    def covers(self, whole: Any, part: Any) -> bool:
+        """Whether values of a type `part` are, or can become, values of the type `whole`."""
+        try:
+            return bool(self.common([part, whole]) == whole)
+        except Mismatch:
+            return False
 
     def _without_widening(self, type: Any, held: Any) -> bool:
         """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
@@ -316,7 +321,10 @@ class CoercingFrame(FrameState):
             type = self.common([type_of(v) for v in known], numbers=True)
         except Mismatch:
             told = self.places([v for _, v in branches])
-            self.problem(where, f"the branches differ in type: {told}", "give the same type on every path")
+            advice = "give the same type on every path"
+            if all(extents(type_or_none(v)) is not None for _, v in branches):
+                advice = "tensors in one place have one rank: give each kind of result a function of its own"
+            self.problem(where, f"the branches differ in type: {told}", advice)
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:

@@ -28,12 +28,13 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, contains_unknown, describe, is_never_filled
+from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, contains_unknown, describe, is_never_filled, is_tuple_type
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
     TupleV,
     Value,
+    as_kind,
     is_empty,
     is_list,
     is_number,
@@ -159,6 +160,8 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """A comparison of two values that are there, each of one type."""
     name, python = COMPARISONS[type(op)]
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
+    if "varying tuple" in (kind(a), kind(b)) and (found := _of_varying_tuples(f, node, name, a, b)) is not None:
+        return found
     if is_list(a) or is_list(b):
         a, b = (_written_out(f, node, v) for v in (a, b))
     if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) or _is_named(f, v) for v in (a, b)):
@@ -260,6 +263,20 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
     return same if name == "eq" or is_unknown(same) else negation(f, same)
 
 
+def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
+    """A comparison in which a tuple is whose length varies; None where the other value is no tuple and no list."""
+    types = [type_or_none(v) for v in (a, b)]
+    if any(map(is_list, (a, b))) and name in ("eq", "ne"):  # a list is no tuple
+        return Static(name == "ne")
+    if not all(map(is_tuple_type, types)):
+        return None
+    t = f.common(types)
+    if contains_unknown(t):
+        return unknown()
+    sides = [as_kind(f.coerce(v, t), "list") for v in (a, b)]
+    return (_same_lists if name in ("eq", "ne") else _lists_in_order)(f, node, name, *sides)
+
+
 def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
     """`==` and `!=` of tuples, component by component."""
     result: Value = Static(len(a) == len(b))
@@ -280,7 +297,7 @@ def has_order(f: Frame, type: Any) -> bool:
             return True
         case TupleT(items):
             return all(has_order(f, t) for t in items)
-        case ListT(item, rows=None, kind="list"):
+        case ListT(item, rows=None, kind="list" | "tuple"):
             return contains_unknown(item) or item is NEVER or has_order(f, item)
         case DataT(name):
             classes = f.program.datatypes.cases.get(name, ())
@@ -333,6 +350,8 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             return constants.contains(f, a, list(whole))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
             return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
+    if kind(b) == "varying tuple":
+        b = as_kind(b, "list")
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)
     if is_never_filled(type_or_none(b)):

@@ -52,7 +52,7 @@ class TakingApartFrame(CoercingFrame):
                 out = list(items)
             case Static(tuple() as items):
                 out = [self.program.wrap(v) for v in items]
-            case Dyn(type=ListT(rows=None, kind="list")) if count is not None:
+            case Dyn(type=ListT(rows=None, kind="list" | "tuple")) if count is not None:
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
                 return self._elements(retyped(value, ListT(atom.type.item)), count)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, IDENTITY, INT, DataT, TupleT
+from backends.acrobat.core.types import BOOL, IDENTITY, INT, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import among, fail, optional
 from backends.acrobat.frontend.evaluator.classes import number_of_class
@@ -17,11 +17,10 @@ from backends.acrobat.frontend.evaluator.constant_fields import keeps_constant
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -144,7 +143,6 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
     held = {x: held[x] for x in sorted(held, key=datatypes.field_names(cls).index)}
     atoms = []
     for x, v in held.items():
-        v = _as_sequence(f, node, cls, x, v)
         if nothing_known(v):
             atoms.append(unknown().atom)
             continue
@@ -156,6 +154,7 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
             open = cls in datatypes.made or contains_unknown(wanted)
             if (cls, x) in datatypes.refined:  # by the model's values: beside None it may have others
                 open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
+                open |= is_tuple_type(wanted) and is_tuple_type(have)
             if cls not in datatypes.seen and open and wanted != have:
                 both = [wanted, have] if wanted != UNKNOWN else [have]
                 if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
@@ -182,22 +181,6 @@ def _covering(f: Frame, types: Sequence[Any]) -> Any:
             raise
         covering = f.program.datatypes.number_or_string(number)
         return covering if plain == list(types) else f.program.datatypes.optional(covering)
-
-
-def _as_sequence(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:
-    """The value for a field; a tuple as a list where the model's objects have tuples of several lengths there. Another length
-    than before is noted, and then nothing is known of the field in this round."""
-    datatypes = f.program.datatypes
-    have, wanted = type_or_none(value), datatypes.field_type(cls, name)
-    if cls in datatypes.seen or not isinstance(have, TupleT):
-        return value
-    if (cls, name) in datatypes.sequences:
-        return list_of(f, node, f.components(value) or [])
-    if isinstance(wanted, TupleT) and len(wanted.items) != len(have.items):
-        datatypes.note_sequence(cls, name)
-        f.program.incomplete = True
-        return unknown()
-    return value
 
 
 @handles(FUNCTIONS, dataclasses.replace)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
@@ -23,13 +22,13 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Static,
     Value,
+    as_kind,
     guess,
     is_container,
     is_empty,
     is_unknown,
     kind,
     nothing_known,
-    retyped,
     type_of,
     type_or_none,
     unknown,
@@ -42,7 +41,7 @@ EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNO
 def kind_of(value: Any) -> str:
     """ "set" or "dict", or "" for other values."""
     t = type_or_none(value)
-    return t.kind.partition(":")[0] if isinstance(t, ListT) and t.kind != "list" else ""
+    return t.kind.partition(":")[0] if isinstance(t, ListT) and t.kind not in ("list", "tuple") else ""
 
 
 def default_of(f: Frame, whole: Any) -> Value | None:
@@ -65,16 +64,14 @@ def default_of(f: Frame, whole: Any) -> Value | None:
 
 def items_of(value: Any) -> Dyn:
     """A set or dictionary as the list of its elements or pairs."""
-    return retyped(value, replace(value.type, kind="list"))
+    return as_kind(value, "list")
 
 
 def of_kind(value: Value, kind: Any) -> Value:
     """A list of elements as a set, or of pairs as a dictionary."""
     if is_unknown(value) and not is_container(value):
         return unknown()
-    assert isinstance(value, Dyn)
-    assert isinstance(value.type, ListT)
-    return retyped(value, replace(value.type, kind=kind))
+    return as_kind(value, kind)
 
 
 def empty_of_kind(f: Frame, kind: str) -> Dyn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
@@ -43,7 +44,9 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     is_array,
+    is_list,
     is_number,
     is_unknown,
     known,
@@ -279,11 +282,11 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
     if all(isinstance(part, TupleV) for part in parts):
         items = [v for part in parts for v in part.items]  # type: ignore[union-attr]
         return TupleV(tuple(items)) if tuple_ else list_of(f, node, items)
-    lists = [as_list(f, node, part) for part in parts]
-    result = lists[0]
-    for more in lists[1:]:
-        result = binary(f, node, ast.Add(), result, more)
-    return result
+    if tuple_:
+        parts = [as_kind(part, "tuple") if is_list(part) else part for part in parts]
+    else:
+        parts = [as_list(f, node, part) for part in parts]
+    return reduce(partial(binary, f, node, ast.Add()), parts)
 
 
 @handles(EXPRESSIONS, ast.JoinedStr)

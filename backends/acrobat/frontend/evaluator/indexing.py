@@ -32,6 +32,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     is_empty,
     is_list,
     is_unknown,
@@ -216,6 +217,12 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     return element_at(f, index, value, f.expression(index))
 
 
+@handles(SUBSCRIPTS, "varying tuple")
+def _of_varying_tuple(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    found = _of_list(f, node, as_kind(value, "list"), index)
+    return as_kind(found, "tuple") if isinstance(index, ast.Slice) and is_list(found) else found
+
+
 def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
     """`value[i]` of a list."""
     assert isinstance(value.type, ListT)
@@ -251,7 +258,7 @@ def _length_of_one(f: Frame, value: OneOf) -> Value | None:
     return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each)) if value.constants else None
 
 
-@handles(LENGTHS, TupleV, Static, "tuple", "list", "set", "dict")
+@handles(LENGTHS, TupleV, Static, "tuple", "varying tuple", "list", "set", "dict")
 def _length(f: Frame, a: Value) -> Value | None:
     match a:
         case TupleV(items):

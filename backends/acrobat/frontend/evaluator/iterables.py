@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.indexing import length_of
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped, of_tuple
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, length, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
 from backends.acrobat.frontend.evaluator.zipping import of_modules, zipped
 from backends.acrobat.frontend.specials import Keywords
@@ -24,6 +24,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     is_list,
     is_unknown,
     kind,
@@ -71,13 +72,17 @@ def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None
     if len(args) > 1:
         return None
     whole = iterable(f, args[0]) if args else TupleV(())
-    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else of_tuple(whole, False)
+    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else whole
 
 
 @handles(BUILTINS, "tuple")
 def _tuple(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    whole = iterable(f, args[0]) if len(args) == 1 else None
-    return TupleV(whole.items) if isinstance(whole, TupleV) else None
+    if len(args) > 1:
+        return None
+    whole = f.static_list(iterable(f, args[0])) if args else TupleV(())
+    if isinstance(whole, TupleV):
+        return TupleV(whole.items)
+    return as_kind(whole, "tuple") if is_list(whole) else unknown() if is_unknown(whole) else None
 
 
 @handles(BUILTINS, "len")

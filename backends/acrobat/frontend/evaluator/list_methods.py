@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -10,8 +11,15 @@ from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, Value, as_kind, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.library import python
+
+
+@handles(METHODS, "varying tuple")
+def _tuple_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    if method.name not in ("index", "count", "__getitem__"):
+        return f.problem(node, f"a tuple has no method `{method.name}`")
+    return _list_method(f, node, replace(method, owner=as_kind(method.owner, "list")), args, kwargs)
 
 
 @handles(METHODS, "list")

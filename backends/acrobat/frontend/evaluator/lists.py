@@ -26,6 +26,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     held_in,
     is_array,
     is_list,
@@ -88,12 +89,6 @@ def _staged(f: Frame, items: list[Value]) -> list[Value] | None:
     return list(map(f.staged, items))
 
 
-def of_tuple(value: Value, yes: bool = True) -> Value:
-    """A list as one that stands for a tuple of a length that varies, or with `yes=False` for itself; other values unchanged."""
-    t = type_or_none(value)
-    return retyped(value, replace(t, of_tuple=yes)) if isinstance(t, ListT) and isinstance(value, Dyn) else value
-
-
 def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
     """The list of the components of a tuple; other values unchanged."""
     return list_of(f, node, list(value.items)) if isinstance(value, TupleV) else value
@@ -143,6 +138,11 @@ def _known_items(f: Frame, value: Value) -> Value:
 @handles(ITERATION, "tuple")
 def _components(f: Frame, value: Dyn) -> Value:
     return TupleV(tuple(f.components(value) or ()))
+
+
+@handles(ITERATION, "varying tuple")
+def _items_of_varying(f: Frame, value: Dyn) -> Value:
+    return as_kind(value, "list")
 
 
 def item_type(value: Any) -> Any:
@@ -333,8 +333,9 @@ def as_result(f: Frame, value: Value) -> Value:
     if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and contains_held(type_of(value)):
         items = tuple(as_result(f, v) for v in f.components(value) or ())
         return replace(value, items=items) if isinstance(value, TupleV) else TupleV(items)
-    if is_list(value) and not is_unknown(value) and contains_held(type_of(value)):
-        return mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
+    if kind(value) in ("list", "varying tuple") and not is_unknown(value) and contains_held(type_of(value)):
+        results = mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
+        return results if is_list(value) or is_unknown(results) else as_kind(results, "tuple")
     for rule in RESULTS:
         if (made := rule(f, value)) is not None:
             return made

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import list_of, of_tuple
 from backends.acrobat.frontend.evaluator.narrowing import class_key, of_class
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import size_of, sizes_in
@@ -126,10 +125,6 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
                 if is_either(types[name]) and not is_either(type_of(first[name])):  # each round asks for the one or the other
                     raise Mismatch
             except Mismatch:
-                if (longer := _as_longer(f, s, first[name], after)) is not None:
-                    first[name] = f.env[name] = longer
-                    types[name] = type_of(longer)
-                    continue
                 del types[name], f.env[name]
                 f.owned.discard(name)
                 why = f"does not keep its type in the loop: {f.places([first[name], *after])}"
@@ -144,22 +139,6 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
     untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways)]
     types = {name: t for name, t in types.items() if name not in untouched}
     return list(types), list(types.values()), untouched, sizes
-
-
-def _as_longer(f: Frame, s: LoopStatement, first: Value, after: Sequence[Value]) -> Value | None:
-    """The list for a tuple that a loop makes longer (`path = path + (x,)`), by its value `first` before the loop; None for
-    other values."""
-    if not isinstance(type_or_none(first), TupleT):
-        return None
-    lengths = {len(t.items) if isinstance(t, TupleT) else -1 for v in after if (t := type_or_none(v)) is not None}
-    components = f.components(first)
-    if lengths == {len(components or ())} or not all(isinstance(type_or_none(v), (TupleT, ListT)) for v in after):
-        return None
-    try:
-        f.common([type_of(v) for v in components or ()])
-    except Mismatch:
-        return None
-    return of_tuple(list_of(f, s, components or []))
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.types import Mismatch, SymbolT, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Value, held_in, type_or_none
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, is_varying_tuple, word_of_type
+from backends.acrobat.frontend.values import Dyn, Value, as_kind, guess, held_in, is_unknown, kind, type_or_none
 from backends.acrobat.ir import nodes as n
 
 NUMBERS = ("bool", "int", "float")
@@ -68,7 +68,14 @@ def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
     if not there:
         return value
     assert isinstance(value, Dyn)
-    return by_type(f, node, value, lambda word, inner: inner if word in there else not_taken(f, node, word))
+    either = {*SEQUENCES} <= {*there}  # what both can do is that of a list
+
+    def arm(word: str, inner: Value) -> Value:
+        if word not in there:
+            return not_taken(f, node, word)
+        return as_kind(inner, "list") if either and kind(inner) == "varying tuple" else inner
+
+    return by_type(f, node, value, arm)
 
 
 def not_taken(f: Frame, node: ast.AST, word: str) -> Value:
@@ -97,12 +104,9 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
             if not f.mixed(have):
                 return None
             return by_type(f, ast.Pass(), value, lambda _, inner: f.coerce(inner, type))  # type: ignore[arg-type]
-        held = f.mixed(type)[word]
-        if isinstance(held, ListT) and isinstance(have, TupleT):
-            items = [f.atom(f.coerce(v, held.item)) for v in f.components(value) or []]
-            inner: Value = f.bind(n.ListOf(tuple(items), held, span=f.span), word)
-        else:
-            inner = f.coerce(value, held)
+        inner = f.coerce(value, f.mixed(type)[word])
+        if is_unknown(inner):
+            return guess(type)
         return f.bind(n.Construct(f"of_{word}", (f.atom(inner),), type, span=f.span), word)
     types = f.mixed(have)
     if not types:
@@ -139,20 +143,19 @@ def fitting(f: Frame, types: dict[str, Any], wanted: Any) -> Collection[str]:
 
 def word_of(value: Value) -> str:
     """The word in `PYTHON_TYPES` for the type of a value of which it is known; "" for values without one."""
-    match type_or_none(value):
-        case ScalarT(kind):
-            return kind
-        case SymbolT():
-            return "str"
-        case TupleT():
-            return "tuple"
-        case ListT(rows=None, kind=kind):
-            return kind.partition(":")[0] if kind != "set" else ""
-        case TensorT() | ListT():
-            return "tensor"
-        case DataT():
-            return "object"
-    return ""
+    return word_of_type(type_or_none(value))
+
+
+def _of_varying_length(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+    """A tuple as one whose length varies; None where another type is wanted."""
+    if not is_varying_tuple(type) or not isinstance(have, TupleT):
+        return None
+    items = [f.coerce(v, type.item) for v in f.components(value) or ()]
+    if contains_unknown(type) or any(map(is_unknown, items)):
+        f.program.incomplete = True
+        return guess(type)
+    return f.bind(n.ListOf(tuple(map(f.atom, items)), type, span=f.span), "tuple")
 
 
 COERCIONS.insert(0, wrapped)
+COERCIONS.append(_of_varying_length)

@@ -13,19 +13,20 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, mapped, of_tuple
+from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
 from backends.acrobat.frontend.values import (
     Dyn,
     ListedV,
     Static,
     TupleV,
     Value,
+    as_kind,
     guess,
     is_empty,
     is_list,
@@ -88,6 +89,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     if isinstance(b, OneOf) and known_a:
         return mapped_choice(f, node, b, lambda each: binary(f, node, op, a, each))
     a, b = (f.staged(v) if isinstance(v, OneOf) else v for v in (a, b))
+    if "varying tuple" in (kind(a), kind(b)):
+        return _of_varying_tuples(f, node, name, a, b)
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
     kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]
@@ -134,9 +137,6 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
         parts = [f.components(v) if f.components(v) is not None else f.display(v) for v in (a, b)]
         if parts[0] is not None and parts[1] is not None:
             return (ListedV if any(isinstance(v, ListedV) for v in (a, b)) else TupleV)((*parts[0], *parts[1]))
-        lists = [as_list(f, node, v) for v in (a, b)] if is_list(a) or is_list(b) else []
-        if lists and all(map(is_list, lists)):  # a tuple whose length is known at run time only is a list of the program
-            return of_tuple(binary(f, node, ast.Add(), *lists))
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if isinstance(whole, TupleV) and isinstance(known(times)[1], int):
@@ -144,6 +144,22 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     if any(nothing_known(v) for v in (a, b)):
         return unknown()
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """`+` of two tuples, of which one has a length that varies, and `*` of such a one and an int. Raises Mismatch."""
+    if any(map(nothing_known, (a, b))):
+        return unknown()
+    if name == "mul":
+        for whole, times in ((a, b), (b, a)):
+            if type_or_none(times) == INT:
+                many = _repeated(f, node, as_kind(whole, "list"), times)
+                return as_kind(many, "tuple") if is_list(many) else many
+    types = [type_of(v) for v in (a, b)]
+    if name == "add" and all(map(is_tuple_type, types)):
+        t = f.common(types)
+        return f.host("list.concat", [f.coerce(v, t) for v in (a, b)], t)
+    return f.problem(node, f"this operator does not take {describe(types[0])} and {describe(types[1])}")
 
 
 def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:

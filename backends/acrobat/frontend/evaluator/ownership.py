@@ -67,6 +67,8 @@ def changeable(f: Frame, t: Any) -> bool:
 
 def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
     match t:
+        case ListT(item, kind="tuple"):
+            return changeable(f, item)
         case ListT():
             return t.rows is None
         case TupleT(items):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from backends.acrobat.core.types import BOOL, INT, DataT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.comparisons import comparison
@@ -24,9 +24,9 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     held_in,
-    is_list,
     is_plain,
     is_unknown,
+    kind,
     known,
     type_of,
     unknown,
@@ -157,7 +157,7 @@ def _sequence(
     arm: Callable[[Sequence[ast.stmt]], Value],
     fall: Callable[[], Value],
 ) -> Value:
-    if is_list(value) and value.type.kind == "list":  # type: ignore[union-attr]
+    if kind(value) in ("list", "varying tuple"):
         return _list(f, s, rows, value, patterns, arm, fall)
     parts = f.components(value)
     if parts is None:
@@ -262,7 +262,7 @@ def _given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Valu
         if star == len(patterns) or (name := patterns[star].name) is None:  # type: ignore[attr-defined]
             return tests, []
         end = f.host("sub", [size, Static(after)], INT, "end")
-        return tests, [(name, f.host("list.slice", [value, Static(star), end], type_of(value), name))]
+        return tests, [(name, f.host("list.slice", [value, Static(star), end], ListT(item), name))]
 
     out = []
     for row in rows:

@@ -38,7 +38,7 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
     )
 
 
-@handles(TRUTHS, "number", "list", "set", "dict", "ragged")
+@handles(TRUTHS, "number", "list", "varying tuple", "set", "dict", "ragged")
 def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     match value.type:
         case ScalarT("bool"):

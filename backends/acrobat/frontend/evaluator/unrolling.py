@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import is_generator
@@ -162,6 +162,7 @@ def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
             except Mismatch:
                 failed = True
             else:
-                failed |= isinstance(t, TensorT) and isinstance(joined, ListT)  # its shape changes
+                # The shape of a tensor changes, or the length of a tuple.
+                failed |= isinstance(t, (TensorT, TupleT)) and isinstance(joined, ListT)
         f.unrolled[s] = failed
     return f.unrolled[s]

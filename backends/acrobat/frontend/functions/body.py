@@ -27,7 +27,7 @@ from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, ne
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.listed import class_of_list, class_of_tuple, holds_other_kind
+from backends.acrobat.frontend.instances.listed import class_of_list, holds_listed
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     held_atoms,
     is_container,
     is_iterator,
@@ -249,18 +250,13 @@ class FunctionBody:
             return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")
 
     def _with_lists(self, at: ast.AST, value: Value) -> Value:
-        """A result with objects in place of lists of values of several types and of tuples of a length that varies, which the
-        boundary makes of them."""
+        """A result with objects in place of lists of values of several types, which the boundary makes of them."""
         t = type_or_none(value)
-        if not holds_other_kind(t) or contains_unknown(t):
+        if not holds_listed(t) or contains_unknown(t):
             return value
         if isinstance(t, ListT):
-            inner = mapped(self.f, [value], lambda x: self._with_lists(at, x)) if holds_other_kind(t.item) else value  # type: ignore[list-item]
-            if not t.of_tuple:
-                return inner
-            of_items = class_of_tuple(t)
-            whole = DataT(self.program.datatypes.union_of_made(of_items, ["items"]))
-            return new_object(self.f, at, of_items, whole, {"items": inner})
+            rows = mapped(self.f, [value], lambda x: self._with_lists(at, x))  # type: ignore[list-item]
+            return rows if is_unknown(rows) else as_kind(rows, t.kind)
         items = [self._with_lists(at, v) for v in self.f.components(value) or ()]
         if not t.listed:
             return TupleV(tuple(items))
@@ -319,6 +315,5 @@ class FunctionBody:
         try:
             return join_types(old, found, numbers=True)
         except Mismatch:
-            if not self.program.closing and not contains_unknown(old):
-                raise
+            pass
         return self.f.common([old, found], numbers=True)

@@ -6,11 +6,10 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, TupleT
+from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
-from backends.acrobat.frontend.evaluator.lists import list_of, of_tuple
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
@@ -22,7 +21,7 @@ from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_s
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import of_python, span_of
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.types import NEVER, UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Placeholder,
@@ -35,6 +34,7 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_unknown,
     retyped,
+    type_of,
     type_or_none,
     unknown,
     variable_of,
@@ -47,7 +47,7 @@ More than `table.VERSIONS`, which is how many there may be for other constants."
 
 
 LONGER = 6
-"""After so many calls inside of each other, each with a longer tuple than the one before, the tuple is taken for a list."""
+"""After so many calls inside of each other, each with a longer tuple than the one before, its length is taken to vary."""
 
 
 class FunctionCall(ChangingCall):
@@ -56,9 +56,7 @@ class FunctionCall(ChangingCall):
     def value(self, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """What the call gives; the function is compiled first where it was not yet. Raises Refused."""
         self._bind(args, kwargs)
-        for i, name in enumerate(self.names):
-            if (self.function, name) in self.program.lengthened and (parts := self.f.components(self.values[i])) is not None:
-                self.values[i] = of_tuple(list_of(self.f, self.node, parts))
+        self.values = list(map(self._of_any_length, self.names, self.values))
         try:
             self._annotate()
         except AnnotationError as error:
@@ -193,18 +191,30 @@ class FunctionCall(ChangingCall):
         program.compile(key, function, self.values)
         return key
 
+    def _of_any_length(self, name: str, value: Value) -> Value:
+        """The argument for a parameter; a tuple that the recursion makes longer as one whose length varies."""
+        noted = self.program.lengthened.get((self.function, name))
+        have = type_or_none(value)
+        if noted is None or not isinstance(have, TupleT) or have.listed:
+            return value
+        try:
+            t = self.f.common([have, ListT(UNKNOWN, kind="tuple")])
+            return self.f.coerce(value, self.f.common([t, noted]) if contains_unknown(t) else t)
+        except Mismatch:
+            return value  # these calls have no end, which is told
+
     def _note_tuples(self) -> bool:
         """Note how long the tuples among the arguments are. True if calls inside of each other have made one of them longer
-        `LONGER` times in a row: from the next round on it is a list."""
+        `LONGER` times in a row: from the next round on its length varies."""
         program, function = self.program, self.function
         inside, found = function in program.entered, False
         for name, value in zip(self.names, self.values, strict=True):
-            if isinstance(value, TupleV):
+            if type(value) is TupleV and (function, name) not in program.lengthened:
                 before, times = program.tuples.get((function, name), (0, 0))
                 times = times + 1 if inside and len(value.items) > before else 0
                 program.tuples[function, name] = len(value.items), times
                 if times >= LONGER:
-                    program.lengthened.add((function, name))
+                    program.lengthened[function, name] = type_of(value)
                     found = True
         return found
 

@@ -82,7 +82,7 @@ class Functions:
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
         self.sizes: dict[Any, Size] = {}  # function key -> how many elements the lists that it returns always have
         self.tuples: dict[tuple[Any, str], tuple[int, int]] = {}  # see `FunctionCall._note_tuples`
-        self.lengthened: set[tuple[Any, str]] = set()  # parameters whose tuples a recursion makes longer: they are lists
+        self.lengthened: dict[tuple[Any, str], Any] = {}  # parameter whose tuples a recursion makes longer -> type of one
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there

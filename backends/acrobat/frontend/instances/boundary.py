@@ -114,6 +114,10 @@ class Boundary:
                 if not isinstance(value, (set, frozenset)):
                     raise InstanceError(f"{path}: expected a set, got {type(value).__name__}")
                 return [self._in(item, v, f"{path}{{{v!r}}}") for v in value]
+            case ListT(item, kind="tuple"):
+                if not isinstance(value, tuple):
+                    raise InstanceError(f"{path}: expected a tuple, got {type(value).__name__}")
+                return [self._in(item, v, f"{path}[{i}]") for i, v in enumerate(value)]
             case ListT(item):
                 if not isinstance(value, (list, tuple)):
                     raise InstanceError(f"{path}: expected a list, got {type(value).__name__}")
@@ -204,6 +208,8 @@ class Boundary:
                 return dict(self._out(item, v) for v in value)
             case ListT(item, kind="set"):
                 return {self._out(item, v) for v in value}
+            case ListT(item, kind="tuple"):
+                return tuple([self._out(item, v) for v in value])
             case ListT(item):
                 return [self._out(item, v) for v in value]
             case TupleT(items):

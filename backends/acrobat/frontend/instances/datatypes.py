@@ -50,7 +50,6 @@ class Datatypes(SampleTypes):
         self.values_tell = False  # whether values tell the types that annotations leave open
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
-        self.sequences: set[tuple[type, str]] = set()  # fields that have tuples of several lengths, as lists
         self.constants: dict[tuple[type, str], Any] = {}  # (class, field) -> the module or function that all objects have there
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
@@ -104,12 +103,6 @@ class Datatypes(SampleTypes):
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
-
-    def note_sequence(self, cls: type, name: str) -> None:
-        """Note that objects which the model makes have tuples of several lengths in a field: lists, from the next round on."""
-        self.sequences.add((cls, name))
-        self.fields[cls, name] = UNKNOWN
-        self.changed = True
 
     def note_apart(self, types: Sequence[Any]) -> None:
         """Note that values of these types were met in one place."""

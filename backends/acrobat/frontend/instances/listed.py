@@ -1,5 +1,5 @@
-"""Lists of values of several types among the results, as in `return [loss, tags]`, and tuples of a length that varies. In the
-program each is an object of a class of its own, of which the boundary makes the list or tuple."""
+"""Lists of values of several types among the results, as in `return [loss, tags]`. In the program each is an object of a class
+of its own, of which the boundary makes the list."""
 
 from __future__ import annotations
 
@@ -26,28 +26,11 @@ def class_of_list(type_of_items: TupleT) -> type:
     return type("listed", (ListOfValues,), {"__slots__": (), "_fields": names})
 
 
-class TupleOfItems(tuple):
-    """The base of the classes for tuples of a length that varies. Made from a list, it is a tuple of its elements."""
-
-    __slots__ = ()
-    _fields: tuple[str, ...] = ("items",)
-
-    def __new__(cls, items: Any) -> Any:
-        return tuple(items)
-
-
-@cache
-def class_of_tuple(type_of_items: ListT) -> type:
-    """The class for the tuples that have elements of this list's type."""
-    return type("tuple_of", (TupleOfItems,), {"__slots__": (), "_fields": ("items",)})
-
-
-def holds_other_kind(t: Any) -> bool:
-    """Whether there are lists of values of several types, or tuples of a length that varies, in a value of type `t`, outside of
-    objects."""
+def holds_listed(t: Any) -> bool:
+    """Whether there are lists of values of several types in a value of type `t`, outside of objects."""
     match t:
         case TupleT(items):
-            return t.listed or any(map(holds_other_kind, items))
+            return t.listed or any(map(holds_listed, items))
         case ListT(item, rows=None):
-            return t.of_tuple or holds_other_kind(item)
+            return holds_listed(item)
     return False

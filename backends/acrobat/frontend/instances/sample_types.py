@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -41,9 +41,7 @@ class SampleTypes:
         self.of_class: dict[type, str] = {}  # class -> union
         self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
-        self.trees: dict[
-            Any, DataT
-        ] = {}  # tuple that is known in part, or a leaf and a tuple -> the mixed union of trees of such tuples
+        self.trees: dict[Any, DataT] = {}  # what is known of trees of tuples, or a leaf and a tuple -> their mixed union
         self.with_leaves: set[str] = set()  # those of them that `tree_over` has made
         self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
         self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
@@ -158,6 +156,18 @@ class SampleTypes:
         self.mixed[name] = {number.kind: number, "str": SYMBOL}
         return DataT(name)
 
+    def mixture(self, types: Mapping[str, Any], nested: bool, none: bool) -> Any:
+        """The type of the elements of tuples that the model makes: of the types of Python's own that `types` has by their words
+        in `PYTHON_TYPES`, `nested` also tuples of such elements, and with `none` also None."""
+        node = (tuple(types.items()), nested, none)
+        if node not in self.trees:
+            words = [x for x in PYTHON_TYPES if x in types or nested and x == "tuple"]
+            tree = self.trees[node] = DataT(f"Tree_{len(self.trees)}")
+            SHOWN[tree.name] = " or ".join(TYPES[x][0] for x in words)
+            inside = ListT(self.optional(tree) if none else tree, kind="tuple")
+            self.mixed[tree.name] = {x: types.get(x, inside) for x in words}
+        return self.optional(self.trees[node]) if none else self.trees[node]
+
     def class_in_mixed(self, name: str, word: str) -> type:
         """The class of the values of a mixed union for one of `PYTHON_TYPES`."""
         return Enum if word == "str" and name in self._enums else TYPES[word][1]
@@ -178,7 +188,7 @@ class SampleTypes:
                 return ListT(self.type_at(place.item, f"an element of {what}"), kind="set")
             case "tuple":
                 if len(place.sizes) > 1 and place.item is not None:
-                    return ListT(self.type_at(place.item, f"an element of {what}"))
+                    return ListT(self.type_at(place.item, f"an element of {what}"), kind="tuple")
                 return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
             case "dict":
                 assert place.key is not None

@@ -42,7 +42,7 @@ from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
-from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -54,8 +54,10 @@ from backends.acrobat.frontend.values import (
     is_ragged,
     is_tensor,
     is_unknown,
+    kind,
     known,
     retyped,
+    type_of,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
@@ -155,6 +157,9 @@ def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -
         return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), True
     if is_list(i) or is_ragged(i):
         return _parts_by_ints(f, e, value, dim, i), True
+    if kind(i) in ("tuple", "varying tuple", "string", "set", "dict", "object"):
+        what = f"a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here, not {describe(type_of(i))}"
+        return f.problem(e, what, "write the indices out"), False
     return _part_by_int(f, node, e, value, dim, i), False
 
 

@@ -151,7 +151,7 @@ def test_refused_as_before() -> None:
         CompileError, match=r"^1 problem(.|\n)*trees of which the depth is known at run time only are not compared"
     ):
         build(module(compared), sample=LISTS)
-    with pytest.raises(CompileError, match="differ in type"):
+    with pytest.raises(CompileError, match="does not keep its type in the loop"):
         build(module(of_two_lengths), sample=LISTS)
     with pytest.raises(CompileError, match=r"`y` differs in type between paths: a tuple of 2 \(an int, an int\), an int"):
         build(with_forward(nn.Module(), beside_a_tensor), sample=[torch.ones(4)])

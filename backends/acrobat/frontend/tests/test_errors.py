@@ -99,7 +99,7 @@ def forward(self, s: In) -> Tensor:
 model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a tensor of shape (1, 4) (line 30)
             if s.n > 2:
             ^^^^^^^^^^^
-    give the same type on every path
+    tensors in one place have one rank: give each kind of result a function of its own
 """,
     ),
     (

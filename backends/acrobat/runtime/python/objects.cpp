@@ -189,6 +189,11 @@ Elements read_list(PyObject* o) {
     return {PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o)};
 }
 
+Elements read_varying_tuple(PyObject* o) {
+    if (!PyTuple_Check(o)) mismatch(o, "a tuple");
+    return {PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o)};
+}
+
 PyObject* const* read_tuple(PyObject* o, int64_t elements) {
     const Py_ssize_t size = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
     if (size != elements) mismatch(o, "a tuple of " + std::to_string(elements) + " elements", size);

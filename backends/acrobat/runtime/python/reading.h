@@ -152,6 +152,7 @@ struct Elements {
     int64_t size;
 };
 Elements read_list(PyObject* o);
+Elements read_varying_tuple(PyObject* o);  // of a tuple alone
 PyObject* const* read_tuple(PyObject* o, int64_t elements);
 
 // Address of a float32 tensor of exactly this shape that the device reads; see `TensorReader::read`.

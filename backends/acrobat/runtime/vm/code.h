@@ -34,14 +34,14 @@ enum class Kind : int32_t {
     Int, Bool, Float, Tensor, List, Tuple, Optional, Union,
     Symbol, Nothing, Identity,  // a number for a string; the value None; the number of an object
     Rows, Ints, Bools, Floats,  // lists of parts of a tensor whose extents vary
-    Dict, Set,
+    Dict, Set, VaryingTuple,
     Mixed,  // a union whose cases are types of Python's own, such as str and tuple; a case has the value as its one part
 };
 
 struct Type {
     Kind kind;
     bool tensors;        // whether values of the type contain tensors
-    int32_t first;       // tensor: its first extent; list, set, optional: the item's type; tuple, dict: its first part; union,
+    int32_t first;       // tensor: its first extent; list, set, tuple whose length varies, optional: the item's type; tuple, dict: its first part; union,
                          // mixed: its first case; where extents vary: its `Varying`
     int32_t count;       // how many of these there are; where extents vary: how many do
     int32_t index;       // tensors: their `Outgoing`; optional: the full case's number; union: 1 if `id` tells objects apart

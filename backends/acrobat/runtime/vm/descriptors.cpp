@@ -10,7 +10,7 @@ namespace {
 
 Slot read_items(Session& s, const Types& t, const Type& type, PyObject* o) {
     const bool is_set = type.kind == Kind::Set;
-    const auto [objects, size] = is_set ? read_set(s, o) : read_list(o);
+    const auto [objects, size] = is_set ? read_set(s, o) : type.kind == Kind::VaryingTuple ? read_varying_tuple(o) : read_list(o);
     const Items list = make_list<Slot>(s.cx.host, size);
     int64_t i = 0;
     try {
@@ -152,7 +152,8 @@ Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
         case Kind::Bools: return varying(s, read_numbers(s, o, t.varying[type.first], 'b'), type);
         case Kind::Floats: return varying(s, read_numbers(s, o, t.varying[type.first], 'f'), type);
         case Kind::Dict: return read_pairs(s, t, type, o);
-        case Kind::Set: return read_items(s, t, type, o);
+        case Kind::Set:
+        case Kind::VaryingTuple: return read_items(s, t, type, o);
         case Kind::Nothing: return 0;
         case Kind::Identity: break;  // `read_case` numbers objects itself
     }
@@ -169,6 +170,7 @@ void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t num
         case Kind::Tensor: out[size_t(type.index)].tensors.push_back(v); break;
         case Kind::List:
         case Kind::Set:
+        case Kind::VaryingTuple:
             for (const Slot item : items(v)) collect(s, out, t, type.first, item);
             break;
         case Kind::Dict:
@@ -215,6 +217,12 @@ PyObject* build(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t 
             Ref list(new_list(from.size));
             for (int64_t i = 0; i < from.size; ++i) put_in_list(list.get(), i, build(s, out, t, type.first, from.data[i]));
             return list.release();
+        }
+        case Kind::VaryingTuple: {
+            const Items& from = items(v);
+            Ref tuple(new_tuple(from.size));
+            for (int64_t i = 0; i < from.size; ++i) put_in_tuple(tuple.get(), i, build(s, out, t, type.first, from.data[i]));
+            return tuple.release();
         }
         case Kind::Tuple: {
             Ref tuple(new_tuple(type.count));

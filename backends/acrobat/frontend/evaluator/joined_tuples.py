@@ -1,0 +1,96 @@
+"""The type of tuples that stand in one place and differ in length: tuples of a length that varies, with one type of elements.
+
+Elements of several kinds, such as strings beside tuples in a tree `("S", ("NP", "dogs"), ("VP", "bark", ("ADV", "now")))`, are
+a mixed union. A tuple among them is again one of such elements, to any depth: so a tree that a recursion makes has one type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Mismatch,
+    UnknownT,
+    contains_unknown,
+    describe,
+    is_tuple_type,
+    word_of_type,
+)
+
+
+class TypesOfFrame(Protocol):
+    """What a frame knows of types (`coercion.CoercingFrame`)."""
+
+    program: Any
+
+    def common(self, types: Sequence[Any], numbers: bool = False) -> Any: ...
+
+    def mixed(self, type: Any) -> dict[str, Any]: ...
+
+    def without_none(self, type: Any) -> Any: ...
+
+
+def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
+    """The type that covers all of these types of tuples; `numbers` as in `join_types`. Raises Mismatch."""
+    if all(isinstance(t, TupleT) and len(t.items) == len(tuples[0].items) for t in tuples):
+        try:
+            items = tuple(f.common(at, numbers) for at in zip(*(t.items for t in tuples), strict=True))
+            return TupleT(items, listed=all(t.listed for t in tuples))
+        except Mismatch:
+            if not any(is_tuple_type(x) for t in tuples for x in t.items):
+                raise
+    return ListT(_element(f, [x for t in tuples for x in _inside(t)]), kind="tuple")
+
+
+def _inside(tuple: Any) -> Sequence[Any]:
+    """The types of a tuple's elements."""
+    items: Sequence[Any] = tuple.items if isinstance(tuple, TupleT) else (tuple.item,)
+    return items
+
+
+def _element(f: TypesOfFrame, types: Sequence[Any]) -> Any:
+    """The type that covers elements of all these types, each of which keeps its own kind: an int beside a float stays an int.
+    Types that are not known yet are left out; unknown if no other is there. Raises Mismatch."""
+    there = [t for t in dict.fromkeys(types) if not isinstance(t, UnknownT)]
+    there = [t for t in there if t is not NEVER] or there
+    plain = [f.without_none(t) for t in there if t is not NONE]
+    mixed = any(map(f.mixed, plain))
+    if mixed or len({word_of_type(t) for t in plain}) < 2:
+        try:
+            return f.common(there) if there else UNKNOWN
+        except Mismatch:
+            if not mixed and not all(map(is_tuple_type, plain)):
+                raise
+    return _mixture(f, there)
+
+
+def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
+    """The mixed union of elements of these types, and of what is in the tuples among them. Raises Mismatch."""
+    kinds: dict[str, list[Any]] = {}
+    nested, none, pending, met = False, False, list(types), set[Any]()
+    while pending:
+        t = pending.pop(0)
+        if t in met or isinstance(t, UnknownT) or t is NEVER:
+            continue
+        met.add(t)
+        inner = f.without_none(t)
+        none |= t is NONE or inner != t
+        if f.mixed(inner):
+            pending += f.mixed(inner).values()
+        elif is_tuple_type(inner):
+            nested = True
+            pending += _inside(inner)
+        elif inner is not NONE:
+            word = word_of_type(inner)
+            if not word:
+                raise Mismatch(f"{describe(inner)} in a tuple whose length varies")
+            kinds.setdefault(word, []).append(inner)
+    found = {word: f.common(its) for word, its in sorted(kinds.items())}
+    if any(map(contains_unknown, found.values())) or not found:
+        return UNKNOWN
+    return f.program.datatypes.mixture(found, nested, none)

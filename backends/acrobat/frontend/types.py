@@ -130,8 +130,15 @@ def is_varying_tuple(type: Any) -> bool:
 
 
 def is_tuple_type(type: Any) -> bool:
-    """Whether a type is that of tuples, of one length or of several."""
-    return isinstance(type, TupleT) or is_varying_tuple(type)
+    """Whether a type is that of tuples, of one length or of several, which are not written as lists."""
+    return isinstance(type, TupleT) and not type.listed or is_varying_tuple(type)
+
+
+def without_tuples(type: Any) -> Any:
+    """The type of a list, and of the lists in it, with lists in place of tuples whose lengths vary; other types unchanged."""
+    if not isinstance(type, ListT) or type.rows is not None or type.kind not in ("list", "tuple"):
+        return type
+    return replace(type, item=without_tuples(type.item), kind="list")
 
 
 def word_of_type(type: Any) -> str:
@@ -142,7 +149,7 @@ def word_of_type(type: Any) -> str:
         case SymbolT():
             return "str"
         case TupleT():
-            return "tuple"
+            return "list" if type.listed else "tuple"
         case ListT(rows=None, kind=kind):
             return kind.partition(":")[0] if kind != "set" else ""
         case TensorT() | ListT():
@@ -161,8 +168,8 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return t
         case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
             return a if isinstance(a, ListT) else b
-        case (TupleT(x), TupleT(y)) if len(x) == len(y):
-            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)), listed=a.listed and b.listed)
+        case (TupleT(x), TupleT(y)) if len(x) == len(y) and a.listed == b.listed:
+            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)), listed=a.listed)
         case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
             return replace(a, item=join_types(x, y, numbers), extent=a.extent if a.extent == b.extent else None)
         case _ if a != b and (together := _ints_together(a, b)) is not None:
@@ -181,7 +188,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return FLOAT
         case ScalarT("float"), ScalarT("int"):
             return FLOAT
-    if a == b:
+    if a == b and getattr(a, "listed", None) == getattr(b, "listed", None):
         return a
     raise Mismatch(f"{describe(a)} here, {describe(b)} there")
 
@@ -310,7 +317,8 @@ def describe(type: Any) -> str:
         case ScalarT(kind):
             return f"{'an' if kind == 'int' else 'a'} {kind}"
         case TupleT(items):
-            return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
+            what = "list" if type.listed else "tuple"
+            return f"a {what} of {len(items)} ({', '.join(map(describe, items))})" if items else f"an empty {what}"
         case ListT(item, kind="tuple"):
             return f"a tuple of {plural(item)}"
         case ListT(kind=kind) if kind != "list":

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.types import (
     Mismatch,
     UnknownT,
     contains_unknown,
+    without_tuples,
 )
 from backends.acrobat.ir import nodes as n
 
@@ -303,6 +304,21 @@ def as_kind(value: Any, kind: str) -> Dyn:
     """The same list of the program seen as another kind of Python's: a tuple whose length varies as a list, say."""
     assert isinstance(value.type, ListT)
     return retyped(value, replace(value.type, kind=kind))
+
+
+def as_tuple(value: Value) -> Value:
+    """A list of the program as a tuple whose length varies; other values unchanged."""
+    return as_kind(value, "tuple") if is_list(value) else value
+
+
+def untupled(value: Value) -> Value:
+    """A tuple whose length varies as a list; other values unchanged."""
+    return as_kind(value, "list") if kind(value) == "varying tuple" else value
+
+
+def as_lists(value: Value) -> Value:
+    """A list or tuple whose length varies as a list, and so are those in it; other values unchanged."""
+    return retyped(value, without_tuples(value.type)) if isinstance(value, Dyn) else value
 
 
 def held_in(value: Dyn) -> Value:

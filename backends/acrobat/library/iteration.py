@@ -11,7 +11,7 @@ def pairwise(items):
 def transposed(rows):
     """`zip(*rows)` of lists: as long as the shortest of them, and empty if there is none."""
     size = min([len(row) for row in rows]) if rows else 0
-    return [[row[i] for row in rows] for i in range(size)]
+    return [tuple([row[i] for row in rows]) for i in range(size)]
 
 
 def pairs(items):

@@ -11,7 +11,7 @@ from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.classes import class_of, record_of
@@ -30,12 +30,12 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    as_kind,
     is_number,
     kind,
     known,
     nothing_known,
     unknown,
+    untupled,
 )
 
 WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
@@ -45,7 +45,7 @@ WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
     if name not in ("isinstance", "type"):  # what else takes a tuple looks at its elements
-        args = [as_kind(a, "list") if kind(a) == "varying tuple" else a for a in args]
+        args = list(map(untupled, args))
     if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:
         return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
@@ -133,6 +133,8 @@ def _type(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
             return Static(type(value.python_object))
         case [Dyn(type=DataT()) as value]:
             return class_of(f, node, value)
+        case [value] if kind(value) == "varying tuple":
+            return Static(tuple)
     return None
 
 
@@ -167,13 +169,15 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
 
 @handles(BUILTINS, "isinstance")
 def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    match args:
+    match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
         case [Static(value), Static(classes)]:
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
         case [Dyn(type=ScalarT("int" | "float" | "bool" as what)), Static(classes)]:
             return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
+        case [value, Static(classes)] if kind(value) == "varying tuple":
+            return Static(issubclass(tuple, classes))
         case [TupleV(), Static(classes)]:  # it may have been written as a list
             if issubclass(tuple, classes) == issubclass(list, classes):
                 return Static(issubclass(tuple, classes))

@@ -12,7 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame_state import FrameState
-from backends.acrobat.frontend.evaluator.joined_tuples import joined_tuples
+from backends.acrobat.frontend.evaluator.joined_tuples import joined_tuples, part_by_part
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, STAGED
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
@@ -140,6 +140,8 @@ class CoercingFrame(FrameState):
             if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
                 return never_filled
             return replace(some[0], item=item)
+        if len(some) > 1 and all(isinstance(t, TupleT) and t.listed and len(t.items) == len(some[0].items) for t in some):
+            return part_by_part(self, some, numbers)
         if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
             return tree
         self.program.datatypes.note_apart(some)
@@ -162,7 +164,7 @@ class CoercingFrame(FrameState):
     def word_of(self, type: Any, mixed: Any) -> str | None:
         """Which type of a mixed union covers values of a type; None if none does."""
         for word, held in self.mixed(mixed).items():
-            if isinstance(type, TupleT) and is_varying_tuple(held):
+            if is_varying_tuple(held) and isinstance(type, TupleT) and not type.listed:
                 if all(self.covers(held.item, t) for t in type.items):
                     return word
                 continue

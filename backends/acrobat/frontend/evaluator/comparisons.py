@@ -28,7 +28,16 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, contains_unknown, describe, is_never_filled, is_tuple_type
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    SYMBOL,
+    contains_unknown,
+    describe,
+    is_never_filled,
+    is_tuple_type,
+    word_of_type,
+)
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
@@ -46,6 +55,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    untupled,
 )
 from backends.acrobat.library import strings
 
@@ -114,6 +124,8 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
     same = type_or_none(a)
     if b != Static(None) and isinstance(same, DataT) and same == type_or_none(b) and optional(f, a) is None:
         return f.host("ne" if negate else "eq", [identity(f, node, a), identity(f, node, b)], BOOL)
+    if all(isinstance(v, Static) and isinstance(v.value, type) for v in (a, b)):  # `type(x) is int`
+        return Static((a == b) != negate)
     if b != Static(None):
         return f.problem(node, "`is` only compares with None, and objects of the instance")
     if isinstance(a, Static):
@@ -266,7 +278,7 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
 def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
     """A comparison in which a tuple is whose length varies; None where the other value is no tuple and no list."""
     types = [type_or_none(v) for v in (a, b)]
-    if any(map(is_list, (a, b))) and name in ("eq", "ne"):  # a list is no tuple
+    if name in ("eq", "ne") and "list" in map(word_of_type, types):  # a list is no tuple
         return Static(name == "ne")
     if not all(map(is_tuple_type, types)):
         return None
@@ -350,8 +362,7 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             return constants.contains(f, a, list(whole))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
             return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
-    if kind(b) == "varying tuple":
-        b = as_kind(b, "list")
+    b = untupled(b)
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)
     if is_never_filled(type_or_none(b)):

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.choice import among, choose, fail, open
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, mixed, of_type
 from backends.acrobat.frontend.evaluator.tables import EQUALITY
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import SYMBOL, describe, is_tuple_type
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
@@ -55,6 +55,8 @@ def alike(key: Value, constant: Any) -> bool:
             return is_number and (t != INT or constant == constant // 1 and -(2**63) <= constant < 2**63)
         case TupleT(items):
             return isinstance(constant, tuple) and len(constant) == len(items)
+        case ListT(kind="tuple"):
+            return isinstance(constant, tuple)
         case ListT():
             return isinstance(constant, (list, set, frozenset, dict))
         case DataT():  # a named tuple is equal to a tuple
@@ -159,8 +161,8 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
         return f.coerce(of_some, INT)  # type: ignore[return-value]
     if key == Static(None):
         return f.coerce(Static(keys.index(None)), INT)  # type: ignore[return-value]
-    if not isinstance(type_of(key), (ScalarT, TupleT)) and type_of(key) != SYMBOL:
-        raise Refused(f"a key that is known at run time only is a string, a number or a tuple, not {describe(type_of(key))}")
+    if not isinstance(t := type_of(key), ScalarT) and not is_tuple_type(t) and t != SYMBOL:
+        raise Refused(f"a key that is known at run time only is a string, a number or a tuple, not {describe(t)}")
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and all(alike(key, k) for k in keys):
         at: Value = looked_up(f, key, keys)
     else:
@@ -170,7 +172,7 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
             if same != Static(False):
                 at = choose(f, node, same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
-    named = [] if isinstance(type_of(key), TupleT) else [key]
+    named = [] if is_tuple_type(t) else [key]
     text = missing if named else missing.partition(":")[0]
     found = choose(f, node, there, lambda: at, lambda: fail(f, text, named, strings_in(named)))
     return f.coerce(found, INT)  # type: ignore[return-value]

@@ -44,9 +44,8 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    as_kind,
+    as_tuple,
     is_array,
-    is_list,
     is_number,
     is_unknown,
     known,
@@ -283,7 +282,7 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
         items = [v for part in parts for v in part.items]  # type: ignore[union-attr]
         return TupleV(tuple(items)) if tuple_ else list_of(f, node, items)
     if tuple_:
-        parts = [as_kind(part, "tuple") if is_list(part) else part for part in parts]
+        parts = list(map(as_tuple, parts))
     else:
         parts = [as_list(f, node, part) for part in parts]
     return reduce(partial(binary, f, node, ast.Add()), parts)

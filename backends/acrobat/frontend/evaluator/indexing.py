@@ -33,6 +33,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     as_kind,
+    as_tuple,
     is_empty,
     is_list,
     is_unknown,
@@ -220,7 +221,7 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 @handles(SUBSCRIPTS, "varying tuple")
 def _of_varying_tuple(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     found = _of_list(f, node, as_kind(value, "list"), index)
-    return as_kind(found, "tuple") if isinstance(index, ast.Slice) and is_list(found) else found
+    return as_tuple(found) if isinstance(index, ast.Slice) else found
 
 
 def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:

@@ -24,7 +24,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    as_kind,
+    as_tuple,
     is_list,
     is_unknown,
     kind,
@@ -82,7 +82,7 @@ def _tuple(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | No
     whole = f.static_list(iterable(f, args[0])) if args else TupleV(())
     if isinstance(whole, TupleV):
         return TupleV(whole.items)
-    return as_kind(whole, "tuple") if is_list(whole) else unknown() if is_unknown(whole) else None
+    return as_tuple(whole) if is_list(whole) else unknown() if is_unknown(whole) else None
 
 
 @handles(BUILTINS, "len")

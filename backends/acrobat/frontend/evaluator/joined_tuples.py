@@ -39,12 +39,23 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
     """The type that covers all of these types of tuples; `numbers` as in `join_types`. Raises Mismatch."""
     if all(isinstance(t, TupleT) and len(t.items) == len(tuples[0].items) for t in tuples):
         try:
-            items = tuple(f.common(at, numbers) for at in zip(*(t.items for t in tuples), strict=True))
-            return TupleT(items, listed=all(t.listed for t in tuples))
+            return part_by_part(f, tuples, numbers)
         except Mismatch:
             if not any(is_tuple_type(x) for t in tuples for x in t.items):
                 raise
+    return of_any_length(f, *tuples)
+
+
+def of_any_length(f: TypesOfFrame, *tuples: Any) -> Any:
+    """The type of tuples whose length varies, with elements like those of tuples of these types; of empty ones with elements of
+    which nothing is known. Raises Mismatch."""
     return ListT(_element(f, [x for t in tuples for x in _inside(t)]), kind="tuple")
+
+
+def part_by_part(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
+    """The type that covers these types of tuples of one length, or of such that are written as lists. Raises Mismatch."""
+    parts = tuple(f.common(items, numbers) for items in zip(*(t.items for t in tuples), strict=True))
+    return TupleT(parts, listed=tuples[0].listed)
 
 
 def _inside(tuple: Any) -> Sequence[Any]:

@@ -16,7 +16,16 @@ from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import INDICES, ITERATION, RESULTS, handles
 from backends.acrobat.frontend.specials import Endless
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, describe, is_never_filled
+from backends.acrobat.frontend.types import (
+    NONE,
+    UNKNOWN,
+    Mismatch,
+    contains_held,
+    contains_unknown,
+    describe,
+    is_never_filled,
+    without_tuples,
+)
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -27,6 +36,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     as_kind,
+    as_tuple,
     held_in,
     is_array,
     is_list,
@@ -261,6 +271,7 @@ def flattened(f: Frame, xs: Array) -> Dyn:
     """The items of a list of lists, in one list."""
     if is_unknown(xs):
         return unknown()
+    xs = retyped(xs, without_tuples(type_of(xs)))
     t = item_type(xs)
     item, so_far = f.var("item", t), f.var("all", t)
     with f.branch() as b:
@@ -335,7 +346,7 @@ def as_result(f: Frame, value: Value) -> Value:
         return replace(value, items=items) if isinstance(value, TupleV) else TupleV(items)
     if kind(value) in ("list", "varying tuple") and not is_unknown(value) and contains_held(type_of(value)):
         results = mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
-        return results if is_list(value) or is_unknown(results) else as_kind(results, "tuple")
+        return results if is_list(value) else as_tuple(results)
     for rule in RESULTS:
         if (made := rule(f, value)) is not None:
             return made

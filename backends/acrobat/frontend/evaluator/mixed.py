@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, is_varying_tuple, word_of_type
-from backends.acrobat.frontend.values import Dyn, Value, as_kind, guess, held_in, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.values import Dyn, Value, guess, held_in, is_unknown, type_or_none, untupled
 from backends.acrobat.ir import nodes as n
 
 NUMBERS = ("bool", "int", "float")
@@ -73,7 +73,7 @@ def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
     def arm(word: str, inner: Value) -> Value:
         if word not in there:
             return not_taken(f, node, word)
-        return as_kind(inner, "list") if either and kind(inner) == "varying tuple" else inner
+        return untupled(inner) if either else inner
 
     return by_type(f, node, value, arm)
 
@@ -148,7 +148,7 @@ def word_of(value: Value) -> str:
 
 def _of_varying_length(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     """A tuple as one whose length varies; None where another type is wanted."""
-    if not is_varying_tuple(type) or not isinstance(have, TupleT):
+    if not is_varying_tuple(type) or not isinstance(have, TupleT) or have.listed:
         return None
     items = [f.coerce(v, type.item) for v in f.components(value) or ()]
     if contains_unknown(type) or any(map(is_unknown, items)):

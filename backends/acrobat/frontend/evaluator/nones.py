@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, as_kind, is_list, kind, variable_of
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, untupled, variable_of
 
 
 def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:
@@ -33,8 +33,7 @@ def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequen
 
 def opened_inside(f: Frame, node: ast.AST, value: Value, types: Sequence[str] = COMPUTED) -> Value:
     """As `opened`, also for the parts of a tuple and the elements of a list. A tuple whose length varies is given as a list."""
-    value = as_kind(value, "list") if kind(value) == "varying tuple" else value
-    match value:
+    match value := untupled(value):
         case TupleV(items):
             return TupleV(tuple(opened_inside(f, node, v, types) for v in items))
         case Dyn(type=ListT(item=item)) if is_list(value) and not is_unassigned(item):

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
@@ -27,6 +28,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     as_kind,
+    as_tuple,
     guess,
     is_empty,
     is_list,
@@ -141,6 +143,10 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
         for whole, times in ((a, b), (b, a)):
             if isinstance(whole, TupleV) and isinstance(known(times)[1], int):
                 return replace(whole, items=whole.items * known(times)[1])
+            if whole == TupleV(()) and type_or_none(times) == INT:
+                return whole
+            if is_tuple_type(type_or_none(whole)) and type_or_none(times) == INT:
+                return _of_varying_tuples(f, node, name, f.coerce(whole, of_any_length(f, type_of(whole))), times)
     if any(nothing_known(v) for v in (a, b)):
         return unknown()
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
@@ -153,11 +159,13 @@ def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if type_or_none(times) == INT:
-                many = _repeated(f, node, as_kind(whole, "list"), times)
-                return as_kind(many, "tuple") if is_list(many) else many
+                return as_tuple(_repeated(f, node, as_kind(whole, "list"), times))
     types = [type_of(v) for v in (a, b)]
     if name == "add" and all(map(is_tuple_type, types)):
         t = f.common(types)
+        if any(map(contains_unknown, types)):  # the elements of the one say nothing about those of the other
+            f.program.incomplete = True
+            return guess(t)
         return f.host("list.concat", [f.coerce(v, t) for v in (a, b)], t)
     return f.problem(node, f"this operator does not take {describe(types[0])} and {describe(types[1])}")
 

@@ -41,7 +41,6 @@ from backends.acrobat.frontend.values import (
     HELD,
     Static,
     Value,
-    as_kind,
     is_array,
     is_container,
     is_held_tensor,
@@ -55,6 +54,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    untupled,
     variable_of,
 )
 
@@ -146,7 +146,7 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
     at = next(i for i, e in enumerate(elts) if isinstance(e, ast.Starred))
     star, after = elts[at], len(elts) - at - 1
     assert isinstance(star, ast.Starred)
-    value = as_kind(value, "list") if kind(value) == "varying tuple" else value
+    value = untupled(value)
     whole = f.static_list(value)
     parts = f.components(whole)
     if parts is not None:

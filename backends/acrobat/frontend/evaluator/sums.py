@@ -12,15 +12,17 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT,
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
-from backends.acrobat.frontend.types import describe, plural
+from backends.acrobat.frontend.types import describe, is_tuple_type, plural
 from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_tuple,
     guess,
     is_list,
     is_number,
@@ -78,6 +80,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
             number = "int" if t == INT else "float"
             xs = mapped(f, [xs], lambda v: f.host(number, [v], t))  # type: ignore[list-item]
         return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
+    if start is not None and is_tuple_type(type_of(start)) and is_tuple_type(t):
+        return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))  # type: ignore[arg-type]
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
     if isinstance(t, DataT):  # objects with `__add__`

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_tuple,
     is_list,
     is_unknown,
     nothing_known,
@@ -56,8 +57,7 @@ def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
 
 
 def unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
-    """`zip(*xs)`: of a list of tuples a tuple of lists; of a list of lists a list of their first elements, one of their
-    second elements, and so on."""
+    """`zip(*xs)`: of a list of tuples, or of lists, a tuple of their first elements, one of their second ones, and so on."""
     xs = opened_inside(f, node, xs.value if isinstance(xs, Held) and xs.kind == "iterator" else xs)
     t = type_or_none(xs)
     if nothing_known(xs) or isinstance(t, ListT) and contains_unknown(t):
@@ -71,6 +71,6 @@ def unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
         return f.problem(node, "`zip(*xs)` takes a list of tuples or of lists here")
 
     def component(i: int) -> Value:
-        return mapped(f, [xs], lambda pair: (f.components(pair) or [])[i])  # type: ignore[list-item]
+        return as_tuple(mapped(f, [xs], lambda pair: (f.components(pair) or [])[i]))  # type: ignore[list-item]
 
     return TupleV(tuple(component(i) for i in range(len(t.item.items))))

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_tuple,
     is_container,
     is_empty,
     is_unknown,
@@ -86,7 +87,7 @@ class BoundCall:
             if listed is None and any(map(is_spread, rest)):
                 raise Refused(HELD["spread"], "give all of it as one list")
             names.append(a.vararg.arg)
-            values.append(listed if listed is not None else TupleV(tuple(as_argument(self.f, v) for v in rest)))
+            values.append(as_tuple(listed) if listed is not None else TupleV(tuple(as_argument(self.f, v) for v in rest)))
         if a.kwarg:
             names.append(a.kwarg.arg)
             values.append(Keywords(tuple((k, as_argument(self.f, v)) for k, v in others.items())))

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import INT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
+from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
@@ -198,7 +199,7 @@ class FunctionCall(ChangingCall):
         if noted is None or not isinstance(have, TupleT) or have.listed:
             return value
         try:
-            t = self.f.common([have, ListT(UNKNOWN, kind="tuple")])
+            t = of_any_length(self.f, have)
             return self.f.coerce(value, self.f.common([t, noted]) if contains_unknown(t) else t)
         except Mismatch:
             return value  # these calls have no end, which is told

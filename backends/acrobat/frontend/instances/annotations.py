@@ -62,7 +62,7 @@ def unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:
         if getattr(owner, "__module__", None) != module.__name__:
             continue
         for o in [owner, *vars(owner).values()] if isinstance(owner, type) else [owner]:
-            if not (dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
+            if not (isinstance(o, type) and dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
                 continue
             try:
                 found += [(frozenset(u), "") for t in hints(o).values() for u in _unions_inside(t)]

@@ -277,7 +277,7 @@ class Datatypes(SampleTypes):
             if Ellipsis in items:
                 if self.values_tell or contains_unknown(self.resolve(items[0])):
                     return UNKNOWN  # tensors, of a number that the values tell
-                raise AnnotationError("tuples of variable length are lists here: write list[...]")
+                return ListT(self.resolve(items[0]), kind="tuple")
             return TupleT(tuple(self.resolve(i) for i in items))
         if members := union_members(t):
             rest = tuple(m for m in members if m is not type(None))

@@ -24,7 +24,19 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, is_ragged, is_unknown, known, retyped, unknown
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    as_tuple,
+    is_ragged,
+    is_unknown,
+    known,
+    retyped,
+    unknown,
+)
 
 
 def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
@@ -118,15 +130,16 @@ def _pieces_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
-    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension they give a list, in most cases."""
+    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension they give a tuple whose length varies, in
+    most cases."""
     names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
     x, *rest, dim = c.bind("input", *names, dim=Static(0))
     d = dim_of(dim, rank, name)
     k = axis(x)
     if d == k:
         if name == "unbind":
-            return retyped(x, ListT(item_type(x)))
-        return along_varying(f, name, x, rest[0])
+            return retyped(x, ListT(item_type(x), kind="tuple"))
+        return as_tuple(along_varying(f, name, x, rest[0]))
     if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
         return as_rows(f, x, d)
     inner = Static(d - (d > k))

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_lists,
     guess,
     is_list,
     is_number,
@@ -134,6 +135,7 @@ def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
     """What may be None, or of one of several of Python's types, as the number, list or tuple of which a tensor is made; so are
     the elements of a list. Another value, such as a string, is an error of the instance, as in Python. Other values unchanged.
     Raises Refused where a tensor could be made of values of several of the types."""
+    x = as_lists(x)
     if is_list(x) and f.display(x) is None and isinstance(type_of(x).item, DataT):
         return mapped(f, [x], lambda v: _as_data(f, node, v))
     held = optional(f, x) or type_or_none(x) if isinstance(x, Dyn) else None

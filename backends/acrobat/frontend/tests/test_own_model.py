@@ -272,7 +272,6 @@ class M(nn.Module):
             "`Tree` computes fields when it is made: give a sample",
         ),
         ("class Tree:\n    n: int\n", "`Tree` is not a type of the language"),
-        ("@dataclass(frozen=True)\nclass Tree:\n    n: tuple[int, ...]\n", "tuples of variable length are lists here"),
         ("@dataclass(frozen=True)\nclass Tree:\n    n: Missing\n", "the annotations of `Tree` cannot be evaluated"),
     ],
 )

@@ -132,8 +132,9 @@ class CoercingFrame(FrameState):
             return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
-        if len(some) > 1 and all(map(is_tuple_type, some)) and any(t != some[0] for t in some):
-            return joined_tuples(self, some, numbers)
+        there = [t for t in some if not isinstance(t, UnknownT)]
+        if len(there) > 1 and all(map(is_tuple_type, there)) and any(t != there[0] for t in there):
+            return joined_tuples(self, there, numbers)
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
             item = self.common([t.item for t in some], numbers)
             never_filled = next(filter(is_never_filled, some), None)

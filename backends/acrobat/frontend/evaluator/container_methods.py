@@ -52,7 +52,8 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
     assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
     held = whole.type.item.items[1]
-    if value == TupleV(()) and isinstance(held, ListT) and held.kind != "tuple":  # `neighbours.get(i, ())`, which is only looked through
+    # `neighbours.get(i, ())`, which is only looked through
+    if value == TupleV(()) and isinstance(held, ListT) and held.kind != "tuple":
         return f.coerce(
             list_of(f, ast.Pass(), []) if held.kind == "list" else empty_of_kind(f, held.kind.partition(":")[0]), held
         )

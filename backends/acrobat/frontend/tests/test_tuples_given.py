@@ -125,8 +125,15 @@ def counted(self, xs):
     return counts.most_common(2), dict(counts), max(counts)
 
 
+def defaults(self, xs):
+    d = {}
+    for x in xs:
+        d[x % 3] = d.get(x % 3, ()) + (x,)
+    return d, d.get(1, ()), d.get(0, (0,)), [sum(v) for v in d.values()], sorted(d.items())
+
+
 MODELS = [(f, NODES) for f in (fields, compared, classes, keys)] + [(trees, TREES), (parts, TENSORS)]
-MODELS += [(f, LISTS) for f in (columns, arguments, repeated, sums, counted)]
+MODELS += [(f, LISTS) for f in (columns, arguments, repeated, sums, counted, defaults)]
 
 
 @pytest.mark.parametrize(("function", "instances"), MODELS, ids=lambda x: getattr(x, "__name__", ""))

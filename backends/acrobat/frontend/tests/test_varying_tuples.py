@@ -19,6 +19,7 @@ from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forwa
 
 LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1], [2, 1], [0], [2]]
 LABELS = ((), ("S",), ("NP", "VP"), ("A", "B", "C"))
+EXPANSIONS = {"S": [("NP", "VP"), ("VP",)], "NP": [("d", "n"), ("n",)], "VP": [("v",), ("v", "NP")]}
 MIXED_LABELS = [(1, "a"), ("b",), (2, 3, "c"), ()]
 
 
@@ -142,6 +143,17 @@ def matched(self, xs):
     return -1
 
 
+def expanded(self, xs):
+    symbols, seen = ("S",), []
+    for x in xs:
+        longer = ()
+        for s in symbols:
+            longer += EXPANSIONS[s][x % 2] if s in EXPANSIONS else (s,)
+        symbols = longer
+        seen.append(symbols)
+    return symbols, seen
+
+
 def nested(self, xs):
     t = ((1, 2), (3,)) if xs[0] > 2 else ((4,), (5, 6), ())
     first, *others = t
@@ -162,7 +174,7 @@ def of_instance(self, x):
 
 
 MODELS = [chosen, of_kinds, tuple_of_list, tree, unary, path, dict_values]
-MODELS += [in_lists, with_none, numbers, tensors, taken_by_torch, matched, nested, growing]
+MODELS += [in_lists, with_none, numbers, tensors, taken_by_torch, matched, expanded, nested, growing]
 INSTANCES = [((1, 2), ("S", ("NP", "dogs"), "bark")), ((3,), ("NP", "cats")), ((), ("S", ("S", ("NP", "a")), "b", "c"))]
 
 

@@ -214,6 +214,8 @@ class CoercingFrame(FrameState):
         match value, type:
             case TupleV(items), TupleT(wanted) if len(items) == len(wanted):
                 return replace(value, items=tuple(self.coerce(v, t) for v, t in zip(items, wanted, strict=True)))
+            case Static(tuple() as constants), TupleT(wanted) if len(constants) == len(wanted):
+                return self.coerce(TupleV(tuple(map(self.program.wrap, constants))), type)
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
                 kind = ListedV if have.listed else TupleV

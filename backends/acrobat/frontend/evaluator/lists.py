@@ -77,6 +77,9 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         if all(map(is_function, items)) or not any(isinstance(v, Special) for v in items):
             return ListedV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
+    objects = list(map(f.as_object, items))  # constant named tuples keep their names
+    if any(made is not v for made, v in zip(objects, items, strict=True)):
+        return list_of(f, node, objects, hint)
     learnt = f.learnt(f.span)
     if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == "list":
         t = learnt.item

@@ -133,7 +133,7 @@ def of_named_tuples(self, xs):
 
 
 def named_tuple_given_out(self, xs):
-    return MOVES[xs[0] % 2], MOVES[xs[-1] % 2].weight
+    return MOVES[xs[0] % 2], MOVES[xs[-1] % 2].weight, list(NAMED), [(r, r.left, x) for r, x in zip(NAMED, xs, strict=False)]
 
 
 def given_out(self, xs):

@@ -33,7 +33,7 @@ def rounded(input):
     low = torch.floor(input)
     rest = input - low
     odd = low - 2.0 * torch.floor(low * 0.5)
-    return low + torch.where(rest == 0.5, odd, (rest > 0.5).float())
+    return low + torch.where(rest == 0.5, odd, torch.where(rest > 0.5, 1.0, 0.0))
 
 
 def frac(input):

@@ -281,6 +281,10 @@ def gather(input, dim, index):
 
 
 def index_fill(input, dim, index, value):
+    if dim == 0 or dim == -input.dim():
+        filled = input.clone()
+        filled[index] = value
+        return filled
     parts = list(input.unbind(dim))
     for i in index:
         parts[i] = torch.full_like(parts[i], value)

@@ -75,7 +75,7 @@ def nearest_int(number):
 def best(items, keys):
     """The item whose key is the highest, the first one if several keys are equal."""
     at = 0
-    for i in range(len(keys)):
+    for i in range(1, len(keys)):
         if keys[i] > keys[at]:
             at = i
     return items[at]
@@ -83,7 +83,7 @@ def best(items, keys):
 
 def least(items, keys):
     at = 0
-    for i in range(len(keys)):
+    for i in range(1, len(keys)):
         if keys[i] < keys[at]:
             at = i
     return items[at]

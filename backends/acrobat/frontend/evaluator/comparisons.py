@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.fields import identity
@@ -303,12 +303,15 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
 
 
 def has_order(f: Frame, type: Any) -> bool:
-    """Whether values of a type have an order: numbers, strings, objects whose classes say it, and tuples and lists of such."""
+    """Whether values of a type have an order: numbers, tensors of one element, strings, objects whose classes say it, lists of
+    such, and tuples that begin with such. Comparing two that agree in all that has an order is an error of the instance."""
     match type:
+        case TensorT():
+            return type.size == 1
         case ScalarT():
             return True
         case TupleT(items):
-            return all(has_order(f, t) for t in items)
+            return not items or has_order(f, items[0])
         case ListT(item, rows=None, kind="list" | "tuple"):
             return contains_unknown(item) or item is NEVER or has_order(f, item)
         case DataT(name):

@@ -10,7 +10,7 @@ from backends.acrobat.frontend.evaluator.constants import constant_by_key
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Dyn, Static, Value, known
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known
 
 
 def member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
@@ -32,12 +32,15 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 
 def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
-    """`.value`, `.name` or a property of a member of an Enum, or with `of_ints` of an IntEnum, of a class that the file of the
-    function names. None if there is no such class."""
+    """`.value`, `.name` or a property of a member of an Enum, or with `of_ints` of an IntEnum, of a class that the function,
+    its file or the class of the model names. None if there is no such class."""
     named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
+    names = dict(f.namespace) | {key: v.value for key, v in f.env.items() if isinstance(v, Static)}
+    model = [type(v.python_object) for v in f.env.values() if isinstance(v, Special) and v.python_object is not None]
+    names |= {c.__name__: c for cls in model for c in vars(cls).values() if isinstance(c, EnumType)}
     classes = {
         key: c
-        for key, c in f.namespace.items()
+        for key, c in names.items()
         if isinstance(c, EnumType) and issubclass(c, int) == of_ints and _is_constant(c, name)
     }
     found = [c for key, c in classes.items() if key in named or not named & classes.keys()]

@@ -33,8 +33,11 @@ def named(
     f: Frame, node: ast.Call, owner: Value, name: Value, attribute: Callable[[Value, str], Value], *default: Value
 ) -> Value:
     """`getattr(owner, name)`, or with a default. `attribute(owner, name)` gives an attribute. Raises Refused."""
-    names = _candidates(f, owner, node.args[1])
-    missing = f"AttributeError: {type(_object_of(owner)).__name__!r} object has no attribute {{0!r}}"
+    names = [] if default else _named_in_sample(f, owner, node.args[1])
+    missing = "an attribute is named {0!r} here, which is none of the names that the sample has"
+    if not names:
+        names = _candidates(f, owner, node.args[1])
+        missing = f"AttributeError: {type(_object_of(owner)).__name__!r} object has no attribute {{0!r}}"
 
     def found() -> Value:
         which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
@@ -81,7 +84,7 @@ def has_named(f: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
 
 def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     """The attributes of an object that can have the name that is written here. Raises Refused."""
-    pattern = _pattern(written, f.definition)
+    pattern = _pattern(f, written)
     if not pattern.replace(ANY, ""):
         what = "an attribute whose name is known at run time only cannot be found by it"
         raise Refused(what, 'keep modules in a ModuleDict, or begin all names alike: `getattr(self, f"visit_{name}")`')
@@ -90,6 +93,15 @@ def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     if not names:
         raise Refused("no attribute has a name like this one")
     return names
+
+
+def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
+    """The attributes of an object whose names are strings in the sample, for a name of which the source says nothing; [] for
+    others."""
+    if _pattern(f, written).replace(ANY, ""):
+        return []
+    it = _object_of(owner)
+    return sorted(x for x in f.program.datatypes.strings_of_sample() if hasattr(it, x) and not _of_library(it, x))
 
 
 def _object_of(owner: Value) -> Any:
@@ -102,20 +114,27 @@ def _of_library(it: Any, name: str) -> bool:
     return home is not None and home.__module__.partition(".")[0] in LIBRARIES
 
 
-def _pattern(node: ast.expr, definition: ast.AST | None) -> str:
-    """A regular expression which all names match that an expression of a function can give."""
+def _pattern(f: Frame, node: ast.expr) -> str:
+    """A regular expression which all names match that an expression of the function can give."""
+    definition = f.definition
     match node:
+        case ast.Subscript(table):
+            with f.trial():
+                entries = known(f.borrowed(table))[1]
+            texts = entries.values() if isinstance(entries, dict) else entries
+            if isinstance(entries, (dict, list, tuple)) and texts and all(isinstance(x, str) for x in texts):
+                return f"(?:{'|'.join(map(re.escape, texts))})"
         case ast.Constant(str() as text):
             return re.escape(text)
         case ast.JoinedStr(values):
-            return "".join(_pattern(v, definition) for v in values)
+            return "".join(_pattern(f, v) for v in values)
         case ast.BinOp(left, ast.Add(), right):
-            return _pattern(left, definition) + _pattern(right, definition)
+            return _pattern(f, left) + _pattern(f, right)
         case ast.Name(name) if definition is not None:
             bound = [
                 x for x in ast.walk(definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)
             ]
             match [x for x in ast.walk(definition) if isinstance(x, ast.Assign) and bound == x.targets]:
                 case [ast.Assign(value=value)]:
-                    return _pattern(value, definition)
+                    return _pattern(f, value)
     return ANY

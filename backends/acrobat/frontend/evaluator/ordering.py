@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.sums import extremum
-from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, NUMBERS, handles
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     Held,
@@ -163,7 +163,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     keys: Value = items
     if key != Static(None):
         keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
-    keys = opened_inside(f, node, keys)
+    keys = _of_numbers(f, opened_inside(f, node, keys))
     if is_unknown(keys) or is_unknown(items):
         return unknown()
     if not has_order(f, type_of(keys).item):
@@ -179,6 +179,22 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing
         return f.program.call(f, node, by, [items, keys, reverse], {})
     return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
+def _of_numbers(f: Frame, keys: Value) -> Value:
+    """The keys by which a list is put in order, with numbers in place of tensors of one element. The instance waits for
+    these."""
+
+    def number(key: Value) -> Value:
+        if isinstance(type_or_none(key), TupleT):
+            return TupleV(tuple(map(number, f.components(key) or ())))
+        return NUMBERS["tensor"](f, key) if is_tensor(key) and type_of(key).size == 1 else key
+
+    item = getattr(type_or_none(keys), "item", None)
+    inside = item.items if isinstance(item, TupleT) else (item,)
+    if is_unknown(keys) or not any(isinstance(t, TensorT) and t.size == 1 for t in inside):
+        return keys
+    return mapped(f, [keys], number)  # type: ignore[list-item]
 
 
 def _several(f: Frame, node: ast.Call, args: list[Value]) -> Value:

@@ -51,7 +51,9 @@ from backends.acrobat.frontend.values import (
     type_or_none,
 )
 
-MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy"})
+MAKERS = frozenset(
+    {"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy", "tolist"}
+)
 """Functions and methods that give a list, set or dictionary of their own, by name."""
 LOOKING = frozenset(
     {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}
@@ -197,7 +199,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return fresh_inside(f, one, type) and fresh_inside(f, other, type)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
-        case ast.Call(ast.Name("deepcopy") | ast.Attribute(attr="deepcopy")) if not calls_own_function(f, source):
+        case ast.Call(ast.Name("deepcopy") | ast.Attribute(attr="deepcopy" | "tolist")) if not calls_own_function(f, source):
             return True
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True

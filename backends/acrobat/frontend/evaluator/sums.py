@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, ite
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
-from backends.acrobat.frontend.types import describe, is_tuple_type, plural
+from backends.acrobat.frontend.types import NONE, describe, is_tuple_type, plural
 from backends.acrobat.frontend.values import (
     Static,
     TupleV,
@@ -70,6 +70,9 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
             return unknown()  # of no element `reduce` gives nothing
         return guess(INT if start is None else type_of(start))  # that of no element; tensors cover numbers in a later round
     t = type_of(xs).item
+    if t == NONE:  # so far: `states = [None] * n`, of which later statements give items
+        f.program.incomplete = True
+        return unknown() if start is None else guess(type_of(start))
     if isinstance(t, ScalarT):
         t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT
         if type_of(xs).item == BOOL and start is None and name == "reduce":

@@ -26,6 +26,7 @@ from backends.acrobat.frontend.instances.annotations import (
 )
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
+from backends.acrobat.frontend.instances.sample_strings import strings_in
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, has_leaf, is_leaf
 
@@ -211,6 +212,12 @@ class Datatypes(SampleTypes):
                 self.fields[member, f.name] = self.resolve(hinted[f.name])
 
     # ---- types from a sample
+
+    def strings_of_sample(self) -> frozenset[str]:
+        """All strings that are in the sample's instances; none without a sample."""
+        if self._sample is None:
+            return frozenset()
+        return strings_in(self._sample[0])
 
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""

@@ -128,6 +128,10 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
                 return Held("iterator", TupleV(tuple(v for _, v in entries)))
     if method.function in (nn.Module.parameters, nn.Module.named_parameters) and not args and not kwargs:
         return Held("iterator", TupleV(tuple(_parameters(f, method.owner, method.name.startswith("named")))))
+    if method.function in (nn.Module.children, nn.Module.named_children) and not args and not kwargs:
+        names = [name for name, _ in method.owner.module.named_children()]
+        inside = [(Static(name), attribute(f, node, method.owner, name)) for name in names]
+        return Held("iterator", TupleV(tuple(TupleV(x) if method.name == "named_children" else x[1] for x in inside)))
     return f.program.call(f, node, method.function, [method.owner, *args], kwargs)
 
 

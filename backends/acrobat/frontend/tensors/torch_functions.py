@@ -28,10 +28,15 @@ from backends.acrobat.frontend.values import Held, Static, Value, is_array
 ADDITIONS += [torch.add]
 
 
+OTHER_NAMES = {"log_sigmoid": "logsigmoid"}
+"""The names that functions of torch give themselves -> those by which the source finds them."""
+
+
 def torch_name(function: Any) -> str | None:
     """The name under which `call_operation` knows a function object of torch, or None."""
     for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer):
         name = str(getattr(function, "__name__", ""))
+        name = OTHER_NAMES.get(name, name)
         if name and getattr(module, name, None) is function:
             return name
     return None

@@ -373,12 +373,14 @@ model.py:28:9: a `TypeError` is not caught in the language
         """
 def forward(self, s: In) -> int:
     z = reversed([s.n])
-    return sum(z)
+    first = next(z)
+    return first + sum(z)
 """,
         """
-model.py:28:9: an iterator is exhausted by its first use: write list(...) around it
-            z = reversed([s.n])
-            ^^^^^^^^^^^^^^^^^^^
+model.py:30:24: an iterator that has a name and several uses is used by `next` alone
+            return first + sum(z)
+                           ^^^^^^
+    write list(...) where it is made
 """,
     ),
     (

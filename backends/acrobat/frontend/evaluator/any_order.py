@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from backends.acrobat.core.types import INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import no_order
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, Value, is_unknown, type_or_none
@@ -38,7 +39,7 @@ def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
     over the list of its elements."""
     first, *rest = node.generators
     with f.trial():
-        of_set = containers.kind_of(f.borrowed(first.iter)) == "set"
+        of_set = containers.kind_of(containers.as_set(f, node, f.borrowed(first.iter))) == "set"
     if not of_set:
         return node
     listed = ast.copy_location(AnyOrder(first.iter), first.iter)
@@ -60,7 +61,7 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     found = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
     if is_unknown(found) or callee.value is not sum and _is_plain(type_or_none(found)) or type_or_none(found) == INT:
         return found
-    raise containers.no_order()  # a sum of floats, or the order of objects that are equal to each other
+    raise no_order()  # a sum of floats, or the order of objects that are equal to each other
 
 
 def _is_plain(t: Any) -> bool:

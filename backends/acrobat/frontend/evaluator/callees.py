@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
 from backends.acrobat.frontend.evaluator.construction import construct
+from backends.acrobat.frontend.evaluator.containers import as_set
 from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -255,6 +256,9 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
         if made is not None:
             return made
+    if isinstance(value, types.BuiltinMethodType) and value.__self__ and isinstance(value.__self__, (set, frozenset)):
+        owner = as_set(f, node, Static(value.__self__))
+        return _method(f, node, Method(owner, value.__name__, None), args, kwargs, hint)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)
     facts = [known(a) for a in args]

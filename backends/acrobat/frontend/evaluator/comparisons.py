@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     EQUALITY,
     EXPRESSIONS,
     MEMBERSHIP,
+    SET_OPERANDS,
     handles,
 )
 from backends.acrobat.frontend.specials import OneOf
@@ -80,6 +81,9 @@ def _chain(f: Frame, node: ast.AST, left_node: ast.expr, left: Value, rest: list
     right = f.borrowed(right_node)
     if _are_list_and_tuple(left_node, left, right_node, right) and type(op) in COMPARISONS:
         return f.problem(node, "a list of elements of several types is not compared with a tuple", "write a tuple")
+    if type(op) in COMPARISONS and not (isinstance(left, Static) and isinstance(right, Static)):
+        for as_operand in SET_OPERANDS:
+            left, right = as_operand(f, left_node, left), as_operand(f, right_node, right)
     one = comparison(f, node, op, left, right)
     if not others:
         return one

@@ -10,11 +10,13 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, constan
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.containers import (
     as_key,
+    as_set,
     at_key,
     column,
     contains,
     dict_of_pairs,
     empty_of_kind,
+    in_any_order,
     items_of,
     kind_of,
     of_kind,
@@ -64,6 +66,7 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
 def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
     """A method of a set or dictionary that is called for its result."""
     whole, name = method.owner, method.name
+    args = [as_set(f, node, a) for a in args]
     if name in ("popitem", "move_to_end") and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _at_an_end(f, node, node.func.value, whole, name, CallArguments(name, list(args), kwargs))
     if kwargs:
@@ -170,7 +173,7 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    values = [f.expression(a) for a in args]
+    values = [as_set(f, s, f.expression(a)) for a in args]
     found = place(f, s, owner, name)
     if found is None:
         return
@@ -207,9 +210,9 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             left = of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
             give(f, who, unknown() if left is None else left)
         case "set", "update", [xs] if is_unknown(whole):
-            give(f, who, set_of(f, s, iterable(f, xs)))
+            give(f, who, set_of(f, s, iterable(f, in_any_order(f, s, xs))))
         case "set", "update", [xs]:
-            more = as_list(f, s, iterable(f, xs))
+            more = as_list(f, s, iterable(f, in_any_order(f, s, xs)))
             give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
         case _:
             f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")

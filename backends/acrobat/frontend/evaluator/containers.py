@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
-from backends.acrobat.frontend.evaluator.lists import as_list, mapped
+from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
@@ -89,6 +89,17 @@ def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
     if contains_unknown(type_of(whole)):
         return empty_of_kind(f, "set")
     return of_kind(f.program.call(f, node, python.distinct, [whole], {}), "set")
+
+
+def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
+    """A set that is known at compile time, and not empty, as one of the program; other values unchanged. Raises Refused."""
+    if not isinstance(value, Static) or not isinstance(value.value, (set, frozenset)) or not value.value:
+        return value
+    items = sorted(value.value, key=repr)  # an order that is the same in each process, as that of strings in a set is not
+    whole = list_of(f, node, [f.program.wrap(x) for x in items])
+    if not is_container(whole):
+        raise Refused("the elements of this set are of several types", "make a set of each type")
+    return of_kind(whole, "set")
 
 
 def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
@@ -197,6 +208,7 @@ def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
 
 def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
     """What a function walks over whose result does not depend on the order: of a set a list of its elements."""
+    value = as_set(f, node, value)
     return elements(f, node, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
 
 
@@ -227,11 +239,6 @@ def _keys(f: Frame, whole: Dyn) -> Value:
 @handles(ITERATION, "set")
 def _no_order(f: Frame, whole: Dyn) -> Value:
     raise no_order()
-
-
-def no_order() -> Refused:
-    """The error of a program whose result may depend on the order of a set."""
-    return Refused("the order of a set is not known", "write `sorted(...)` around it")
 
 
 @handles(MEMBERSHIP, "set", "dict")

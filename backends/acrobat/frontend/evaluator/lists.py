@@ -143,6 +143,8 @@ def _known_items(f: Frame, value: Value) -> Value:
             return TupleV(tuple(map(Static, keys)))
         case Static(EnumType() as members):
             return TupleV(tuple(map(Static, members)))
+        case Static(set() | frozenset()):
+            raise no_order()
         case Static(range() as r):
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
@@ -156,6 +158,11 @@ def _components(f: Frame, value: Dyn) -> Value:
 @handles(ITERATION, "varying tuple")
 def _items_of_varying(f: Frame, value: Dyn) -> Value:
     return as_kind(value, "list")
+
+
+def no_order() -> Refused:
+    """The error of a program whose result may depend on the order of a set."""
+    return Refused("the order of a set is not known", "write `sorted(...)` around it")
 
 
 def item_type(value: Any) -> Any:

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
 from backends.acrobat.frontend.values import (
@@ -82,6 +82,10 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return Static(python(x, y))
         except Exception as error:
             return f.problem(node, str(error))
+    if name in ("bitor", "bitand", "bitxor", "sub"):
+        written = (node.left, node.right) if isinstance(node, ast.BinOp) else (node, node)
+        for as_operand in SET_OPERANDS:
+            a, b = as_operand(f, written[0], a), as_operand(f, written[1], b)
     if any(isinstance(v, list) and (is_list(other) or is_number(other)) for v, other in ((x, b), (y, a))):
         a, b = f.staged(a), f.staged(b)  # `self.VOCABULARY + unknown`
     if isinstance(op, ast.Mod) and isinstance(x, str):

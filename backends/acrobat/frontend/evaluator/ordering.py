@@ -134,6 +134,7 @@ def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: A
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`sorted` of a list, and `max` and `min` of one of strings or tuples, or with a `key`. What is compared is
     numbers, strings, or tuples of these."""
+    args = [containers.as_set(f, node, a) for a in args]
     of_set = bool(args) and containers.kind_of(args[0]) == "set"
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]

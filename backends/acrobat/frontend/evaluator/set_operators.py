@@ -6,12 +6,22 @@ import ast
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, negation
-from backends.acrobat.frontend.evaluator.containers import items_of, kind_of, of_kind
+from backends.acrobat.frontend.evaluator.containers import as_set, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.counters import OPERATORS, combined, is_counter
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, handles
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Static, Value, is_empty, is_unknown, nothing_known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    Static,
+    Value,
+    is_empty,
+    is_list,
+    is_unknown,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.library import python
 
 SET_METHODS = {
@@ -39,6 +49,16 @@ def of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | N
         return unknown() if name in functions else None
     found = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
     return found if name == "le" else of_kind(found, "set")
+
+
+def _operand(f: Frame, written: ast.AST, value: Value) -> Value:
+    match written:
+        case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if is_list(value):  # which no operator takes as lists
+            return of_kind(value, "set")
+    return as_set(f, written, value)
+
+
+SET_OPERANDS.append(_operand)
 
 
 @handles(BINARY, "set", "dict")

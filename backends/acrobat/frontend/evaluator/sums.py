@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.choice import fail
-from backends.acrobat.frontend.evaluator.containers import in_any_order
+from backends.acrobat.frontend.evaluator.containers import as_set, in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
@@ -48,7 +48,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
             return None
     if not 1 <= len(args) + len(node.keywords) <= 2 or not args or any(k.arg != "start" for k in node.keywords):
         return f.problem(node, f"`{name}` takes a list and a start here")
-    xs = f.borrowed(args[0])
+    xs = as_set(f, node, f.borrowed(args[0]))
     if type_or_none(xs) == ListT(INT, kind="set"):  # a sum of floats depends on the order
         xs = in_any_order(f, node, xs)
     xs = iterable(f, xs)

@@ -77,6 +77,9 @@ COMPARED_AS_WHOLES: list[Callable[..., Value | None]] = []
 """(frame, comparison, left, right) -> what it gives of values that are compared element by element; None for others."""
 COMPARED_SETS: dict[Any, Callable[..., Value | None]] = {}
 """(frame, node, name of the comparison, left, right) -> what it gives of two values of the kind; None if nothing."""
+SET_OPERANDS: list[Callable[..., Value]] = []
+"""(frame, operand as written, its value) -> the operand of a comparison or of an operator that sets have: a constant set, or a
+view of a dictionary, as a set of the program, and other values unchanged."""
 EQUALITY: list[Callable[..., Value]] = []
 """(frame, node, left, right) -> left == right: the one way to compare any two values, for what comes before it in the order."""
 AUGMENTED: dict[Any, Callable[..., None]] = {}

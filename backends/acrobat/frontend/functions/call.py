@@ -67,7 +67,8 @@ class FunctionCall(ChangingCall):
             if isinstance(v, Dyn) and not self.f.mixed(v.type) and needs_value(self.definition, self.names[i]):
                 self.values[i] = opened(self.f, self.node, v, f"`{self.names[i]}` of `{self.called}` needs a value")
         first = self.values[0] if self.values else None
-        part = picked(self.definition) if isinstance(first, Special) and not isinstance(first, Narrowed) else None
+        narrowed = any(isinstance(v, Narrowed) for v in self.values)  # what that class has is known in a function only
+        part = picked(self.definition) if isinstance(first, Special) and not narrowed else None
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)

@@ -84,6 +84,20 @@ def test_as_eager(function: Any, instances: Any) -> None:
     agrees(with_forward(Bins(), function), instances)
 
 
+def lists_of_its_own(self, xs):
+    t = torch.tensor(xs)
+    numbers, rows, best = t.tolist(), self.e.weight[:2, :2].tolist(), self.e(t).argmax(1).tolist()
+    numbers[0] = 9
+    rows[0][1] = 5.0
+    rows[1].append(2.0)
+    best.append(len(best))
+    return numbers, rows, best, t
+
+
+def test_numbers_read_from_a_tensor_are_a_list_of_its_own() -> None:
+    agrees(with_forward(Bins(), lists_of_its_own), LISTS)
+
+
 REFUSED = {
     "`bucketize` with boundaries of several dimensions": lambda self, x: torch.bucketize(x, self.l.weight),
     "`unique_consecutive` of several dimensions": lambda self, x: self.l(x).unique_consecutive(),

@@ -14,6 +14,7 @@ from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
+FEW = frozenset([1, 2, 9])
 LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1], []]
 
 
@@ -58,7 +59,29 @@ def over_sets(self, xs):
     return sorted(rests), *map(sorted, more), asked, ends, sorted((x % 2, x) for x in s), len({(x, y) for x in s for y in xs})
 
 
-@pytest.mark.parametrize("function", [least_recently_used, emptied, under_tuples, over_sets], ids=lambda f: f.__name__)
+def constant_sets(self, xs):
+    s, more = set(xs), {7}
+    joined = s | FEW, FEW | s, s & FEW, s - FEW, FEW - s, s ^ FEW, s.union(FEW), FEW.intersection(s), {x for x in FEW if x in s}
+    asked = s <= FEW, s >= FEW, s == FEW, s.issubset(FEW), FEW.issuperset(s), s.isdisjoint(FEW), any(x > len(xs) for x in FEW)
+    more |= FEW
+    more.update(s)
+    more.update(FEW)
+    return [sorted(x) for x in joined], asked, sorted(more), sorted(FEW), max(FEW), sum(FEW), sorted(set(FEW))
+
+
+def views(self, xs):
+    one, other = {x: x + 1 for x in xs}, {x: x + 1 for x in sorted(xs)}
+    third = {x + 1: 0 for x in xs}
+    joined = one.keys() & third.keys(), one.keys() - third.keys(), set(one) | third.keys(), one.keys() | {7}
+    same = one.keys() == other.keys(), one.items() == other.items(), list(one.keys()) == list(other), one.keys() <= set(xs)
+    return [sorted(x) for x in joined], same, one.keys() != third.keys()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [least_recently_used, emptied, under_tuples, over_sets, constant_sets, views],
+    ids=lambda f: f.__name__,
+)
 def test_as_in_python(function: Any) -> None:
     agrees(with_forward(nn.Module(), function), LISTS)
 

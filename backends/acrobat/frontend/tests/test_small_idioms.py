@@ -161,3 +161,29 @@ def heaviest(self, tree):
 def test_recursions_that_end_in_a_default(function: Any) -> None:
     trees = [Branching(1.5, []), Branching(2.5, [Branching(1.0, []), Branching(4.0, [Branching(3.0, [])])])]
     agrees(with_forward(nn.Module(), function), trees)
+
+
+class Number:
+    def __init__(self, value):
+        self.value = value
+
+
+class Name:
+    def __init__(self, name):
+        self.name = name
+
+
+class Visits(Words):
+    def visit_number(self, e):
+        return self.e.weight[0] * e.value
+
+    def visit_name(self, e):
+        return self.e.weight["xyz".index(e.name)]
+
+
+def visited(self, e):
+    return getattr(self, "visit_" + type(e).__name__.lower())(e)
+
+
+def test_a_method_that_picks_a_row_by_an_attribute_of_its_class() -> None:
+    agrees(with_forward(Visits(), visited), [Number(2), Name("y"), Name("x"), Number(0)])

@@ -152,6 +152,13 @@ def distinct(items):
     return kept
 
 
+def same_object(one, other):
+    """`one is other` where either may be None."""
+    if one is None or other is None:
+        return one is None and other is None
+    return one is other
+
+
 def index_of(items, wanted):
     """The index of the first item that equals `wanted`; the length of the list if there is none."""
     at = len(items)

@@ -45,6 +45,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     as_kind,
+    guess,
     is_empty,
     is_list,
     is_number,
@@ -131,7 +132,11 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
     if all(isinstance(v, Static) and isinstance(v.value, type) for v in (a, b)):  # `type(x) is int`
         return Static((a == b) != negate)
     if b != Static(None):
-        return f.problem(node, "`is` only compares with None, and objects of the instance")
+        inside = [x if held is None else guess(held) for x in (a, b) for held in [optional(f, x)]]
+        if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
+            return f.problem(node, "`is` only compares with None, and objects of the instance")
+        found = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same_object, [a, b], {})
+        return negation(f, found) if negate and not is_unknown(found) else found
     if isinstance(a, Static):
         return Static((a.value is None) != negate)
     if isinstance(a, OneOf):

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -50,7 +51,7 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
-    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node):
+    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node) or is_short_zip(f, first.iter):
         return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
     if holds_parts(f, value):

@@ -135,7 +135,8 @@ def _may_be_none(f: Frame, value: Value) -> bool:
 def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values."""
     datatypes = f.program.datatypes
-    if cls in datatypes.seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
+    seen = cls in datatypes.seen or cls in datatypes.numbered
+    if seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
         what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"
         return f.problem(node, what, "make objects of another class")
     for x in held:

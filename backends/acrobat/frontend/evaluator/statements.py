@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.short_zips import guarded
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
 from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, tests_none
@@ -155,7 +156,7 @@ known. Of more rounds each is compiled once: the ways are too many."""
 
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
-    xs, s = _iterated(f, s), loops.tested_in_body(f, s)
+    xs, s = _iterated(f, s)
     if not isinstance(xs, TupleV):
         sizes = sizes_after(f, s, changed_in)
         loops.loop(f, s, xs)
@@ -308,17 +309,19 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
-    xs, s = _iterated(f, s), loops.tested_in_body(f, s)
+    xs, s = _iterated(f, s)
     if isinstance(xs, TupleV):
         return _unrolled(f, s, xs, Exits(lambda: f.value_of(rest, exits), exits.returns))
     return loops.loop_with_return(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))
 
 
-def _iterated(f: Frame, s: ast.For | ast.While) -> Value | None:
-    """What a `for` loop iterates, as `unrolling.iterated`; None for `while`."""
+def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For | ast.While]:
+    """What a `for` loop iterates, as `unrolling.iterated`, None for `while`; and the loop as it is compiled."""
     if s.orelse:
         f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
-    return unrolling.iterated(f, s) if isinstance(s, ast.For) else None
+    if isinstance(s, ast.For):
+        return guarded(f, s) or (unrolling.iterated(f, s), s)
+    return None, loops.tested_in_body(f, s)
 
 
 def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:

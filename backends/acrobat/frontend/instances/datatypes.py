@@ -54,6 +54,7 @@ class Datatypes(SampleTypes):
         self.constants: dict[tuple[type, str], Any] = {}  # (class, field) -> the module or function that all objects have there
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
+        self.numbered: set[type] = set()  # dataclasses read by their annotations whose objects are told apart by identity
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
         self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
@@ -333,13 +334,20 @@ class Datatypes(SampleTypes):
             return list(cls.keys_of_record)
         if cls in self.made:
             return list(self.made[cls])
-        return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        written = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        return [*written, IDENTITY] if cls in self.numbered else written
 
     def identify(self, cls: type) -> None:
-        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is not in the sample."""
-        if cls not in self.seen or not cls.__dictoffset__ or issubclass(cls, RecordOf):
-            raise AnnotationError(f"`id` is for objects of the sample that have no slots, not for a `{cls.__name__}`")
-        self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
+        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is only made by the
+        model."""
+        if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
+            raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
+        if cls in self.seen:
+            self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
+        elif cls not in self.numbered:
+            self.numbered.add(cls)
+            self.fields[cls, IDENTITY] = INT
+            self.changed = True
 
     def forget_none(self, classes: Sequence[type], name: str) -> None:
         """Do not read a field that is None in the whole sample: the model keeps what it writes there elsewhere."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
-from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Value, is_array, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
                 f.problem(s, *_no_place(what))
                 return None
+            if kind(whole) in ("tuple", TupleV) and isinstance(index, (ast.Constant, ast.UnaryOp)):
+                return _component(f, s, node, outer, whole, what)
             if kind(whole) not in ("list", "dict", "object"):
                 f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
                 return None
@@ -88,6 +90,27 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
 def _no_place(what: str) -> tuple[str, str]:
     """The message for a change of what has no name, and what to write instead."""
     return f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it"
+
+
+def _component(
+    f: Frame, s: ast.AST, node: ast.Subscript, outer: ChangedPlace, whole: Value, what: str
+) -> tuple[ChangedPlace, Value] | None:
+    """The place of a component of a tuple that `outer` holds, such as `pairs[k][0]`: what the component holds is changed, and
+    the tuple made again with it. None as for `place`."""
+    parts, at = f.components(whole) or [], constant(f.expression(node.slice), "an index")
+    if not isinstance(at, int) or not -len(parts) <= at < len(parts):
+        raise Refused(f"a tuple of {len(parts)} has no item {at!r}")
+    at %= len(parts)
+    if nothing_known(parts[at]) or not _deep(f, s, node, what, kind(parts[at]) in ("list", "dict")):
+        return None
+    if refuse_tensor(f, s, parts[at]):
+        return None
+
+    def put(value: Value) -> None:
+        items = (*parts[:at], value, *parts[at + 1 :])
+        outer.put(replace(whole, items=items) if isinstance(whole, TupleV) else TupleV(items))
+
+    return ChangedPlace(put), parts[at]
 
 
 def in_source_order(f: Frame, node: ast.expr) -> ast.expr:

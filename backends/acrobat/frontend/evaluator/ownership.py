@@ -192,7 +192,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.ListComp(elt) | ast.GeneratorExp(elt):
             return item is not None and not contains_unknown(item) and not changeable(f, item) or _fresh_written(f, elt, item)
         case ast.DictComp(value=elt):
-            return _fresh_written(f, elt, item.items[1] if isinstance(item, TupleT) else None)
+            return _fresh_written(f, elt, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.IfExp(body=one, orelse=other):
@@ -235,6 +235,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
     if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
     item = type.item if isinstance(type, ListT) else None
+    if isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, item) and fresh(f, elt, None):
+        return True
     match elt:
         case ast.Constant():
             return True
@@ -242,17 +244,33 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, t) for e, t in zip(elts, type.items, strict=True))
         case ast.List(elts) | ast.Tuple(elts):
             return all(_fresh_written(f, e, item) for e in elts)
-        case ast.ListComp(inner) | ast.DictComp(value=inner):
+        case ast.ListComp(inner):
             return _fresh_written(f, inner, item)
+        case ast.DictComp(value=inner):
+            return _fresh_written(f, inner, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
-        case ast.Dict(values=values):
-            return all(_fresh_written(f, e, None) for e in values)
+        case ast.Dict(keys, values):
+            return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
         case ast.Call() if _makes_object(f, elt):
             return elt in f.made_alone or elt in f.made_apart
     return False
+
+
+def _entry_type(f: Frame, type: Any, key: ast.expr | None) -> Any:
+    """The type of the entry under a key that is written out, of a dictionary of type `type`; None if that is not known."""
+    classes = _classes(f, type) if isinstance(type, DataT) else ()
+    if len(classes) == 1 and isinstance(key, ast.Constant) and isinstance(key.value, str):
+        return f.program.datatypes.fields.get((classes[0], key.value))
+    return _value_type(type)
+
+
+def _value_type(type: Any) -> Any:
+    """The type of the values of a dictionary of type `type`; None if that is not known."""
+    entry = type.item if isinstance(type, ListT) else None
+    return entry.items[1] if isinstance(entry, TupleT) and len(entry.items) == 2 else None
 
 
 def _makes_object(f: Frame, call: ast.Call) -> bool:

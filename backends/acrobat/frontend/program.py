@@ -26,7 +26,7 @@ from backends.acrobat.frontend.source import decorated, source_of, span_of, stri
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, contains_held, contains_unknown
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
 from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -128,7 +128,10 @@ class ProgramBuilder(DiagnosedFunctions):
     def _refuse_kept(self, span: Span, key: Any) -> None:
         """Note a problem where an object in the result keeps a module or a function, or indices, which no program computes."""
         for (cls, name), t in self._reached(self.results[key]).items():
-            if t == CONSTANT:
+            if self.datatypes.is_referenced(self.datatypes.of_class[cls]):
+                what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
+                self.problem(Problem(span, what, "return its attributes, one by one"))
+            if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
             elif (kind := contains_held(t)) in ("extreme", "iterator"):

@@ -59,7 +59,8 @@ class HeldT:
 
 
 CONSTANT: Any = HeldT("constant", TupleT(()))
-"""The type of a field that has one module or function in all objects of its class, which the table of datatypes knows."""
+"""The type of a field that has one module or function in all objects of its class, which the table of datatypes knows. One that
+has several holds an int beside them."""
 
 
 def is_unassigned(type: Any) -> bool:

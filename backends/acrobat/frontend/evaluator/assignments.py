@@ -9,7 +9,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.named_iterators import iterates, named, own_iterator
-from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, hint_of, root_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
@@ -47,6 +48,8 @@ def _assign(f: Frame, s: ast.Assign) -> None:
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
     for target in s.targets:
         _assign_or_lose(f, target, v)
+    if isinstance(s.targets[0], ast.Attribute) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
+        f.owned |= claims_on_objects(f, s.targets[0]) & owned
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned)

@@ -163,7 +163,11 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
     if not isinstance(owner, Dyn) or not isinstance(owner.type, DataT):
         return None
     classes = f.program.datatypes.cases.get(owner.type.name, ())
-    have = {f.program.datatypes.has_field(c, name) or not issubclass(c, RecordOf) and hasattr(c, name) for c in classes}
+    datatypes = f.program.datatypes
+    have = {
+        datatypes.has_field(c, name) or name in datatypes.attribute_names(c) or not issubclass(c, RecordOf) and hasattr(c, name)
+        for c in classes
+    }
     return have.pop() if len(have) == 1 else None
 
 

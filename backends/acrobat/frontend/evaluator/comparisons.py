@@ -243,6 +243,7 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
     what = f"{describe(left)} and {describe(right)} cannot be compared"
     if left == right and isinstance(left, DataT) and name in ("eq", "ne"):
+        f.program.datatypes.note_seen_elsewhere(left.name)
         what += ": objects that the model makes are not told apart by identity"
         return f.problem(node, what, "give the class an `__eq__`, or compare one of its fields, or indices")
     return f.problem(node, what)
@@ -261,8 +262,10 @@ def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
 def _by_identity(f: Frame, t: DataT) -> bool:
     """Whether objects of a type are equal only to themselves, as those of a class without `__eq__` are."""
     classes = f.program.datatypes.cases.get(t.name, ())
+    numbered = f.program.datatypes.is_referenced(t.name)
     return bool(classes) and all(
-        c in f.program.datatypes.seen and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)} for c in classes
+        (numbered or c in f.program.datatypes.seen) and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)}
+        for c in classes
     )
 
 

@@ -8,6 +8,7 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.narrowing import of_class, path_of
+from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax import tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.evaluator.truths import always_true, condition
@@ -72,17 +73,17 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
         case ast.Call(ast.Name("isinstance"), [tested, classes], []) if f.is_builtin("isinstance"):
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
-                return of_class(f, node, value, path_of(tested), f.borrowed(classes), then, orelse)
+                return of_class(f, node, value, _lasting_path(f, tested), f.borrowed(classes), then, orelse)
         case ast.Compare(
             ast.Call(ast.Name("type"), [tested], []), [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [cls]
         ) if f.is_builtin("type"):
             value, wanted = f.borrowed(tested), f.borrowed(cls)
             if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(wanted, Static):
                 arms = (then, orelse) if isinstance(op, (ast.Is, ast.Eq)) else (orelse, then)
-                return of_class(f, node, value, path_of(tested), wanted, *arms, exactly=True)
+                return of_class(f, node, value, _lasting_path(f, tested), wanted, *arms, exactly=True)
         case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
             value = f.borrowed(tested)
-            path = path_of(tested)
+            path = _lasting_path(f, tested)
             if isinstance(value, Dyn) and optional(f, value) is not None and path is not None:
 
                 def some(inner: Value) -> Value:
@@ -92,6 +93,11 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
                 hint = path.rpartition(".")[2]
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
     return choose(f, node, truth(f, test), then, orelse)
+
+
+def _lasting_path(f: Frame, node: ast.expr) -> str | None:
+    """As `path_of`; None for attributes of objects that are numbers, which may get other values under other names."""
+    return None if isinstance(node, ast.Attribute) and lists_reached(f, node) else path_of(node)
 
 
 @handles(EXPRESSIONS, ast.BoolOp)

@@ -1,33 +1,56 @@
-"""Attributes with one module, function or class in all objects of a class: `Visitor(self)`, whose `__init__` keeps the model.
+"""Attributes that keep a module, function or class: `Visitor(self)`, whose `__init__` keeps the model.
 
-What they have is known at compile time: a read of the attribute gives it, in every function, and the objects hold nothing.
+What they have is known at compile time: a read of the attribute gives it, in every function, and where all objects of the class
+have the same one they hold nothing. Where they have different ones, as `Stack(self.words)` and `Stack(self.actions)` do, each
+holds the number of its own among them.
 """
 
 from __future__ import annotations
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import CONSTANT, Mismatch
-from backends.acrobat.frontend.values import Special, Static, Value
+from backends.acrobat.frontend.specials import Method, OneOf
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN
+from backends.acrobat.frontend.values import Dyn, Held, Special, Static, Value
 
 
-def keeps_constant(f: Frame, cls: type, name: str, value: Value) -> bool:
-    """Whether a field of an object that the model makes gets a module, function or class, which is noted. Raises Mismatch where
-    other objects of the class have another one in it."""
+def kept_constant(f: Frame, cls: type, name: str, value: Value) -> Held | None:
+    """What an object that the model makes holds in a field which gets a module, function or class; that one is noted. None for
+    fields that get something else."""
     datatypes = f.program.datatypes
-    constant = None if cls in datatypes.seen else _same_everywhere(f, value)
+    if cls in datatypes.seen:
+        return None
+    if isinstance(value, OneOf) and value.alternatives == tuple(datatypes.constants.get((cls, name), ())):
+        return Held("constant", value.index)  # an object made of another one
+    constant = _same_everywhere(f, value)
     if constant is None:
-        return False
-    if datatypes.constants.setdefault((cls, name), constant) != constant:
-        raise Mismatch("it has one module or function in all objects, which is known at compile time, and here another one")
-    return True
+        return None
+    constants = datatypes.constants.setdefault((cls, name), [])
+    if constant not in constants:
+        constants.append(constant)
+        if len(constants) > 1:
+            datatypes.fields[cls, name] = UNKNOWN
+            datatypes.changed = True
+    return Held("constant", Static(constants.index(constant)) if len(constants) > 1 else Static(()))
 
 
 def constant_field(f: Frame, cls: type, name: str) -> Value | None:
     """The module, function or class that all objects of a class have in a field; None for other fields."""
-    datatypes = f.program.datatypes
-    return datatypes.constants.get((cls, name)) if datatypes.field_type(cls, name) == CONSTANT else None
+    if f.program.datatypes.field_type(cls, name) != CONSTANT:
+        return None
+    constants: list[Value] = f.program.datatypes.constants[cls, name]
+    return constants[0] if len(constants) == 1 else None
+
+
+def as_constant(f: Frame, classes: list[type], name: str, held: Value) -> Value:
+    """A field of objects of these classes, read as `held`: one of several modules or functions if it keeps such, else `held`.
+    Raises Refused where the classes keep different ones."""
+    if not isinstance(held, Held) or held.kind != "constant" or not isinstance(held.value, Dyn):
+        return held
+    first, *others = [f.program.datatypes.constants.get((c, name), []) for c in classes]
+    if any(constants != first for constants in others):
+        raise Refused(f"objects of several classes keep different modules or functions in `{name}`", "ask for the class before")
+    return OneOf(held.value, tuple(first))
 
 
 def _same_everywhere(f: Frame, value: Value) -> Value | None:

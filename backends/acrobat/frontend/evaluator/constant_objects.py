@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import STAGED
@@ -32,6 +33,9 @@ def _as_object(f: Frame, value: Static) -> Value | None:
         f.program.reads.note_object(x, name, getattr(x, name))
         held[name] = f.staged(f.program.wrap(getattr(x, name)))
     union = datatypes.union_of(cls) if dataclasses.is_dataclass(x) else datatypes.union_of_made(cls, names)
+    if datatypes.is_referenced(union):
+        what = f"a `{cls.__name__}` of the source stands beside such that the model makes and changes under several names"
+        raise Refused(what, "make it in the model")
     return new_object(f, ast.Pass(), cls, DataT(union), held)
 
 

@@ -9,19 +9,20 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, IDENTITY, INT, DataT
+from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.choice import among, fail, optional
+from backends.acrobat.frontend.evaluator.choice import among, fail
 from backends.acrobat.frontend.evaluator.classes import number_of_class
-from backends.acrobat.frontend.evaluator.constant_fields import keeps_constant
+from backends.acrobat.frontend.evaluator.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.referenced import enter_object, write_attribute
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, nothing_known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -39,13 +40,14 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     held = dict(zip(names, map(f.as_object, values), strict=True))
     constant = [x for x, v in zip(names, values, strict=True) if held[x] is not v]
     refuse_changed(f, cls, constant)
+    shared = [x for x in held if changeable(f, type_or_none(held[x]))]
     if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
         written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
         alone = {x for x in held if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
-        shared = [x for x in held if x not in alone and changeable(f, type_or_none(held[x]))]
+        shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
-    return new_object(f, node, cls, t, held)
+    return new_object(f, node, cls, t, held, bool(shared))
 
 
 def defaults_of_fields(f: Frame, node: ast.AST, cls: type, given: Collection[str]) -> dict[str, Value]:
@@ -77,6 +79,8 @@ def _made_by(f: Frame, factory: Any) -> ast.expr:
 def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
     """Compile `x.name = value`: the place `where`, which alone refers to the object, gets one with the new value."""
     assert isinstance(whole.type, DataT)
+    if write_attribute(f, s, whole, name, value):
+        return
     datatypes = f.program.datatypes
     classes = datatypes.cases.get(whole.type.name, ())
     note_assigned_to(f, classes)
@@ -120,20 +124,14 @@ def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None
 def _with_attribute(f: Frame, s: ast.AST, whole: Dyn, cls: type, name: str, value: Value) -> Value:
     """The object `whole`, of the class `cls`, with another value in one attribute."""
     assert isinstance(whole.type, DataT)
-    datatypes = f.program.datatypes
-    if name in datatypes.late.get(cls, ()) and _may_be_none(f, value) and (cls, name) not in datatypes.late_nones:
-        datatypes.late_nones.add((cls, name))
-        datatypes.changed = True
-    held = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in datatypes.field_names(cls)}
+    note_late(f, cls, name, value)
+    held = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in f.program.datatypes.field_names(cls)}
     return new_object(f, s, cls, whole.type, held)
 
 
-def _may_be_none(f: Frame, value: Value) -> bool:
-    return isinstance(value, Static) and value.value is None or optional(f, value) is not None
-
-
-def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
-    """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values."""
+def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value], shared: bool = True) -> Value:
+    """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values.
+    `shared` says that something else may refer to lists in them."""
     datatypes = f.program.datatypes
     seen = cls in datatypes.seen or cls in datatypes.numbered
     if seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
@@ -141,47 +139,15 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Val
         return f.problem(node, what, "make objects of another class")
     for x in held:
         datatypes.has_field(cls, x)  # of a class of the sample: a field that is given a value is one that is read
-    held = {x: held[x] for x in sorted(held, key=datatypes.field_names(cls).index)}
-    atoms = []
-    for x, v in held.items():
-        if nothing_known(v):
-            atoms.append(unknown().atom)
-            continue
-        wanted = datatypes.field_type(cls, x)
-        try:
-            if keeps_constant(f, cls, x, v):
-                v = Held("constant", Static(()))
-            have = type_of(v)
-            open = cls in datatypes.made or contains_unknown(wanted)
-            if (cls, x) in datatypes.refined:  # by the model's values: beside None it may have others
-                open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
-                open |= is_tuple_type(wanted) and is_tuple_type(have)
-            if cls not in datatypes.seen and open and wanted != have:
-                both = [wanted, have] if wanted != UNKNOWN else [have]
-                if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
-                    both = [t for t in both if t != NONE]
-                wanted = datatypes.widen(cls, x, NONE if both == [NONE] else _covering(f, both))
-            atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
-        except Mismatch as error:
-            f.problem(node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
-            atoms.append(unknown().atom)
+    names = datatypes.attribute_names(cls)
+    values = [field_value(f, node, cls, x, held[x]) for x in sorted(held, key=names.index)]
+    if datatypes.is_referenced(t.name):
+        return enter_object(f, cls, t, values, shared)
+    atoms = [unknown().atom if is_unknown(v) else f.atom(v) for v in values]
     if any(contains_unknown(a.type) for a in atoms):
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
-
-
-def _covering(f: Frame, types: Sequence[Any]) -> Any:
-    """The type of a field that has values of these types: of a string and an int, the union of both. Raises Mismatch."""
-    try:
-        return f.common(types, numbers=True)
-    except Mismatch:
-        plain = [f.without_none(t) for t in types if t != NONE]
-        number = next((t for t in plain if t in (INT, BOOL)), None)  # a float would have an int beside it become one
-        if number is None or any(t not in (number, SYMBOL) for t in plain):
-            raise
-        covering = f.program.datatypes.number_or_string(number)
-        return covering if plain == list(types) else f.program.datatypes.optional(covering)
 
 
 @handles(FUNCTIONS, dataclasses.replace)

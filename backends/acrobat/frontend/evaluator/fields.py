@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.classes import (
     number_of_class,
     records_of,
 )
-from backends.acrobat.frontend.evaluator.constant_fields import constant_field
+from backends.acrobat.frontend.evaluator.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import with_attribute
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -82,7 +82,7 @@ def attributes_of(f: Frame, node: ast.AST, value: Value) -> Value:
         what = "the attributes of an object by name are known of objects of one class that the model makes, with all of them"
         return f.problem(node, what, "name the attributes")
     assert isinstance(value, Dyn)
-    return AttributesByName(tuple((x, field_at_first(f, value, classes, x)) for x in datatypes.field_names(classes[0])))
+    return AttributesByName(tuple((x, field(f, node, value, x)) for x in datatypes.attribute_names(classes[0])))
 
 
 @handles(FUNCTIONS, vars)
@@ -140,7 +140,7 @@ def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Val
     sizes = {datatypes.vector(c, name) for c in have}
     if len(sizes) == 1:
         f.vectors[variable_of(found)] = sizes.pop()
-    return found
+    return as_constant(f, list(have), name, found)
 
 
 def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:

@@ -13,7 +13,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.services import ProgramServices
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, tracked
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
@@ -163,8 +163,9 @@ class FrameState:
         return {name: self.env[name] for name in self.program.carried.types if name in self.env}
 
     def _owned_states(self) -> set[str]:
-        """What `owned` has of attributes of modules that the model assigns to (`state`): any function may name these."""
-        return {c for x in self.program.carried.attributes for c in claims(x) & self.owned}
+        """What `owned` has of attributes of modules that the model assigns to (`state`), and of lists of objects
+        (`referenced`): any function may name these."""
+        return {c for x in self.program.carried.tracked for c in tracked(x) & self.owned}
 
     @contextmanager
     def in_function(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:

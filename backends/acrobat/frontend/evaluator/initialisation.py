@@ -53,14 +53,14 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
         return unknown()
     making.stage()
     t = DataT(datatypes.union_of_made(cls, list(making.held)))
-    if missing := [x for x in datatypes.field_names(cls) if x not in making.held]:
+    if missing := [x for x in datatypes.attribute_names(cls) if x not in making.held]:
         return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
     shared = making.shared()
     f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
     f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
     f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
-    return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.field_names(cls)})
+    return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
 
 
 def _in_order_of_fields(

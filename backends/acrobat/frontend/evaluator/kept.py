@@ -158,7 +158,11 @@ def _reads(node: ast.expr, field: str) -> bool:
 
 def empty_dictionary(f: Frame, held: Any) -> Value:
     """The dictionary of a field at the beginning of an instance. `held` is the type of the field, as far as it is known."""
-    type = ListT(TupleT((INT, held)), kind="dict")
+    return empty_list_of(f, ListT(TupleT((INT, held)), kind="dict"))
+
+
+def empty_list_of(f: Frame, type: Any) -> Value:
+    """An empty list or dictionary of a type, as far as that is known."""
     return empty(type, f.span) if contains_unknown(type) else f.bind(n.ListOf((), type, span=f.span), "kept")
 
 

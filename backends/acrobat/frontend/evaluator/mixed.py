@@ -89,7 +89,8 @@ def with_attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     types = mixed(f, value)
     if (held := types.get("object")) is not None:
         classes = f.program.datatypes.cases.get(getattr(held, "name", ""), ())
-        if any(f.program.datatypes.has_field(c, name) or hasattr(c, name) for c in classes):
+        datatypes = f.program.datatypes
+        if any(datatypes.has_field(c, name) or name in datatypes.attribute_names(c) or hasattr(c, name) for c in classes):
             return of_type(f, node, value, "object")
     assert not types or isinstance(value, Dyn) and isinstance(value.type, DataT)
     of_python = (w for w in types if hasattr(f.program.datatypes.class_in_mixed(value.type.name, w), name))  # type: ignore[union-attr]

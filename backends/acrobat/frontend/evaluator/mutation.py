@@ -16,11 +16,17 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import note_changed
+from backends.acrobat.frontend.evaluator.referenced import (
+    is_referenced,
+    may_change_inside,
+    note_seen_elsewhere,
+    write_attribute,
+)
 from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class ChangedPlace:
 def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
     """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
     is noted, or if the value is not known yet. `what` names the change in messages."""
+    if f.program.datatypes.has_references and (inside := _of_referenced(f, s, node, what)) is not None:
+        return inside if inside[1] is not NOTHING else None
     match node:
         case ast.Name(name):
             settle(f, node)
@@ -67,6 +75,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 index = _named_index(f, node, index)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
+                note_seen_elsewhere(f, inner)
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
@@ -79,6 +88,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             note_changed(f, type_or_none(whole), attr)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
+                note_seen_elsewhere(f, whole)
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
@@ -90,6 +100,37 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
 def _no_place(what: str) -> tuple[str, str]:
     """The message for a change of what has no name, and what to write instead."""
     return f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it"
+
+
+def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
+    """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
+    which is NOTHING where a problem is noted. None for other places."""
+    with f.trial():
+        whole = f.borrowed(node)
+        owner = f.borrowed(node.value) if isinstance(node, ast.Attribute) else whole
+    if not is_referenced(f, whole) and not is_referenced(f, owner):
+        return None
+    path = node.value if isinstance(node, ast.Attribute) else node
+    if _changes(f, path):
+        raise Refused(
+            f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
+        )
+    if is_referenced(f, whole):
+        return ChangedPlace(lambda v: None), opened(f, node, f.borrowed(node))
+    assert isinstance(node, ast.Attribute)
+    owner, name = opened(f, node, f.borrowed(node.value)), node.attr
+    assert isinstance(owner, Dyn)
+    inner = opened(f, node, f.borrowed(ast.copy_location(ast.Attribute(Given(owner), name, ast.Load()), node)))
+    why = may_change_inside(f, owner, name, inner)
+    if why or refuse_tensor(f, s, inner):
+        if why:
+            f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which {why}", "assign a new list to the attribute")
+        return ChangedPlace(lambda v: None), NOTHING
+
+    def put(value: Value) -> None:
+        write_attribute(f, s, owner, name, value, still=True)
+
+    return ChangedPlace(put), inner
 
 
 def _component(
@@ -164,6 +205,7 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
         f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
     elif isinstance(type_or_none(value), DataT):
+        note_seen_elsewhere(f, value)
         advice = "make a new object with the new value, or keep the values in a list or a dictionary beside the objects"
         f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
     elif is_array(value):

@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, one_of, open_optional, optional
-from backends.acrobat.frontend.evaluator.constant_fields import constant_field
+from backends.acrobat.frontend.evaluator.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, of_type
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
@@ -57,9 +57,8 @@ def of_class(
             if path is not None:
                 f.env[class_key(path)] = Static(cls)
                 for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
-                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = constant_field(f, cls, name) or held_in(
-                        Dyn(variable)
-                    )
+                    held = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
+                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = held
             return (then if is_wanted(cls) else orelse)()
 
         return body

@@ -80,6 +80,8 @@ def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
             datatypes = f.program.datatypes
             if (held := datatypes.optionals.get(name)) is not None:
                 return _changeable(f, held, asked)
+            if datatypes.is_referenced(name):
+                return False  # a number, whatever is changed
             classes = datatypes.cases.get(name, ())
             if not classes or any(_may_be_assigned_to(f, c) for c in classes):
                 return True

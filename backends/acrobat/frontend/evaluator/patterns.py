@@ -424,10 +424,10 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
         fields, positions = f.program.datatypes.field_names(cls), getattr(cls, "__match_args__", ())
         if len(p.patterns) > len(positions):
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
-        tests += [(held_in(Dyn(variables[fields.index(name)])), q) for name, q in zip(positions, p.patterns, strict=False)]
         for name in (*positions[: len(p.patterns)], *p.kwd_attrs):
-            if f.program.carried.is_field(name):
-                return _wrong(f, p, f"the model assigns to `{name}` of objects of the instance", "read it as an attribute")
+            if f.program.carried.is_field(name) or f.program.datatypes.is_referenced(value.type.name):
+                return _wrong(f, p, f"the model changes `{name}` of objects that have other names", "read it as an attribute")
+        tests += [(held_in(Dyn(variables[fields.index(name)])), q) for name, q in zip(positions, p.patterns, strict=False)]
         for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
             if name not in fields:
                 return _wrong(f, p, f"{cls.__name__} has no field `{name}`")

@@ -102,6 +102,6 @@ def root_in_scope(f: Frame, node: ast.expr) -> str:
 
 
 def given_away(f: Frame, before: set[str]) -> set[str]:
-    """What `before`, a former `Frame.owned`, had of such attributes that does not hold any more: something else may refer to
-    them now. They live on where the function ends."""
-    return {c for x in f.program.carried.attributes for c in claims(x) if c in before and c not in f.owned}
+    """What `before`, a former `Frame.owned`, had of such attributes, and of lists of objects, that does not hold any more:
+    something else may refer to them now. They live on where the function ends."""
+    return {c for x in f.program.carried.tracked for c in claims(x) if c in before and c not in f.owned}

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
+from backends.acrobat.frontend.evaluator.referenced import walking_over
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.short_zips import guarded
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
@@ -157,6 +158,12 @@ known. Of more rounds each is compiled once: the ways are too many."""
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs, s = _iterated(f, s)
+    with walking_over(f, s):
+        _loop_over(f, s, xs)
+
+
+def _loop_over(f: Frame, s: ast.For | ast.While, xs: Value | None) -> None:
+    """Compile a loop over what it iterates, which `_iterated` gives."""
     if not isinstance(xs, TupleV):
         sizes = sizes_after(f, s, changed_in)
         loops.loop(f, s, xs)
@@ -310,9 +317,15 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
     xs, s = _iterated(f, s)
-    if isinstance(xs, TupleV):
-        return _unrolled(f, s, xs, Exits(lambda: f.value_of(rest, exits), exits.returns))
-    return loops.loop_with_return(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))
+    with walking_over(f, s) as walked:
+
+        def behind() -> Value:
+            f.owned -= walked
+            return f.value_of(rest, exits)
+
+        if isinstance(xs, TupleV):
+            return _unrolled(f, s, xs, Exits(behind, exits.returns))
+        return loops.loop_with_return(f, s, xs, exits.returns, behind)
 
 
 def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For | ast.While]:

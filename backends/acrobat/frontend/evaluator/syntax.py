@@ -55,6 +55,16 @@ def claims(name: str) -> set[str]:
     return set(each_claim(name))
 
 
+def walked(name: str) -> str:
+    """The entry of `Frame.owned` which says that a loop walks over a list inside of the value of `name` (`referenced`)."""
+    return f"{HIDDEN}walked.{name}"
+
+
+def tracked(name: str) -> set[str]:
+    """All that `Frame.owned` can say of a value that functions take and give beside their parameters."""
+    return {*claims(name), walked(name)}
+
+
 def placed(where: ast.AST, made: ast.stmt) -> ast.stmt:
     """The statement `made`; its nodes without a position get that of `where`."""
     for node in ast.walk(made):

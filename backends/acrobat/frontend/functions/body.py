@@ -136,6 +136,7 @@ class FunctionBody:
             f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
         if len(self.program.entered) == 1:  # no other function calls this one
             f.env |= carried.at_first(f)
+            f.owned |= {c for x in carried.objects for c in claims(x)}
 
     def _own(self) -> None:
         """Find which parameters' values are given back, and which lists and objects the function alone refers to."""

@@ -256,7 +256,7 @@ class FunctionCall(ChangingCall):
         still = program.still_owned.get(key)
         given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]
         f.lists_kept |= {w.id for name, w in given if isinstance(w, ast.Name) and (still is None or spine(name) in still)}
-        for x in program.carried.attributes.intersection(self.names[self.own :]):
+        for x in program.carried.tracked.intersection(self.names[self.own :]):
             f.owned = f.owned - claims(x) | claims(x) & program.still_owned.get(key, claims(x))
         return Static(None) if gives_nothing(self.definition) else first
 

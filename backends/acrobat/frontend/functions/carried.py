@@ -1,7 +1,8 @@
 """Values that functions take and give beside their parameters, because the compiled program is pure.
 
-Two kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/kept.py`), and attributes of
-modules that the model assigns to and reads (`evaluator/state.py`). Each has a name that is the same in all functions' scopes.
+Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/kept.py`), attributes of
+modules that the model assigns to and reads (`evaluator/state.py`), and lists of all objects of a class to which several names
+refer (`evaluator/referenced.py`). Each has a name that is the same in all functions' scopes.
 A function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
 """
 
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.kept import empty_dictionary
+from backends.acrobat.frontend.evaluator.kept import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
@@ -39,6 +40,7 @@ class CarriedValues:
         self.state: set[tuple[type, str]] = set()  # attributes of modules that are assigned to and read, as (class, name)
         self._fields: set[str] = set()  # the names of fields that the model writes
         self.attributes: set[str] = set()  # those of `types` that are attributes of modules
+        self.objects: set[str] = set()  # those that are lists of all objects of a class
         self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
 
     def used_by(self, function: Any) -> dict[str, bool]:
@@ -57,8 +59,12 @@ class CarriedValues:
         return [name for name, changes in self.used_by(self._program.entered[-1]).items() if changes]
 
     def at_first(self, f: Frame) -> dict[str, Value]:
-        """All values as they are when an instance begins: dictionaries are empty, attributes of modules have no value."""
-        return {x: NOTHING if x in self.attributes else empty_dictionary(f, t) for x, t in self.types.items()}
+        """All values as they are when an instance begins: dictionaries and lists are empty, attributes of modules have no
+        value."""
+        lists = {x: empty_list_of(f, self.types[x]) for x in self.objects}
+        return lists | {
+            x: NOTHING if x in self.attributes else empty_dictionary(f, t) for x, t in self.types.items() if x not in lists
+        }
 
     def handed_on(self, f: Frame, name: str) -> Value:
         """The value that a frame has under a name, as functions take and give it: an attribute may have none yet."""
@@ -75,10 +81,15 @@ class CarriedValues:
     def may_be_seen(self, f: Frame, name: str) -> bool:
         """Whether something else than the attribute of this name may refer to its value: to a list, an object or a tensor."""
         if name not in self.attributes:
-            return False
+            return name in self.objects
         t = type_or_none(f.env[name])
         held = self._program.datatypes.optionals.get(t.name, t) if isinstance(t, DataT) else t
         return changeable(f, t) or isinstance(held, TensorT) or isinstance(held, ListT) and held.rows is not None
+
+    @property
+    def tracked(self) -> set[str]:
+        """The names of values to parts of which something else may refer: what `Frame.owned` says of them is handed on."""
+        return self.attributes | self.objects
 
     # ---- fields that the model writes on objects of the instance
 
@@ -95,6 +106,16 @@ class CarriedValues:
     def is_field(self, field: str) -> bool:
         """Whether the model writes a field of this name on objects of the instance."""
         return field in self._fields
+
+    # ---- objects that several names refer to
+
+    def holds_objects(self, name: str, type: Any, writes: bool) -> None:
+        """Note that the function that is compiled reads the list of all objects of a class, or changes it."""
+        self.touches(name, writes)
+        self.objects.add(name)
+        if self.types.get(name) != type:
+            self.types[name] = type
+            self._program.changed = True
 
     # ---- attributes of modules that the model assigns to and reads
 

@@ -11,8 +11,9 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
+from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine, tracked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import UNKNOWN
@@ -62,6 +63,7 @@ class ChangingCall(BoundCall):
                 if j == i or written is not None and fresh(self.f, written, self.values[j]):
                     continue
                 if any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
+                    note_seen_elsewhere(self.f, changed)
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
@@ -117,12 +119,14 @@ class ChangingCall(BoundCall):
             return claims(name)
         if not self.program.carried.may_be_seen(f, name):
             return set()
-        lost: set[str] = set()
+        lost, objects = set[str](), self.program.carried.objects
         for i in range(self.own):
             written = self._written(i)
-            if written is not None and root_in_scope(f, written) == name and self._sees_changes(i):
+            if written is None or not self._sees_changes(i):
+                continue
+            if name in lists_reached(f, written) if name in objects else root_in_scope(f, written) == name:
                 lost |= claims(name)
-        return claims(name) & f.owned - lost
+        return (tracked(name) if name in objects else claims(name)) & f.owned - lost
 
     def _sees_changes(self, i: int) -> bool:
         """Whether argument number `i` may show a change of what it, or a part of it, also is elsewhere."""
@@ -158,6 +162,7 @@ class ChangingCall(BoundCall):
             is_container(self._passed(i)) and changed_in_place(self.function, self.names[i])
         )
         if not bound_anew and (name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments):
+            note_seen_elsewhere(f, self._passed(i))
             what = f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
             raise Refused(what, f"give it a list of its own: `{name} = list({name})`" if whole else "make a copy first")
         if isinstance(value, Dyn) and value.type == UNKNOWN:

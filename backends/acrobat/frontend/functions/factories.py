@@ -157,7 +157,7 @@ def _forget_claims(call: BoundCall, found: Value) -> None:
         return
     f.new_lists -= {c for a in held for name in [getattr(a, "name", "")] for c in (name, deep(name))}
     if isinstance(call.node, ast.Call):
-        named = {x.id for x in ast.walk(call.node) if isinstance(x, ast.Name)} | call.program.carried.attributes
+        named = {x.id for x in ast.walk(call.node) if isinstance(x, ast.Name)} | call.program.carried.tracked
         f.owned -= {c for name in named for c in claims(name)}
     else:
         f.owned.clear()

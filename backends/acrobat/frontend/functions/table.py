@@ -206,7 +206,7 @@ class Functions:
         value = value.value if isinstance(value, Narrowed) else value
         union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
         classes = self.datatypes.cases.get(union, ())
-        if not classes or union in self.carried.unions:
+        if not classes or union in self.carried.unions or self.datatypes.is_referenced(union):
             return is_container(value)
         return changes_object(function, owner, name, classes, self.changing)
 

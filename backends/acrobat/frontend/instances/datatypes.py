@@ -51,13 +51,14 @@ class Datatypes(SampleTypes):
         self.values_tell = False  # whether values tell the types that annotations leave open
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
-        self.constants: dict[tuple[type, str], Any] = {}  # (class, field) -> the module or function that all objects have there
+        self.constants: dict[tuple[type, str], list[Any]] = {}  # (class, field) -> modules, functions there
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
         self.numbered: set[type] = set()  # dataclasses read by their annotations whose objects are told apart by identity
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
         self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
+        self.seen_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
         self._unresolved: set[type] = set()  # dataclasses in `joined` whose annotations were not read so far
@@ -132,11 +133,38 @@ class Datatypes(SampleTypes):
         classes = self.cases.get(union, ())
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
-    def joined(self, trees: bool = True) -> JoinedClasses:
+    def joined(self, trees: bool = True, references: bool = False) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
-        `trees` also those of numbers or strings and tuples. The same object if there were none."""
+        `trees` also those of numbers or strings and tuples, with `references` the classes whose objects are numbers. The same
+        object if there were none."""
         unions = self._joined.joined([(self.cases[one], self.cases[other]) for one, other in self.apart], self.made)
+        unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         return unions.with_trees(self.trees_apart) if trees else unions
+
+    # ---- objects that are referred to by numbers
+
+    def note_seen_elsewhere(self, union: str) -> None:
+        """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
+        of ordinary classes or dataclasses, an object is a number for the next build (`evaluator/referenced.py`)."""
+        classes = self.cases.get(union, ())
+        if self._only_made(union) and all(map(_may_be_referenced, classes)):
+            self.seen_elsewhere |= {*classes}
+
+    @property
+    def has_references(self) -> bool:
+        """Whether objects of some classes are numbers."""
+        return bool(self._joined.referenced)
+
+    def is_referenced(self, union: str) -> bool:
+        """Whether the objects of a union are numbers in the program, so that several names may refer to one that is changed."""
+        return any(c in self._joined.referenced for c in self.cases.get(union, ()))
+
+    def attribute_names(self, cls: type) -> list[str]:
+        """The attributes of a class in order, also of one whose objects are numbers."""
+        if cls in self.made:
+            return list(self.made[cls])
+        written = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
+        return written if cls in self._joined.referenced else self.field_names(cls)
 
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
@@ -147,13 +175,13 @@ class Datatypes(SampleTypes):
         attributes = self._joined.attributes
         self.made |= {c: attributes[c] for c in classes if c in attributes}
         self._unresolved |= {c for c in classes if c not in attributes and not issubclass(c, RecordOf)}
-        self.fields |= {(c, x): UNKNOWN for c in classes for x in self.field_names(c)}
+        self.fields |= {(c, x): UNKNOWN for c in classes for x in self.attribute_names(c)}
 
     def _resolve_fields(self, cls: type) -> None:
         """Find what the annotations of a dataclass say, which was entered when nothing was known of the instance."""
         self._unresolved.discard(cls)
         hinted = hints(cls)
-        for name in self.field_names(cls):
+        for name in self.attribute_names(cls):
             self.fields[cls, name] = self.resolve(hinted[name])
         self.changed = True
 
@@ -330,6 +358,9 @@ class Datatypes(SampleTypes):
         """The fields of a class in order; of one known from a sample those that the program reads."""
         if cls in self.seen:
             return self.asked.setdefault(cls, [])
+        if cls in self._joined.referenced:
+            self.fields[cls, IDENTITY] = INT
+            return [IDENTITY]
         if issubclass(cls, RecordOf):
             return list(cls.keys_of_record)
         if cls in self.made:
@@ -340,6 +371,10 @@ class Datatypes(SampleTypes):
     def identify(self, cls: type) -> None:
         """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is only made by the
         model."""
+        if cls in self._joined.referenced:
+            return
+        if cls in self.made:
+            self.note_seen_elsewhere(self.of_class[cls])  # of a number the next build knows
         if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
         if cls in self.seen:
@@ -413,6 +448,12 @@ class Datatypes(SampleTypes):
                     ),
                 )
         return out
+
+
+def _may_be_referenced(cls: type) -> bool:
+    """Whether objects of a class may be changed: no tuples, dictionaries or frozen dataclasses."""
+    frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return not frozen and not issubclass(cls, (tuple, RecordOf))
 
 
 def _leaf_and_tuple(types: Sequence[Any]) -> tuple[Any, TupleT] | None:

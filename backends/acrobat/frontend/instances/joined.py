@@ -8,7 +8,7 @@ are the leaves of trees, which a loop builds: `bracket = (nodes[i], nodes[i + 1]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ class JoinedClasses:
     unions: tuple[tuple[type, ...], ...] = ()
     attributes: dict[type, Attributes] = field(default_factory=dict)
     trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
+    referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
@@ -47,3 +48,7 @@ class JoinedClasses:
             if not any(leaf == old and len(node.items) == len(tuple.items) for old, tuple in trees):
                 trees.append((leaf, node))
         return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
+
+    def with_referenced(self, classes: Set[type]) -> JoinedClasses:
+        """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""
+        return self if classes <= self.referenced else replace(self, referenced=self.referenced | classes)

@@ -46,7 +46,6 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     that stand in one place are a union, types of recursions are known as far as the source tells them. Raises CompileError."""
     closes, joined = True, JoinedClasses()
     before_trees: CompileError | None = None
-    before_references: CompileError | None = None
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
@@ -55,13 +54,9 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
             more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:
                 more = builder.datatypes.joined(trees=False, references=True)
-                if more is not joined and not joined.referenced:
-                    before_references = error
             if more is joined and not builder.closing:
                 if before_trees is not None and _lines(before_trees) & _lines(error):
                     raise before_trees from None  # taking tuples for trees has not helped
-                if before_references is not None and not _lines(error) <= _lines(before_references):
-                    raise before_references from None  # to have objects as numbers has not helped
                 raise
             if more.trees and not joined.trees:
                 before_trees = error

@@ -165,9 +165,24 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
             return is_held_tensor(value)
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
             return name in MAKERS and not calls_own_function(f, source)
-        case ast.IfExp(body=one, orelse=other):
-            return fresh(f, one, value) and fresh(f, other, value)
+        case ast.IfExp() | ast.BoolOp():
+            return all(fresh(f, arm, value) for arm in _possible(f, source))
     return False
+
+
+def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:
+    """The expressions of which a choice may give the value of one, as far as is known: where `xs` is None, `xs or []` gives the
+    second one."""
+    test = source.test if isinstance(source, ast.IfExp) else source.values[0]
+    with f.trial():
+        value = f.expression(test)
+    is_known = isinstance(value, Static) and (value.value is None or isinstance(value.value, bool))
+    match source:
+        case ast.IfExp(body=one, orelse=other):
+            return [one if value.value else other] if is_known else [one, other]  # type: ignore[union-attr]
+        case ast.BoolOp(ast.Or(), [_, other]) if is_known and not value.value:  # type: ignore[union-attr]
+            return [other]
+    return list(source.values)  # type: ignore[union-attr]
 
 
 def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
@@ -197,8 +212,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return _fresh_written(f, elt, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
-        case ast.IfExp(body=one, orelse=other):
-            return fresh_inside(f, one, type) and fresh_inside(f, other, type)
+        case ast.IfExp() | ast.BoolOp():
+            return all(fresh_inside(f, arm, type) for arm in _possible(f, source))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
         case ast.Call(ast.Name("deepcopy") | ast.Attribute(attr="deepcopy" | "tolist")) if not calls_own_function(f, source):

@@ -102,7 +102,7 @@ class FunctionCall(ChangingCall):
     def _add_carried(self) -> bool:
         """Add the values that the function takes besides. False if the caller does not have them before the next round."""
         self.own = len(self.values)
-        uses = {} if self.of_library else self.program.carried.used_by(self.function)
+        uses = self.program.carried.used_by(self.function)
         for x, changes in uses.items():
             self.program.carried.touches(x, changes)
         if any(x not in self.f.env for x in uses):

@@ -229,6 +229,19 @@ BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.a
 
 MATHEMATICS: dict[str, Callable[..., Any]] = {
     name: getattr(mathematics, name)
-    for name in ("floor", "ceil", "trunc", "fabs", "isnan", "isinf", "isfinite", "isclose", "isqrt", "degrees", "radians")
+    for name in (
+        "floor",
+        "ceil",
+        "trunc",
+        "fabs",
+        "copysign",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "isclose",
+        "isqrt",
+        "degrees",
+        "radians",
+    )
 }
 """Name of a function of Python's `math` that is no operation of the host -> the function that is compiled in its place."""

@@ -19,6 +19,11 @@ def fabs(x):
     return abs(float(x))
 
 
+def copysign(x, y):
+    is_negative = y < 0 or y == 0 and str(float(y)) == "-0.0"
+    return -abs(float(x)) if is_negative else abs(float(x))
+
+
 def isnan(x):
     return x != x
 

@@ -17,8 +17,8 @@ from backends.acrobat.frontend.evaluator.kept import empty_dictionary, empty_lis
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
-from backends.acrobat.frontend.values import NOTHING, Value, guess, is_container, is_empty, is_unknown, type_or_none
+from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
+from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_container, is_empty, is_unknown, type_or_none
 
 
 class CompilingProgram(Protocol):
@@ -74,6 +74,8 @@ class CarriedValues:
         if isinstance(self.types[name], ListT) and contains_unknown(self.types[name]) and not is_container(value):
             return guess(self.types[name])  # so that a function is compiled which tells what the list has in it
         t = self._program.datatypes.unassigned(self.types[name])
+        if contains_unknown(t) and type_or_none(value) is NONE:
+            return Static(None)  # so that a function is compiled which tells what else the attribute has
         if contains_unknown(t):
             return value if is_container(value) else guess(t)
         return guess(t) if is_unknown(value) and not is_empty(value) else f.coerce(value, t)

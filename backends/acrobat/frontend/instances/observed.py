@@ -103,7 +103,8 @@ class Place:
     @property
     def is_dict(self) -> bool:
         """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records, and so
-        are those with different names whose values differ in kind: they are a union of records."""
+        are those with different names whose values differ in kind, or are tensors of several ranks or dtypes: they are a union
+        of records."""
         several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
         if "dict" in self.kinds or not several or not all(issubclass(c, RecordOf) for c in self.classes):
             return "dict" in self.kinds
@@ -114,9 +115,9 @@ class Place:
 
 
 def _is_one_kind(place: Place) -> bool:
-    """Whether the values at a place are of one of Python's types, or numbers."""
-    kinds = place.found().types
-    return len(kinds) < 2 or kinds == {"int", "float"}
+    """Whether the values at a place are of one of Python's types, or numbers, or tensors of one rank and dtype."""
+    place = place.found()
+    return (len(place.types) < 2 or place.types == {"int", "float"}) and not place.trouble and len(place.dtypes) < 2
 
 
 def _of_one_kind(place: Place, met: set[Place]) -> bool:
@@ -231,6 +232,8 @@ class Observer:
             pending += self._note(*pending.pop())
         while self._fold():
             pass
+        for place in self.places():
+            self._join_entries([c for c in place.classes if issubclass(c, RecordOf)])
 
     def places(self) -> list[Place]:
         """All places of the sample, those of the instances and of fields first."""
@@ -241,6 +244,16 @@ class Observer:
                 out[place] = None
                 pending += place.inside
         return list(out)
+
+    def _join_entries(self, records: Sequence[type]) -> None:
+        """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents vary
+        is known of all."""
+        for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
+            tensors = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].found()]]
+            tensors = [p for p in tensors if p.types == {"tensor"} and p.shape is not None and not p.trouble]
+            for p in tensors[1:]:
+                if p.dtypes == tensors[0].dtypes and len(p.shape or ()) == len(tensors[0].shape or ()):
+                    tensors[0].take(p)
 
     def _fold(self) -> bool:
         """Make one place of two of which one is inside of the other and both have trees of the same form; False if there are

@@ -442,6 +442,9 @@ def math_functions(xs):
         math.ceil(n / 2),
         math.exp(-n),
         math.isqrt(n),
+        math.copysign(n, -len(xs)),
+        math.copysign(2, len(xs) - 1.0),
+        math.copysign(1.5, -0.0 * n),
         math.pi * n,
         math.inf > n,
     )

@@ -168,6 +168,8 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
         f.problem(s, text, f"write `{name} = {name} {sign} ...`")
         return
+    if before is not None and is_container(before):
+        f.changed_in_place.add(name)
     assign(f, s.target, f.expression(sum, name))
     own(f, s.target, sum)
 

@@ -53,6 +53,7 @@ class FrameState:
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
         self.made_with_own_lists: set[ast.AST] = set()  # the same, but for the objects in the lists of these
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
+        self.changed_in_place: set[str] = set()  # those names of which a list or object was changed, not only bound anew
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now

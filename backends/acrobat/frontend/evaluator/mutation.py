@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.referenced import (
     write_attribute,
 )
 from backends.acrobat.frontend.evaluator.state import settle
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine, walked
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
@@ -196,7 +196,10 @@ def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
 
 
 def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
-    """Whether `name` alone refers to its value; a problem is noted if not."""
+    """Whether `name` alone refers to its value, and no loop walks over it; a problem is noted if not."""
+    if walked(name) in f.owned:
+        f.problem(s, f"`{what}` changes {f.shown(name)}, which a loop around it walks over", "walk over a copy: `list(...)`")
+        return False
     if name in f.owned:
         return True
     if getattr(value, "python_object", None) is not None:
@@ -247,6 +250,7 @@ def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
     f.rebind(name, value)
     f.owned |= {name} | kept
     f.mutated.add(name)
+    f.changed_in_place.add(name)
 
 
 def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:

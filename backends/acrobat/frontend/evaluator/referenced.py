@@ -17,8 +17,7 @@ them, which alone allows `node.children.append(x)`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -150,19 +149,6 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value) -> str:
     return ""
 
 
-@contextmanager
-def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[set[str]]:
-    """A context for the body of a loop. If it walks over a list that is an attribute of an object, no such list is changed in
-    the body, which Python's loop would notice. Gives what it has added to `Frame.owned`."""
-    attributes = _walked_over(s.iter) if f.program.datatypes.has_references and isinstance(s, ast.For) else []
-    added = {walked(_name(c)) for x in attributes for c in _classes_of_owner(f, x)} - f.owned
-    f.owned |= added
-    try:
-        yield added
-    finally:
-        f.owned -= added
-
-
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     """The lists of objects into which an expression with items and attributes leads."""
     found: set[str] = set()
@@ -245,16 +231,6 @@ def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     before = claims(name) & f.owned
     f.keep(name, objects)
     f.owned -= claims(name) if shared else claims(name) - before
-
-
-def _walked_over(node: ast.expr) -> list[ast.Attribute]:
-    """The attributes that a loop over `node` walks over."""
-    match node:
-        case ast.Attribute():
-            return [node]
-        case ast.Call(ast.Name("zip" | "enumerate" | "reversed" | "iter"), args):
-            return [x for a in args for x in _walked_over(a)]
-    return []
 
 
 def _classes_of_owner(f: Frame, node: ast.Attribute) -> Sequence[type]:

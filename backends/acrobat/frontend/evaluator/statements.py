@@ -24,7 +24,6 @@ from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
-from backends.acrobat.frontend.evaluator.referenced import walking_over
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.short_zips import guarded
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
@@ -158,7 +157,7 @@ known. Of more rounds each is compiled once: the ways are too many."""
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs, s = _iterated(f, s)
-    with walking_over(f, s):
+    with unrolling.walking_over(f, s):
         _loop_over(f, s, xs)
 
 
@@ -317,7 +316,7 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
     xs, s = _iterated(f, s)
-    with walking_over(f, s) as walked:
+    with unrolling.walking_over(f, s) as walked:
 
         def behind() -> Value:
             f.owned -= walked

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -18,8 +19,9 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
+from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.syntax import assigned, root_of
+from backends.acrobat.frontend.evaluator.syntax import assigned, root_of, walked
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.types import Mismatch, extents
 from backends.acrobat.frontend.values import (
@@ -28,11 +30,13 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     held_in,
+    is_container,
     is_ragged,
     is_unknown,
     known,
     type_of,
     type_or_none,
+    unknown,
 )
 
 
@@ -88,6 +92,31 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
             case ast.Call(ast.Name("len"), [ast.Name(whole)], []) if whole == name:
                 allowed += 1
     return f.is_builtin("enumerate") and allowed == sum(isinstance(x, ast.Name) and x.id == name for x in inside)
+
+
+@contextmanager
+def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[set[str]]:
+    """A context for the body of a loop: the lists that it walks over are not changed in it, nor by the functions that it calls,
+    which Python's loop would notice. Gives what it has added to `Frame.owned` to say so."""
+    added: set[str] = set()
+    if isinstance(s, ast.For):
+        names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _changes_own_item(f, s, x)]
+        added = {walked(x) for x in (*names, *(x for path in _attributes(s.iter) for x in lists_reached(f, path)))} - f.owned
+    f.owned |= added
+    try:
+        yield added
+    finally:
+        f.owned -= added
+
+
+def _attributes(node: ast.expr) -> list[ast.Attribute]:
+    """The attributes that a loop over `node` runs over."""
+    match node:
+        case ast.Attribute():
+            return [node]
+        case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
+            return [x for a in args for x in _attributes(a)]
+    return []
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:

@@ -100,6 +100,9 @@ class FunctionBody:
             raise
         self._note_size()
         self._end_ownership()
+        uses = program.carried.used_by(self.function)
+        if any(uses[x] is not changes for x, changes in self.carried.items()):
+            return  # it gives back more than was known when it was begun: the next round has a result of another type
         if not self._note_result(value) or self.speculative:
             return
         result = program.results.get(self.key, UNKNOWN)
@@ -177,6 +180,10 @@ class FunctionBody:
         if program.still_owned.setdefault(self.key, owned) != owned:
             program.changed |= not program.still_owned[self.key] <= owned
             program.still_owned[self.key] &= owned
+        changed = f.changed_in_place & {*self.gives_back}
+        if not changed <= program.changed_by.setdefault(self.key, set()):
+            program.changed_by[self.key] |= changed
+            program.changed = True
         value = self._returned(at, value)
         self.sizes.append(sizes_in(f, value))
         if not self.gives_back:

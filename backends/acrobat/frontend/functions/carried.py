@@ -28,6 +28,8 @@ class CompilingProgram(Protocol):
     changed: bool
     entered: list[Any]
 
+    def forget_results(self, function: Any) -> None: ...
+
 
 class CarriedValues:
     """The values that functions take and give beside their parameters, by name, as far as the rounds so far have found them."""
@@ -51,6 +53,8 @@ class CarriedValues:
         """Note that the function that is compiled reads such a value, or changes it."""
         uses = self._uses.setdefault(self._program.entered[-1], {})
         if uses.get(name) is not True and uses.get(name) is not writes:
+            if name in uses:  # it was taken only so far, and is given, too, from now on: the results have another type
+                self._program.forget_results(self._program.entered[-1])
             uses[name] = writes
             self._program.changed = True
 

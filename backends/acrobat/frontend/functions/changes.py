@@ -4,6 +4,7 @@ names get them, where nothing else refers to the old ones."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from backends.acrobat.core.types import DataT
@@ -13,7 +14,7 @@ from backends.acrobat.frontend.evaluator.outputs import changed_in_place, change
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine, tracked
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import UNKNOWN
@@ -131,6 +132,19 @@ class ChangingCall(BoundCall):
     def _sees_changes(self, i: int) -> bool:
         """Whether argument number `i` may show a change of what it, or a part of it, also is elsewhere."""
         return changeable(self.f, type_or_none(self._passed(i))) or is_array(self._passed(i))
+
+    def _note_changed_in_place(self, changed: Set[str]) -> None:
+        """Note what the function changes in place, of which `changed` has the names. Raises Refused if that is a list over
+        which a loop around the call walks."""
+        for i in self.changed:
+            written = self._written(i) if i < self.own else None
+            name = self.names[i] if i >= self.own else written and root_of(written)
+            if not name or self.names[i] not in changed:
+                continue
+            self.f.changed_in_place.add(name)
+            if walked(name) in self.f.owned and name not in self.program.carried.objects:
+                what = f"`{self.called}` changes {self.f.shown(name)}, which a loop around the call walks over"
+                raise Refused(what, "walk over a copy: `list(...)`")
 
     def _give_back(self, new: dict[int, Value]) -> None:
         """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if

@@ -87,6 +87,7 @@ class Functions:
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
+        self.changed_by: dict[Any, set[str]] = {}  # function key -> names of what it gives back, changed in place
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
         # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.
@@ -209,6 +210,11 @@ class Functions:
         if not classes or union in self.carried.unions or self.datatypes.is_referenced(union):
             return is_container(value)
         return changes_object(function, owner, name, classes, self.changing)
+
+    def forget_results(self, function: Any) -> None:
+        """Forget what is known of the types of a function's results, for arguments of any types."""
+        for key in [k for k in self.results if k[0] is function]:
+            del self.results[key]
 
     def key(self, function: Any, values: Sequence[Value]) -> Any:
         """The key of a function for these arguments. Raises Mismatch."""

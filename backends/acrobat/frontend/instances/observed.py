@@ -246,8 +246,8 @@ class Observer:
         return list(out)
 
     def _join_entries(self, records: Sequence[type]) -> None:
-        """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents vary
-        is known of all."""
+        """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents
+        vary is known of all."""
         for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
             tensors = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].found()]]
             tensors = [p for p in tensors if p.types == {"tensor"} and p.shape is not None and not p.trouble]

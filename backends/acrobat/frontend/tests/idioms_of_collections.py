@@ -130,7 +130,7 @@ def named_tuples_in_order(xs):
     return [p.b for p in sorted(pairs)], (1, 0) in pairs, [p == (3, -1) for p in pairs], Pair(1, 2) < (1, 3)
 
 
-def made_objects_have_no_identity(xs):
+def made_objects_have_an_identity(xs):
     bags = [Bag() for _ in xs]
     return [bags.index(bag) for bag in bags]
 
@@ -308,9 +308,8 @@ IDIOMS = [
 REFUSED = {
     "object_changed_by_its_operator": "changes an object under all of its names",
     "endless_loop": "an iterator without an end",
-    "later_items_replaced_in_their_loop": "may be seen under another name",
-    "later_rows_changed_in_their_loop": "may be seen",
+    "later_items_replaced_in_their_loop": "walks over",
+    "later_rows_changed_in_their_loop": "walks over",
     "result_that_is_always_none": "`result_that_is_always_none` always gives None",
-    "made_objects_have_no_identity": "not told apart by identity",
 }
 """Name of an idiom that is outside the language -> a part of the error's message."""

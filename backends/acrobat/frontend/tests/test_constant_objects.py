@@ -172,7 +172,7 @@ def changed_in_a_field(self, xs):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (changed_where_chosen, "may be seen under another name than `operator`"),
+        (changed_where_chosen, "of the source stands beside such that the model makes and changes"),
         (changed_in_a_field, "an object here that was made outside of the model, and is changed"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

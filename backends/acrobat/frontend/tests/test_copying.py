@@ -171,10 +171,10 @@ def own_way(self, xs):
 
 
 REFUSED = [
-    (shared_by_a_method, "may be seen elsewhere"),
+    (shared_by_a_method, "may be seen under another name"),
     (shared_or_not, "may be seen under another name"),
     (shallow_inside, "may be seen elsewhere"),
-    (shallow_object_inside, "may be seen elsewhere"),
+    (shallow_object_inside, "told apart by identity"),
     (own_way, "`Own` says itself how it is copied"),
 ]
 

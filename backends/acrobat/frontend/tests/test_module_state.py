@@ -352,3 +352,33 @@ def test_properties_of_objects_that_the_module_holds():
     agrees(Clocked("twice"), sentences())
     with pytest.raises(CompileError, match=r"the property `tick` changes `self.now`"):
         build(Clocked("tick"), sample=sentences())
+
+
+class Tracker(nn.Module):
+    """Keeps the state of a cell, which is None at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTMCell(D, D)
+        self.state = None
+
+    def reset(self):
+        self.state = None
+
+    def forward(self, x):
+        self.state = self.rnn(x, self.state)
+        return self.state[0]
+
+
+class Tracked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tracker = Tracker()
+
+    def forward(self, xs):
+        self.tracker.reset()
+        return torch.stack([self.tracker(x) for x in xs]), self.tracker.state[1]
+
+
+def test_a_state_that_is_none_at_first():
+    agrees(Tracked(), sentences())

@@ -154,7 +154,6 @@ def test_interpreter(name: str, tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "state = State(s['x'])\n        other = state\n        state.cost = 1.0": "an object that may be seen under another name",
     "words = s['words']\n        words.sort()": "changes a list that may be seen under another name",
     "heap = s['words']\n        heapq.heappop(heap)": "changes a list that may be seen under another name",
 }

@@ -107,7 +107,7 @@ SPREAD = [spread_dictionary, spread_display, spread_tuple, spread_tuple_of_a_pla
 @pytest.mark.parametrize("forward", SPREAD)
 def test_what_was_spread_is_seen_under_two_names(forward) -> None:
     """The other name had kept the old list."""
-    with pytest.raises(CompileError, match="may be seen elsewhere"):
+    with pytest.raises(CompileError, match="may be seen under another name"):
         build(with_forward(nn.Module(), forward), sample=NUMBERS)
 
 

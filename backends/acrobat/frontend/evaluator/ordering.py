@@ -165,8 +165,11 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if key != Static(None):
         keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
     keys = _of_numbers(f, opened_inside(f, node, keys))
-    if is_unknown(keys) or is_unknown(items):
+    if is_unknown(items):
         return unknown()
+    if is_unknown(keys):  # what is found has the type of the elements whatever the keys are
+        f.program.incomplete = True
+        return guess(type_of(items) if name == "sorted" else item_type(items))
     if not has_order(f, type_of(keys).item):
         what = f"`{name}` compares numbers, strings, tuples and lists of these, and objects with `__lt__`"
         return f.problem(node, f"{what}, not {describe(type_of(keys).item)}")

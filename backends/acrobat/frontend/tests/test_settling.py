@@ -144,6 +144,29 @@ def test_what_is_not_assigned_on_all_paths_may_hold_none():
     agrees(FromRoot(), [[-1, 0], [1, -1, 1], [-1]])
 
 
+class SplitWhereBest(Model):
+    """What the chart holds follows from where the best split is, which is found by what the chart holds."""
+
+    def forward(self, words):
+        rows = self.word(torch.tensor(words)).sum(1)
+        chart, orders = {}, []
+        for size in range(1, len(words) + 1):
+            for i in range(len(words) - size + 1):
+                j = i + size
+                if size == 1:
+                    chart[i, j] = (rows[i], i, None)
+                    continue
+                split = max(range(i + 1, j), key=lambda k: (chart[i, k][0] - chart[k, j][0]).item())
+                order = sorted(range(i + 1, j), key=lambda k: chart[i, k][0].item())
+                orders.append(order)
+                chart[i, j] = (torch.tanh(chart[i, split][0] + chart[split, j][0] + rows[i]), order[0], split)
+        return chart[0, len(words)], orders
+
+
+def test_the_best_of_what_is_compared_by_a_key_without_a_type_yet():
+    agrees(SplitWhereBest(), [[1, 2, 3], [4], [5, 6, 7, 1, 2], [3, 0]])
+
+
 SOURCE = """import torch
 from torch import nn
 class M(nn.Module):

@@ -161,7 +161,7 @@ def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]], sizes:
     def returns(at: ast.AST, value: Value) -> Value:
         t = type_or_none(value)
         try:
-            f.result = join_types(f.result, t) if t is not None else f.result
+            f.result = join_types(f.result, t, numbers=True) if t is not None else f.result
         except Mismatch:
             pass  # reported when the loop is compiled for good
         return end()

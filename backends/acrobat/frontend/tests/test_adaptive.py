@@ -57,6 +57,30 @@ class WithLists(Adaptive):
         return self.norm(added), self.norm((torch.tensor(weights).unsqueeze(-1) * torch.stack(states)).sum(0)), n
 
 
+class LeftByReturn(Adaptive):
+    """What has halted is a number at first and a tensor later, and so is what the loop returns."""
+
+    def step(self, x, h):
+        halted, total, n = 0.0, torch.zeros_like(h), 0
+        while True:
+            n += 1
+            h = self.norm(self.cell(x, h))
+            p = torch.sigmoid(self.halt(h))
+            if float(halted + p) >= 1 or n == self.most:
+                rest = 1.0 - halted
+                return total + rest * h, n, n + rest
+            total = total + p * h
+            halted = halted + p
+
+    def forward(self, xs):
+        h, cost, steps = torch.zeros(4), torch.zeros(1), []
+        for x in xs:
+            h, n, ponder = self.step(x, h)
+            cost = cost + ponder
+            steps.append(n)
+        return h, cost, steps
+
+
 class OverPositions(Adaptive):
     """As a Universal Transformer: each position halts by itself, by masks; the loop goes on while one of them does."""
 
@@ -85,6 +109,6 @@ GENERATOR = torch.Generator().manual_seed(3)
 LISTS = [list(torch.randn(n, 4, generator=GENERATOR)) for n in (1, 3, 2, 4)]
 
 
-@pytest.mark.parametrize("model", [WithRemainder, WithLists, OverPositions], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("model", [WithRemainder, WithLists, LeftByReturn, OverPositions], ids=lambda m: m.__name__)
 def test_interpreter(model) -> None:
     agrees(model(), LISTS)

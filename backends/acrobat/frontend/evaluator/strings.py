@@ -7,15 +7,17 @@ runtime (`core.texts`), which also numbers the strings that come up; methods of 
 from __future__ import annotations
 
 import ast
+import string
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import choose
-from backends.acrobat.frontend.evaluator.formatting import as_one, concatenation, formatted
+from backends.acrobat.frontend.evaluator.formatting import Shown, as_one, concatenation, formatted, shown
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
@@ -123,7 +125,9 @@ def method_of_string(
     language. Raises Refused."""
     if any(map(is_unknown, (text, *args, *kwargs.values()))):
         return unknown()
-    if name == "format" and isinstance(known(text)[1], str):
+    if name == "format" and (any(map(is_spread, args)) or not known(text)[0]):
+        return _filled(f, node, text, args, kwargs)
+    if name == "format":
         return formatted(f, node, known(text)[1], args, kwargs)
     bind = CallArguments(name, args, kwargs).bind
     if name in TESTS or name in GIVE_STRINGS and not (name in IN_LIBRARY and args and args != [Static(None)]):
@@ -188,6 +192,33 @@ def _table(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value],
 def _not_empty(text: Value) -> Value:
     if text == Static(""):
         raise Refused("an empty string is not looked for", "write what is meant")
+    return text
+
+
+def _filled(f: Frame, node: ast.AST, template: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`template.format(*args)`, where the template, or the number of arguments, is known at run time only. Raises Refused."""
+    if kwargs:
+        raise Refused("`format` of what is known at run time only takes no arguments by name", "give them without names")
+    is_known, constant = known(template)
+    fields = string.Formatter().parse(constant) if is_known else ()
+    if any(spec or conversion or name and not name.isdigit() for _, name, spec, conversion in fields):
+        raise Refused("with a list of run-time length fields of `format` are `{}` or `{0}`", "take the list apart first")
+    texts: Value = f.coerce(list_of(f, node, []), ListT(SYMBOL))
+    for a in args:
+        if is_spread(a):
+            more: Value = mapped(f, [a.value], lambda x: _shown(f, x))
+        else:
+            more = list_of(f, node, [_shown(f, a)])
+        texts = f.host("list.concat", [texts, more], ListT(SYMBOL))
+    return f.program.call(f, ast.Pass(), strings.filled, [template, texts], {})
+
+
+def _shown(f: Frame, value: Value) -> Value:
+    """The text of a string or number as `format` shows it. Raises Refused."""
+    text = unknown() if is_unknown(value) else shown(f, Shown(f.staged(value)))
+    if text is None:
+        what = describe(type_or_none(value))
+        raise Refused(f"of what is known at run time only, `format` takes strings and numbers, not {what}")
     return text
 
 

@@ -70,6 +70,16 @@ def of_what_may_be_none(self, items):
     return shown, f"{last!r}"
 
 
+TEMPLATES = ["{}", "<{}> and {}", "{1}{0}", "{{{}}}", "no field", "{2}", "{:d}", "{", "}", "{0}{}"]
+
+
+def by_chosen_template(self, item):
+    template = TEMPLATES[item["n"] % 5]
+    rest = [item["word"]] * abs(item["n"] % 4)
+    chosen = template.format(item["word"], item["n"]), template.format(item["x"], item["n"] > 3, *rest)
+    return chosen, "{}-{}-{{}}".format(item["n"], item["x"], *rest), ("{0}{1}" + item["word"]).format(*[item["x"]] * 2)
+
+
 NUMBERS = [(3, 0.5), (-7, -2.25), (123456789, 1e22), (0, -0.0), (5, math.inf), (4, math.nan), (-1, 1 / 3)]
 ITEMS = [
     {"word": word, "n": n, "x": x}
@@ -84,15 +94,23 @@ def model(function: Any) -> nn.Module:
     return with_forward(made, function)
 
 
-@pytest.mark.parametrize(
-    ("function", "instances"), [(by_percent, ITEMS), (by_format, ITEMS), (seen_first, LISTS), (of_what_may_be_none, LISTS)]
-)
+MODELS = [
+    (by_percent, ITEMS),
+    (by_format, ITEMS),
+    (by_chosen_template, ITEMS),
+    (seen_first, LISTS),
+    (of_what_may_be_none, LISTS),
+]
+
+
+@pytest.mark.parametrize(("function", "instances"), MODELS)
 def test_interpreter(function: Any, instances: Any) -> None:
     agrees(model(function), instances)
 
 
 def everything(self, items):
-    return [by_percent(self, item) for item in items], [by_format(self, item) for item in items], seen_first(self, items)
+    one_by_one = [(by_percent(self, item), by_format(self, item), by_chosen_template(self, item)) for item in items]
+    return one_by_one, seen_first(self, items)
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
@@ -122,6 +140,20 @@ def test_none_has_no_format(written: str, tmp_path: Path) -> None:
         interpreter.run([1])
 
 
+def from_template(self, item):
+    return TEMPLATES[item["n"]].format(item["word"], item["n"])
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(5, "fewer arguments"), (6, "the field ':d'"), (7, "single brace"), (8, "single brace"), (9, "some fields have numbers")],
+)
+def test_templates_that_do_not_fit(n: int, message: str) -> None:
+    interpreter = Interpreter(build(model(from_template), sample=ITEMS))
+    with pytest.raises(InstanceError, match=message):
+        interpreter.run({"word": "a", "n": n, "x": 0.5})
+
+
 REFUSED = {
     "'%d %d' % item['n']": "not enough arguments for format string",
     "'%d' % (item['n'], 1)": "not all arguments converted",
@@ -135,6 +167,8 @@ REFUSED = {
     "f\"{item['x']:d}\"": "Unknown format code 'd' for object of type 'float'",
     "f\"{item['word']:.2f}\"": "Unknown format code 'f' for object of type 'str'",
     "'{:{}}'.format(item['x'], item['n'])": "say how they are shown by constants",
+    "'{:d}'.format(*[1] * item['n'])": "fields of `format` are `{}` or `{0}`",
+    "('{n}' + item['word']).format(n=item['n'])": "takes no arguments by name",
     "f\"{item['x']:.{item['n']}f}\"": "how a value is shown in an f-string",
 }
 

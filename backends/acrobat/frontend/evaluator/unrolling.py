@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -172,26 +172,49 @@ def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
     if not 0 < count <= UNROLLED or not isinstance(s.target, ast.Name):
         return False
     if s not in f.unrolled:
-        changed = [x for x in changed_in(f, s.body) if x in f.env]
-        before = {x: type_or_none(f.env[x]) for x in changed}
-        ways: list[dict[str, Value]] = []
-        (cause, f.cause), earlier = (f.cause, None), f.mutated
-        f.mutated = set()
-        with f.trial():
-            assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
-            for x in changed:  # a number that each round changes, as `size *= 2` does, is not known in the loop
-                if isinstance(known(f.env[x])[1], (int, float)):
-                    f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
-            trial_round(f, s, ways, {})
-        failed = f.cause is not None
-        f.cause, f.mutated = cause, earlier
-        for x, t in before.items():
-            try:
-                joined = f.common([t, *(type_of(env[x]) for env in ways if x in env)], numbers=True)
-            except Mismatch:
-                failed = True
-            else:
-                # The shape of a tensor changes, or the length of a tuple.
-                failed |= isinstance(t, (TensorT, TupleT)) and isinstance(joined, ListT)
-        f.unrolled[s] = failed
+        before = {x: type_or_none(f.env[x]) for x in changed_in(f, s.body) if x in f.env}
+        # A number that each round changes, as `size *= 2` does, is not known in the loop.
+        numbers = {x: t for x, t in before.items() if isinstance(known(f.env[x])[1], (int, float))}
+        after = _after_round(f, s, item, numbers)
+        joined = None if after is None else _joined(f, before, after)
+        if after is not None and joined is not None:
+            # The shape of a tensor changes, or the length of a tuple. Where the round does not say what to, it is not known in
+            # the next one however that is compiled, as of a beam that begins with one row and keeps those that go on.
+            changing = [x for x, t in before.items() if isinstance(t, (TensorT, TupleT)) and isinstance(joined[x], ListT)]
+            if changing:
+                later = numbers | {x: joined[x] for x in changing}
+                found = all(any(isinstance(t, ListT) for t in after[x]) for x in changing)
+                again = _after_round(f, s, item, later) if found else None
+                settled = None if again is None else _joined(f, joined, again)
+                joined = None if settled is None or any(settled[x] != joined[x] for x in changing) else joined
+        f.unrolled[s] = joined is None
     return f.unrolled[s]
+
+
+def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> dict[str, list[Any]] | None:
+    """The types that names have at the ends of a round of which the number is not known, and which begins with variables of
+    these `types`; None where the body cannot be compiled so."""
+    assert isinstance(s.target, ast.Name)
+    ways: list[dict[str, Value]] = []
+    (cause, f.cause), earlier = (f.cause, None), f.mutated
+    f.mutated = set()
+    with f.trial():
+        assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
+        for x, t in types.items():
+            f.rebind(x, held_in(Dyn(f.var(x, t))))
+        trial_round(f, s, ways, {})
+    failed = f.cause is not None
+    f.cause, f.mutated = cause, earlier
+    try:
+        found = {x: [type_of(env[x]) for env in ways if x in env] for x in changed_in(f, s.body) if x in f.env}
+    except Mismatch:  # it is a function
+        return None
+    return None if failed else found
+
+
+def _joined(f: Frame, before: Mapping[str, Any], after: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
+    """The types that cover those before a round and those after it; None where a name has none."""
+    try:
+        return {x: f.common([t, *after[x]], numbers=True) for x, t in before.items()}
+    except Mismatch:
+        return None

@@ -39,13 +39,13 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
     """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
     neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
     rows: list[dict[str, Any]] = []
-    how: dict[str, Any]
+    settings: dict[str, Any]
     on = set(ALWAYS)
     for step, switches in CUMULATIVE.items():
         on.update(switches)
-        how = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
-        how |= {"tune": TRIALS if step == "tuned" else 0}
-        rows.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
+        settings = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
+        settings |= {"tune": TRIALS if step == "tuned" else 0}
+        rows.append({"ablation": "none", "step": step, **settings, **{switch: switch in on for switch in SWITCHES}})
     if device == "cpu":
         return rows
     generated = [each | {"launch": "launches"} for each in rows if each["kernels"] == "generated" and not each["tune"]]

@@ -70,8 +70,8 @@ class Acrobat:
         if tune == "curve" and ablation != "none":
             raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
         if (tune or untuned) and self.options.kernels == "vendor":
-            what = f"tune={tune}" if tune else "untuned=true"
-            raise ValueError(f"{what} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out")
+            both = f"{f'tune={tune}' if tune else 'untuned=true'} and kernels=vendor"
+            raise ValueError(f"{both}: a library's kernels have no schedules to try; leave one of them out")
         if policy_trials < 0:
             raise ValueError(f"policy_trials={policy_trials}: how often to run through the graphs of the sample, 0 or more")
         self.target = target
@@ -117,11 +117,11 @@ class Acrobat:
             library = blas.find()
         except BuildError as error:
             return str(error)
-        wanted = self.options.isa
-        if wanted != "native" and library.instruction_set != wanted:
-            core = (blas.AVX2_CORES if wanted == "avx2" else blas.AVX512_CORES)[0]
+        isa = self.options.isa
+        if isa != "native" and library.instruction_set != isa:
+            core = (blas.AVX2_CORES if isa == "avx2" else blas.AVX512_CORES)[0]
             return (
-                f"isa={wanted}, but {library.version} has chosen its kernels for {library.core or 'an unknown processor'}; "
+                f"isa={isa}, but {library.version} has chosen its kernels for {library.core or 'an unknown processor'}; "
                 f'give it "+isolate.env.OPENBLAS_CORETYPE={core}", or leave isa=native'
             )
         return None

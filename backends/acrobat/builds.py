@@ -96,7 +96,7 @@ class Build:
         units = collect_units(program, self.options.merge_steps)
         emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
         kernels = by_symbol([v for each in emitted.values() for v in each])
-        made = device.artefacts(kernels, target, self.options, self.flags)
+        artefacts = device.artefacts(kernels, target, self.options, self.flags)
         module_of = VmModule if self.options.codegen == "vm" else ModelSource
         schedule = schedule_of(program, self.options)
         module = module_of(schedule, units, device.writer(emitted), self.prefix)
@@ -108,9 +108,9 @@ class Build:
             "outputs": [asdict(t) for t in module.outputs],
             "projects": projects(program),
             "recursive": schedule.recursive,
-            **made.manifest,
+            **artefacts.manifest,
         }
-        return Generated(module, made.objects, made.files, manifest)
+        return Generated(module, artefacts.objects, artefacts.files, manifest)
 
     def make(self, folder: Path) -> None:
         """Writes kernels, generated code, shared object and manifest to `folder`. Raises BuildError."""

@@ -74,21 +74,21 @@ class Frozen:
             if canonical in self.used and canonical != name:
                 yield f"the weight that `{name}` is tied to", canonical
         for (function, name), value in self.reads.names.items():
-            where = f"`{name}`, which `{function.__qualname__}` uses,"
-            yield where, _plain(_looked_up(function, name, value))
+            reader = f"`{name}`, which `{function.__qualname__}` uses,"
+            yield reader, _plain(_looked_up(function, name, value))
         for owner, name, _ in self.reads.objects:
             yield f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`", _plain(getattr(owner, name, MISSING))
 
     def difference(self, module: nn.Module) -> str:
         """A difference between `module` and the module that was compiled, values of weights aside; "" if there is none."""
         state = dict(self._state(module))
-        for what in (*self.state, *state):
-            if what not in state:
-                return f"{what} is not there"
-            if what not in self.state:
-                return f"{what} is new"
-            if not _equal(self.state[what], state[what]):
-                return f"{what} was {_shown(self.state[what])} when it was compiled and is {_shown(state[what])}"
+        for piece in (*self.state, *state):
+            if piece not in state:
+                return f"{piece} is not there"
+            if piece not in self.state:
+                return f"{piece} is new"
+            if not _equal(self.state[piece], state[piece]):
+                return f"{piece} was {_shown(self.state[piece])} when it was compiled and is {_shown(state[piece])}"
         return ""
 
     # ---- weights
@@ -136,12 +136,12 @@ class Frozen:
             for cls, name in self.reads.attributes:
                 if cls is not type(m) or name in m._modules:
                     continue
-                kept = vars(m).get(name, MISSING)
-                if kept is MISSING and _computed(type(m), name):
+                saved = vars(m).get(name, MISSING)
+                if saved is MISSING and _computed(type(m), name):
                     gets.append((weakref.ref(m), name, getattr(m, name, MISSING)))
                     continue
-                attributes.append((name, weakref.ref(kept) if isinstance(kept, types.MethodType) else kept))
-                _lists_in(kept, lists)
+                attributes.append((name, weakref.ref(saved) if isinstance(saved, types.MethodType) else saved))
+                _lists_in(saved, lists)
             if (type(m), "forward") not in self.reads.attributes:
                 attributes.append(("forward", vars(m).get("forward", MISSING)))
             children = tuple((k, weakref.ref(c)) for k, c in m._modules.items() if c is not None)

@@ -56,8 +56,8 @@ class Compiled:
 
     def lower_bound(self, minibatch: Sequence[Instance]) -> int:
         """The lower bound on the number of batches of `minibatch`, which is run once more for it; the result is kept."""
-        for known, bound in self.bounded:
-            if known is minibatch:
+        for launches, bound in self.bounded:
+            if launches is minibatch:
                 return bound
         with self.inference_mode():
             self.bounded.append((minibatch, self.executable.lower_bound(minibatch)))

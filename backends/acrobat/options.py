@@ -96,9 +96,9 @@ class Options:
     def __post_init__(self) -> None:
         if isinstance(self.wave, bool) or not isinstance(self.wave, int) or not 0 <= self.wave <= 1 << 32:
             raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
-        for name, (what, values) in CHOICES.items():
+        for name, (meaning, values) in CHOICES.items():
             if getattr(self, name) not in values:
-                raise ValueError(f"{name}={getattr(self, name)!r}: {what} one of {', '.join(values)}")
+                raise ValueError(f"{name}={getattr(self, name)!r}: {meaning} one of {', '.join(values)}")
 
     def effective(self) -> Options:
         """These options as they are compiled: without the switches that `kernels="vendor"` turns off."""

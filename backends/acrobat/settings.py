@@ -84,9 +84,9 @@ class Settings:
         if tune and self.guided_by == "profile" and self.sample is not None and len(self.sample) == 0:
             raise ValueError("the sample has no instance to profile: give one mini-batch, or take guide='static' or 'even'")
         if (tune or self.untuned) and self.options.kernels == "vendor":
-            what = f"tune={tune}" if tune else "untuned=True"
+            setting = f"tune={tune}" if tune else "untuned=True"
             raise ValueError(
-                f"{what} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
+                f"{setting} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
             )
         if self.device not in get_args(Device):
             raise ValueError(f"device={self.device!r}: a model is compiled for one of {', '.join(get_args(Device))}")

@@ -33,8 +33,8 @@ def code_generator() -> str:
     text = ""
     for name in ("apache-tvm", "apache-tvm-ffi"):
         try:
-            found = distribution(name)
-            text += f"{name} {found.version} {found.read_text('RECORD')}"
+            package = distribution(name)
+            text += f"{name} {package.version} {package.read_text('RECORD')}"
         except PackageNotFoundError:
             text += f"{name} is not installed"
     return hashlib.sha256(text.encode()).hexdigest()

@@ -72,13 +72,13 @@ class CallGraph:
                 continue
             work: list[tuple[str, Iterator[str]]] = [(root, iter(()))]
             while work:
-                name, rest = work[-1]
+                name, callees_left = work[-1]
                 if name not in visited:
                     visited[name] = lowest[name] = len(visited)
                     stack.append(name)
-                    rest = iter(sorted(self.callees[name], key=order.__getitem__))
-                    work[-1] = (name, rest)
-                for callee in rest:
+                    callees_left = iter(sorted(self.callees[name], key=order.__getitem__))
+                    work[-1] = (name, callees_left)
+                for callee in callees_left:
                     if callee not in visited:
                         work.append((callee, iter(())))
                         break

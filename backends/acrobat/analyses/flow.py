@@ -86,8 +86,8 @@ class ProgramFlow:
 class FunctionFlow:
     """The flow of values between one function's variables. `original`: the variable that a variable is only another name of."""
 
-    def __init__(self, whole: ProgramFlow, function: Function) -> None:
-        self._whole = whole
+    def __init__(self, program_flow: ProgramFlow, function: Function) -> None:
+        self._program_flow = program_flow
         self.function = function
         self.result = function.body
         self.original: dict[str, str] = {}
@@ -129,8 +129,9 @@ class FunctionFlow:
     def _equal_variable(self, value: Field | Host) -> str | None:
         """The variable whose value a field or a marker always has, if there is one."""
         if isinstance(value, Field) and isinstance(value.value, Var):
-            whole = self.values.get(self.name(value.value))
-            items = whole.items if isinstance(whole, Tuple) else whole.args if _is_parallel(whole) else ()  # type: ignore[union-attr]
+            parent = self.values.get(self.name(value.value))
+            arguments = parent.args if _is_parallel(parent) else ()  # type: ignore[union-attr]
+            items = parent.items if isinstance(parent, Tuple) else arguments
             if items and isinstance(item := items[value.index], Var):
                 return self.name(item)
         if (
@@ -190,14 +191,14 @@ class FunctionFlow:
                 return [self.name(tail) if i is None else self.field(tail, i)]
         return [*self.names(operands(tail))]
 
-    def field(self, whole: Var, i: int) -> Name:
+    def field(self, parent: Var, i: int) -> Name:
         """The name of component `i` of a tuple variable: the variable that holds it, or else a new `Component`."""
         for name, value in self.values.items():
-            if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(whole):
+            if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(parent):
                 return self.original.get(name, name) if isinstance(name, str) else name
-        component = Component(self.name(whole), i)
-        assert isinstance(whole.type, TupleT)
-        self.values[component] = Field(Var(self.name(whole), whole.type), i, whole.type.items[i], span=whole.span)
+        component = Component(self.name(parent), i)
+        assert isinstance(parent.type, TupleT)
+        self.values[component] = Field(Var(self.name(parent), parent.type), i, parent.type.items[i], span=parent.span)
         self._loops[component] = self._loops[component.whole]
         return component
 
@@ -217,9 +218,9 @@ class FunctionFlow:
             return []
         names: list[Name] = []
         if isinstance(value, Field) and isinstance(value.value, Var):
-            whole = self.values.get(self.name(value.value))
-            if isinstance(whole, If | Match):
-                names = [*self.names(operands(whole))]
+            parent = self.values.get(self.name(value.value))
+            if isinstance(parent, If | Match):
+                names = [*self.names(operands(parent))]
             names += self.component(value.value, value.index)
             names = [n for n in names if n != name] or [self.name(value.value)]
         elif isinstance(value, Fold | Loop):
@@ -266,7 +267,7 @@ class FunctionFlow:
         for other in (self.values.get(t) for t in targets):
             if isinstance(call, Call) and isinstance(other, Field) and self._key(other.value) == self.name(value.value):
                 if other.index != value.index:
-                    steps = self._whole.component_uses(call.function, value.index, other.index)
+                    steps = self._program_flow.component_uses(call.function, value.index, other.index)
                     if steps is not None:
                         return steps
         return None
@@ -298,12 +299,12 @@ class FunctionFlow:
                 continue
             parts.add(name)
             value = self.values.get(name)
-            whole = self.definition(value.value) if isinstance(value, Field) else value
+            parent = self.definition(value.value) if isinstance(value, Field) else value
             components: list[Name] = []
-            if isinstance(whole, If | Match | Fold | Loop):
-                own = {v.name for node in walk(whole) for v in binders(node)}
+            if isinstance(parent, If | Match | Fold | Loop):
+                own = {v.name for node in walk(parent) for v in binders(node)}
                 index = value.index if isinstance(value, Field) else None
-                components = [n for n in self.component(whole, index) if n in own]
+                components = [n for n in self.component(parent, index) if n in own]
             elif isinstance(value, Tuple | ListOf) or isinstance(value, Host) and value.op in ("list.append", "list.concat"):
                 components = [*self.names(operands(value))]
             pending += [n for n in components if self.computed(n) and n not in shared]

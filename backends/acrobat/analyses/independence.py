@@ -90,16 +90,16 @@ class _ListChecker:
             yield from self._of_loop(name, span, resolving, say, path)
             return
         value = self.flow.values.get(name)
-        whole, index = (self.flow.definition(value.value), value.index) if isinstance(value, Field) else (value, None)
-        match whole:
+        parent, index = (self.flow.definition(value.value), value.index) if isinstance(value, Field) else (value, None)
+        match parent:
             case If() | Match():
-                for i, body in enumerate(bodies(whole)):
+                for i, body in enumerate(bodies(parent)):
                     for n in self._ends(body, index):
-                        yield from self.parts(n, span, resolving, say, (*path, (id(whole), i)))
+                        yield from self.parts(n, span, resolving, say, (*path, (id(parent), i)))
             case Call():
-                yield from self._of_call(name, whole, index, span, resolving, say, path)
+                yield from self._of_call(name, parent, index, span, resolving, say, path)
             case Fold() | Loop() if index is not None:
-                yield from self.parts(whole.vars[index].name, span, resolving, say, path)
+                yield from self.parts(parent.vars[index].name, span, resolving, say, path)
             case ListOf(items):
                 yield from elements(items)
             case Host("list.append", (xs, x)):
@@ -136,8 +136,8 @@ class _ListChecker:
             for part in new if grows else ():
                 if (carrying := self._carries(part.name, loop)) is not None:
                     carried, chain = carrying
-                    what = f"the elements of {source(span)} are not independent: the loop in line {loop.span.line} carries"
-                    say(Problem(span, f"{what} `{carried}` from one to the next, by {chain_text(chain)}", ADVICE))
+                    text = f"the elements of {source(span)} are not independent: the loop in line {loop.span.line} carries"
+                    say(Problem(span, f"{text} `{carried}` from one to the next, by {chain_text(chain)}", ADVICE))
                     return
             yield from new
 
@@ -148,10 +148,10 @@ class _ListChecker:
             return True
         if isinstance(value, Host) and value.op in ("list.append", "list.concat", "list.slice", "list.reverse"):
             return any(self._grows(n, carried) for n in self.flow.names(value.args))
-        whole, index = (self.flow.definition(value.value), value.index) if isinstance(value, Field) else (value, None)
-        if isinstance(whole, Fold | Loop) and index is not None:
-            return any(self._grows(n, carried) for n in self.flow.names([whole.init[index]]))
-        return isinstance(whole, If | Match) and any(self._grows(n, carried) for n in self.flow.component(whole, index))
+        parent, index = (self.flow.definition(value.value), value.index) if isinstance(value, Field) else (value, None)
+        if isinstance(parent, Fold | Loop) and index is not None:
+            return any(self._grows(n, carried) for n in self.flow.names([parent.init[index]]))
+        return isinstance(parent, If | Match) and any(self._grows(n, carried) for n in self.flow.component(parent, index))
 
     def _carries(self, element: Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
         """(name, steps) of a variable of the loop by which tensor work of one round enters the element of a later one, if

@@ -59,12 +59,12 @@ class _OperandLevelLattice:
     def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         if any(NEVER in arg and not isinstance(a.type, ListT) for a, arg in zip(node.args, args, strict=True)):
             return NEVER  # an operand is never computed, so no instance comes here
-        there = max((leaf for arg in args for leaf in arg), default=0)
+        available = max((leaf for arg in args for leaf in arg), default=0)
         if not is_work(node):
-            return there
+            return available
         if place is None or place not in self._static:
             return COUNTED
-        self.operands[place] = max(there, self.operands.get(place, 0))
+        self.operands[place] = max(available, self.operands.get(place, 0))
         return self._static[place] + 1
 
     def host(self, node: Host, args: Sequence[int]) -> int:

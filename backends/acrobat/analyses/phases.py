@@ -55,11 +55,11 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
     of: dict[str, int] = {}
     placed: dict[str, int] = {}  # variable -> the phase in which it is bound
     # Variable -> the first phase for work that uses it: where it is bound, or later if its depth is dynamic.
-    ready: dict[str, int] = {}
+    levels: dict[str, int] = {}
 
     def bind(var: Var, phase: int, dynamic_from: int) -> None:
         placed[var.name] = phase
-        ready[var.name] = max(phase, dynamic_from) if static.dynamic(entry.name, var.name) else phase
+        levels[var.name] = max(phase, dynamic_from) if static.dynamic(entry.name, var.name) else phase
 
     def latest(phase_of: Mapping[str, int], expr: Expr) -> int:
         return max((phase_of.get(name, 0) for name in free_vars(expr)), default=0)
@@ -67,7 +67,7 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
     def chain(expr: Expr) -> None:
         """Give the bindings of a chain their phases, and those of the branches at its end."""
         while isinstance(expr, Let):
-            dynamic_from = latest(ready, expr.value)
+            dynamic_from = latest(levels, expr.value)
             phase = latest(placed, expr.value)
             if kinds.works(expr.value):
                 phase = of[expr.var.name] = dynamic_from
@@ -80,7 +80,7 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
             case Match(value, arms):
                 for arm in arms:
                     for var in arm.vars:
-                        bind(var, latest(placed, value), latest(ready, value))
+                        bind(var, latest(placed, value), latest(levels, value))
                     chain(arm.body)
 
     chain(entry.body)

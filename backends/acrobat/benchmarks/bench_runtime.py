@@ -22,12 +22,12 @@ ROUNDS = 21
 
 def nanoseconds(executable: Any, instances: list[Any], activity: str, count: str | float) -> float:
     """Nanoseconds of the counter `activity` for each of `count`, a counter or a number: the median over ROUNDS runs."""
-    found = []
+    samples = []
     for _ in range(ROUNDS):
         executable(instances)
         counters = executable.counters()
-        found.append(counters[activity] * 1e6 / (counters[count] if isinstance(count, str) else count))
-    return float(median(found))
+        samples.append(counters[activity] * 1e6 / (counters[count] if isinstance(count, str) else count))
+    return float(median(samples))
 
 
 def report(

@@ -104,23 +104,23 @@ def kernels_of(module: torch.nn.Module) -> dict[str, KernelOnDevice]:
     units = collect_units(optimise(program, Options().effective()), True)
     cpu = DEVICES["cpu"]
     target = cpu.target(Options())
-    found: dict[str, KernelOnDevice] = {}
+    by_symbol: dict[str, KernelOnDevice] = {}
     for unit in units:
         for call, chain in zip(unit.calls, chains(unit), strict=True):
             request = call.request
             plan = gemm.plan_of(request.kernel)
             made = variants(request.kernel, request.out_mode, H200)
-            found[cpu.symbol(request, target)] = KernelOnDevice(made, plan[0] if plan else None, chain)
-    return found
+            by_symbol[cpu.symbol(request, target)] = KernelOnDevice(made, plan[0] if plan else None, chain)
+    return by_symbol
 
 
-def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str, KernelOnDevice], c: Constants) -> DeviceWork:
+def work_of(launches: Iterable[tuple[int, int, str, str, int]], kernels: dict[str, KernelOnDevice], c: Constants) -> DeviceWork:
     """Launches are (phase, depth, name, symbol, rows). Those of one level and `chain` share a barrier and the device."""
     work = DeviceWork()
     for _, level in groupby(launches, key=lambda launch: launch[:2]):
         by_chain: dict[int, list[tuple[str, KernelOnDevice, int]]] = {}
         for _, _, name, symbol, rows in level:
-            by_chain.setdefault(known[symbol].chain, []).append((name, known[symbol], rows))
+            by_chain.setdefault(kernels[symbol].chain, []).append((name, kernels[symbol], rows))
         for calls in by_chain.values():
             work.barriers += 1
             work.barrier_us += c.barrier_us
@@ -147,8 +147,8 @@ def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str,
     return work
 
 
-def registers(known: dict[str, KernelOnDevice]) -> str:
-    emitted = list({v.emitted.symbol: v.emitted for k in known.values() for v in k.made}.values())
+def registers(kernels: dict[str, KernelOnDevice]) -> str:
+    emitted = list({v.emitted.symbol: v.emitted for k in kernels.values() for v in k.made}.values())
     usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage["walk"]
     return f"{usage.registers} registers, {usage.spilled} bytes spilled, {walk_shared(emitted) / 1024:.0f} KiB shared"
 
@@ -164,11 +164,11 @@ def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, 
     workload = importlib.import_module(f"workloads.{name}.spec").Spec()
     module = loaded(workload, "small", 0)
     instances = workload.instances("small", 0, batch_size)
-    known = kernels_of(module)
+    kernels = kernels_of(module)
     executable = compile(module, options=Options(wave=0))
     with torch.inference_mode():
         launches = executable._launches(instances)
-    work = work_of(launches, known, c)
+    work = work_of(launches, kernels, c)
     work.executions = int(executable.counters()["executions"])
     executable.close()
     host = measured(module, instances, H200)
@@ -181,7 +181,7 @@ def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, 
         *(f"{x:.2f}" for x in (work.barrier_us / 1e3, work.tile_us / 1e3, work.trips_ms(c), work.total_ms(c, host))),
         *(f"{TARGETS[name]:g}" if name in TARGETS else "", f"{most} ({work.by_kernel[most] / work.tile_us:.0%})"),
     ]
-    return cells, known
+    return cells, kernels
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -192,8 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
     for name in chosen.workloads:
-        cells, known = row(name, chosen.batch_size, Constants())
-        print(f"| {' | '.join(cells)} |" + (f" {registers(known)}" if chosen.registers else ""), flush=True)
+        cells, kernels = row(name, chosen.batch_size, Constants())
+        print(f"| {' | '.join(cells)} |" + (f" {registers(kernels)}" if chosen.registers else ""), flush=True)
 
 
 if __name__ == "__main__":

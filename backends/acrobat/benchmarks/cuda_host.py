@@ -72,16 +72,17 @@ def measured(module: nn.Module, instances: Sequence[Any], target: CudaTarget, ru
         built = compile(module, device="cuda")
         with tempfile.TemporaryDirectory(prefix="acrobat-silent-") as folder:
             executable = _silent(built, Path(folder))
-            found = []
+            measurements = []
             with torch.inference_mode():
                 for _ in range(runs + 2):
                     executable(instances)
-                    found.append(executable.counters())
+                    measurements.append(executable.counters())
             executable.close()
         built.close()
-    last = found[-1]
+    last = measurements[-1]
     read, record, plan, results = (
-        min(counters[name] for counters in found[2:]) for name in ("ingest_ms", "construct_ms", "schedule_ms", "fetch_ms")
+        min(counters[name] for counters in measurements[2:])
+        for name in ("ingest_ms", "construct_ms", "schedule_ms", "fetch_ms")
     )
     uploaded, executions, steps, barriers = (int(last[name]) for name in ("uploaded_bytes", "executions", "steps", "barriers"))
     return HostWork(read, record, plan, results, uploaded, executions, steps, barriers)

@@ -45,19 +45,19 @@ class Blas:
 
 def find() -> Blas:
     """The first candidate that can be loaded and exports the functions of `Blas`. Raises BuildError if there is none."""
-    tried = []
+    failures = []
     for path in candidates():
         try:
             library = ctypes.CDLL(path)
         except OSError as error:
-            tried.append(f"{path}: {error}")
+            failures.append(f"{path}: {error}")
             continue
         if blas := functions(library):
             return blas
-        tried.append(f"{path}: exports no cblas_sgemm with functions that set its threads")
+        failures.append(f"{path}: exports no cblas_sgemm with functions that set its threads")
     raise BuildError(
         "kernels=vendor needs OpenBLAS, and there is none: "
-        + ("; ".join(tried) or "nothing beside numpy or scipy, nor in the system's library folders")
+        + ("; ".join(failures) or "nothing beside numpy or scipy, nor in the system's library folders")
         + ". Install numpy from its wheel (pip install --force-reinstall numpy) or the system's package libopenblas0, "
         "or use kernels=generated"
     )

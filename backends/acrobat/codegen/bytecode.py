@@ -199,9 +199,9 @@ class _BodyPrinter(ValuePrinter):
     def rebind(self, variables: Sequence[n.Var], registers: Sequence[int], end: object) -> None:
         """Gives a loop's variables their next values. One that is another's next value is saved before it is overwritten."""
         if isinstance(end, s.NextOf):
-            whole = self.atom(end.whole.value)
+            next_values = self.atom(end.whole.value)
             for i, (v, register) in enumerate(zip(variables, registers, strict=True)):
-                self.emit(Opcode.Component, register, whole, i, tensors=self.holds(v.type))
+                self.emit(Opcode.Component, register, next_values, i, tensors=self.holds(v.type))
             return
         assert isinstance(end, s.Next)
         values = [self.atom(v.value) for v in end.values]
@@ -235,7 +235,7 @@ class _BodyPrinter(ValuePrinter):
         return ForkedChild(number, operands, to)
 
 
-def describe(name: str, what: str, span: Span = NOWHERE) -> str:
+def describe(name: str, node: str, span: Span = NOWHERE) -> str:
     """The comment of an instruction: the variable that it computes, the IR node, and the line of the source."""
-    where = f", {PurePath(span.file).name}:{span.line}" if span.line else ""
-    return f"{name}: {what}{where}" if name else f"{what}{where}"
+    line = f", {PurePath(span.file).name}:{span.line}" if span.line else ""
+    return f"{name}: {node}{line}" if name else f"{node}{line}"

@@ -55,9 +55,9 @@ class Types:
         names = Identifiers(mark=TYPES)
         for name in datatypes:
             self.names[name] = names.fresh(name)
-        for name, data in datatypes.items():
+        for name, datatype in datatypes.items():
             tags = Identifiers()
-            for case in data.cases:
+            for case in datatype.cases:
                 self.cases[name, case.name] = names.fresh(f"{name}_{case.name}")
                 self.tags[name, case.name] = tags.fresh(f"k{identifier(case.name)}")
                 fields = Identifiers()
@@ -115,11 +115,11 @@ class Types:
     def declarations(self) -> str:
         """The structs of all unions."""
         out = [f"struct {self.names[name]};" for name in self.datatypes]
-        for name, data in self.datatypes.items():
+        for name, datatype in self.datatypes.items():
             cpp = self.names[name]
-            tags = ", ".join(self.tags[name, c.name] for c in data.cases)
+            tags = ", ".join(self.tags[name, c.name] for c in datatype.cases)
             out += ["", f"struct {cpp} {{", f"    enum Tag : int32_t {{ {tags} }};", "    Tag tag;", "};"]
-            for case in data.cases:
+            for case in datatype.cases:
                 type = DataT(name)
                 fields = [f"    {self.cpp(t)} {self.field(type, case.name, f)};" for f, t in case.fields]
                 out += [f"struct {self.case(type, case.name)} : {cpp} {{", *fields, "};"]

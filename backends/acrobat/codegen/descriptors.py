@@ -111,19 +111,19 @@ class Descriptors:
                 row.kind, row.count = "Tuple", len(items)
                 row.first = self._add_parts([(item, "") for item in items])
             case DataT(name):
-                data = self.outside.datatypes[name]
-                if data.optional:
-                    full = data.case("Some")
-                    row.kind, row.first, row.index = "Optional", self.of(full.fields[0][1]), data.cases.index(full)
+                datatype = self.outside.datatypes[name]
+                if datatype.optional:
+                    full = datatype.case("Some")
+                    row.kind, row.first, row.index = "Optional", self.of(full.fields[0][1]), datatype.cases.index(full)
                     return
-                row.kind, row.first, row.count = "Mixed" if data.mixed else "Union", len(self.cases), len(data.cases)
-                row.index = int(data.shared)
-                row.wanted = self.outside.expected_words(data)
-                self.cases += [(0, 0, 0)] * len(data.cases)
-                for k, case in enumerate(data.cases):
+                row.kind, row.first, row.count = "Mixed" if datatype.mixed else "Union", len(self.cases), len(datatype.cases)
+                row.index = int(datatype.shared)
+                row.wanted = self.outside.expected_words(datatype)
+                self.cases += [(0, 0, 0)] * len(datatype.cases)
+                for k, case in enumerate(datatype.cases):
                     parts = self._add_parts(
                         [
-                            (IdentityT() if f == IDENTITY else t, "" if data.mixed else place(case.cls, f))
+                            (IdentityT() if f == IDENTITY else t, "" if datatype.mixed else place(case.cls, f))
                             for f, t in case.fields
                         ]
                     )

@@ -48,8 +48,8 @@ class FunctionWriter(ValueWriter):
         if f.counts_calls:
             self.line(f"cx.guard({c_string(f.name)}, calls);")
         self.body(f.body, self.returns)
-        where = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
-        return "\n".join([where, self.signature(f, names) + " {", *self.lines, "}", ""])
+        comment = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
+        return "\n".join([comment, self.signature(f, names) + " {", *self.lines, "}", ""])
 
     def returns(self, end: s.Give | s.Next | s.NextOf) -> None:
         """Prints the end of a function: its result is returned, with its depth in `depth`."""
@@ -239,8 +239,8 @@ class FunctionWriter(ValueWriter):
     def rebind(self, names: Sequence[tuple[str, str]], end: s.Give | s.Next | s.NextOf) -> None:
         """Gives a loop's variables their next values. One that is another's next value is saved before it is overwritten."""
         if isinstance(end, s.NextOf):
-            whole, depth = self.atom(end.whole.value), self.depth(end.whole.depth) if end.whole.depth else ""
-            values = [(f"std::get<{i}>({whole})", depth if own else "") for i, (_, own) in enumerate(names)]
+            next_values, depth = self.atom(end.whole.value), self.depth(end.whole.depth) if end.whole.depth else ""
+            values = [(f"std::get<{i}>({next_values})", depth if own else "") for i, (_, own) in enumerate(names)]
         else:
             assert isinstance(end, s.Next)
             values = [(self.atom(v.value), self.depth(v.depth) if v.depth is not None else "") for v in end.values]

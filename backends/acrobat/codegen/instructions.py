@@ -75,9 +75,9 @@ class Bytecode:
         self.branches: list[ForkedChild] = []
         self.functions: list[BytecodeFunction] = []
         for f in schedule.functions.values():
-            has = [schedule.holds(p.type) for p in f.params]
-            order = sorted(range(len(has)), key=lambda i: not has[i])
-            self.functions.append(BytecodeFunction(f.name, f.span, order, sum(has)))
+            has_tensors = [schedule.holds(p.type) for p in f.params]
+            order = sorted(range(len(has_tensors)), key=lambda i: not has_tensors[i])
+            self.functions.append(BytecodeFunction(f.name, f.span, order, sum(has_tensors)))
 
     @property
     def entry(self) -> int:

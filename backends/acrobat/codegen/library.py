@@ -30,7 +30,7 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
     """Loads a shared object and declares the types of its functions; `<prefix>_model` is the one that returns the model."""
     lib = ctypes.PyDLL(str(path))
     functions = SimpleNamespace()
-    void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
+    void, py_object, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
         "acrobat_model": (void, []),
         "acrobat_create": (
@@ -41,20 +41,20 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),
-        "acrobat_add_class": (integer, [void, obj, obj, integer]),
-        "acrobat_set_outside": (obj, [void, obj, obj, obj, ctypes.c_char_p]),
-        "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj, obj]),
-        "acrobat_watch": (integer, [void, obj, obj]),
+        "acrobat_add_class": (integer, [void, py_object, py_object, integer]),
+        "acrobat_set_outside": (py_object, [void, py_object, py_object, py_object, ctypes.c_char_p]),
+        "acrobat_set_python": (integer, [void, py_object, py_object, py_object, py_object, py_object, py_object]),
+        "acrobat_watch": (integer, [void, py_object, py_object]),
         "acrobat_running": (integer, [void]),
-        "acrobat_run": (obj, [void, obj, obj, integer]),
+        "acrobat_run": (py_object, [void, py_object, py_object, integer]),
         "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
         "acrobat_set_logging": (None, [void, integer]),
-        "acrobat_log": (obj, [void]),
+        "acrobat_log": (py_object, [void]),
         "acrobat_keep_graphs": (None, [void, integer]),
-        "acrobat_graphs": (obj, [void]),
+        "acrobat_graphs": (py_object, [void]),
         "acrobat_lower_bound": (ctypes.c_int64, [void]),
-        "acrobat_learn": (obj, [void, ctypes.c_int64, ctypes.c_uint64]),
-        "acrobat_set_policy": (integer, [void, integer, obj]),
+        "acrobat_learn": (py_object, [void, ctypes.c_int64, ctypes.c_uint64]),
+        "acrobat_set_policy": (integer, [void, integer, py_object]),
         "acrobat_cuda_open": (integer, [void, integer, integer, void, integer, integer, void, void, integer]),
         "acrobat_cuda_hold": (ctypes.c_uint64, [void, void, ctypes.c_uint64]),
         "acrobat_cuda_refill": (integer, [void, ctypes.c_uint64, void, ctypes.c_uint64]),

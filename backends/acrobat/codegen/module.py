@@ -144,8 +144,8 @@ def model_table(
     the function that makes the device, and the exported function `<prefix>_model` that returns it."""
     program = schedule.program
     lines, fields = ["// ---- what the runtime must know"], []
-    for i, (data, case) in enumerate(classes_of(program)):
-        names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[data].case(case).fields if name != IDENTITY)
+    for i, (datatype, case) in enumerate(classes_of(program)):
+        names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[datatype].case(case).fields if name != IDENTITY)
         lines.append(f"static const char* const kFields_{i}[] = {{{names}nullptr}};")
         fields.append(f"kFields_{i}")
     numbers = {"unit_count": len(units), "phases": schedule.phases, "static_levels": schedule.static_levels}

@@ -37,12 +37,12 @@ class Outside:
         assert plain_type(boundary.result) == result, "a pass has changed what a result is"
         return Outside(boundary.instance, boundary.result, boundary.datatypes)
 
-    def expected_words(self, data: DataType) -> str:
+    def expected_words(self, datatype: DataType) -> str:
         """The words for what was expected, in the error about a value that is none of the cases."""
-        if data.mixed:
-            return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in data.cases)
+        if datatype.mixed:
+            return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in datatype.cases)
         return " or ".join(
-            f"a dict of {', '.join(c.cls.keys_of_record)}" if is_dict(c.cls) else f"a {c.name}" for c in data.cases
+            f"a dict of {', '.join(c.cls.keys_of_record)}" if is_dict(c.cls) else f"a {c.name}" for c in datatype.cases
         )
 
     def holds_result(self, type: Any, within: frozenset[str] = frozenset()) -> bool:

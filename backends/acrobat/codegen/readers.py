@@ -131,11 +131,11 @@ class Readers:
         ]
 
     def _data(self, type: DataT) -> list[str]:
-        data = self.outside.datatypes[type.name]
-        if data.optional:
-            some = data.case("Some")
+        datatype = self.outside.datatypes[type.name]
+        if datatype.optional:
+            some_case = datatype.case("Some")
             cpp = self.types.case(type, "Some")
-            inner = some.fields[0][1]
+            inner = some_case.fields[0][1]
             return [
                 "if (is_none(o)) {",
                 f"    auto* none = s.cx.host.make<{self.types.case(type, 'None')}>(1);",
@@ -147,16 +147,16 @@ class Readers:
                 f"v->{self.types.field(type, 'Some', 'value')} = {self.read(inner, 'o')};",
                 "return v;",
             ]
-        first = self.classes.index((type.name, data.cases[0].name))
-        wanted = c_string(self.outside.expected_words(data))
+        first = self.classes.index((type.name, datatype.cases[0].name))
+        expected = c_string(self.outside.expected_words(datatype))
         lines = []
-        if data.shared:
+        if datatype.shared:
             cpp = self.types.cpp(type)
             lines += [f"if (void* const before = known(s, o, {first})) return static_cast<{cpp}>(before);"]
-        if not data.mixed:
+        if not datatype.mixed:
             lines += ["const Path::Level level(s.path, s.cx, o);"]
-        lines += [f"switch (case_of(s, o, {first}, {len(data.cases)}, {wanted})) {{"]
-        for k, case in enumerate(data.cases):
+        lines += [f"switch (case_of(s, o, {first}, {len(datatype.cases)}, {expected})) {{"]
+        for k, case in enumerate(datatype.cases):
             lines += [f"    case {k}: {{", *(f"        {line}" for line in self._case(type, case, first + k)), "    }"]
         return [*lines, "}", "__builtin_unreachable();"]
 
@@ -164,8 +164,8 @@ class Readers:
         """Statements that read an object of the class `index` of `Session::classes` as a case of a union."""
         lines = [f"auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
         lines += [f"v->tag = {self.types.tag(type, case.name)};"]
-        data = self.outside.datatypes[type.name]
-        if data.mixed:
+        datatype = self.outside.datatypes[type.name]
+        if datatype.mixed:
             inner = case.fields[0][1]
             level = [] if isinstance(inner, DataT) else ["const Path::Level level(s.path, s.cx, o);"]
             value = f"v->{self.types.field(type, case.name, 'value')} = {self.read(inner, 'o')};"
@@ -179,6 +179,6 @@ class Readers:
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
                 lines += [f"    at = {c_string(place(case.cls, name))};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
-        if data.shared:
-            lines += [f"remember(s, o, {self.classes.index((type.name, data.cases[0].name))}, v);"]
+        if datatype.shared:
+            lines += [f"remember(s, o, {self.classes.index((type.name, datatype.cases[0].name))}, v);"]
         return [*lines, "return v;"]

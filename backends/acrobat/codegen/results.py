@@ -36,15 +36,15 @@ class Results:
         if not shape:
             buffer = torch.empty(counts, dtype=dtype, device=device)
             return buffer.data_ptr(), partial(_elements, buffer)
-        rows, *rest = shape
-        buffer = torch.empty((counts * rows, *rest), dtype=dtype, device=device)
+        rows, *inner = shape
+        buffer = torch.empty((counts * rows, *inner), dtype=dtype, device=device)
         return buffer.data_ptr(), partial(torch.unsafe_split_with_sizes, buffer, [rows] * counts)
 
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
         """Brings concatenated parts into the shape of their tensor; `sizes` are the extents that vary, outermost list first."""
         shape, _, _, _, order = self._types[index]
-        where = sorted(range(len(order)), key=order.__getitem__)
-        return parts.view((*sizes, *shape)).permute(where).contiguous()
+        positions = sorted(range(len(order)), key=order.__getitem__)
+        return parts.view((*sizes, *shape)).permute(positions).contiguous()
 
 
 def _elements(buffer: torch.Tensor) -> tuple[torch.Tensor, ...]:

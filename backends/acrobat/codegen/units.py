@@ -147,12 +147,12 @@ def plan(code: UnitCode, merge: bool = True) -> None:
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
         code.calls.append(KernelCall(Request(kernel, out_mode), (CallPart(k, step.args),), over, k in leaving))
-        for arg, what in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
+        for arg, reason in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
             # A list of results per item is as long as the list that the step runs over, so that is the one to be checked.
             source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
             assert source is not None, "what a kernel reduces is a list"
             if any(p.name == source for p in unit.params):
-                code.must_not_be_empty[source] = what
+                code.must_not_be_empty[source] = reason
     if merge:
         code.calls = merge_equal_calls(unit, code.calls)
 

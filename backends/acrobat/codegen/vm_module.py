@@ -91,9 +91,9 @@ def program_tables(code: Bytecode) -> list[str]:
     """The C++ tables of instructions, their operands, constants, functions and forked children (`vm::Branch`)."""
     instructions, functions, first = [], [], 0
     for i, f in enumerate(code.functions):
-        where = f", {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else ""
+        line = f", {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else ""
         branch = " (a branch)" if i >= len(code.numbers) else ""
-        instructions += [f"    // function {i}: {f.name}{branch}{where}"]
+        instructions += [f"    // function {i}: {f.name}{branch}{line}"]
         instructions += [f"    {entry(x)},  // {k} {x.about}" for k, x in enumerate(f.instructions)]
         functions.append(function(f, first))
         first += len(f.instructions)

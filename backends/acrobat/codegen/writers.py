@@ -135,12 +135,12 @@ class Writers:
         return "\n".join([*lines, "}", ""])
 
     def _build_data(self, type: DataT, name: str) -> list[str]:
-        data = self.outside.datatypes[name]
+        datatype = self.outside.datatypes[name]
         lines = ['    s.cx.guard("the result");', "    switch (v->tag) {"]
-        for case in data.cases:
+        for case in datatype.cases:
             lines += [f"        case {self.types.tag(type, case.name)}: {{"]
             lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
-            if data.optional or data.mixed:
+            if datatype.optional or datatype.mixed:
                 if case.name == "None":
                     lines += ["            return build_none();"]
                 else:

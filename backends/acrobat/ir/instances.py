@@ -60,20 +60,20 @@ class InstanceReader:
         return value
 
     def data(self, o: Any, name: str, path: Path) -> Data:
-        data = self.program.datatypes[name]
-        if data.optional:
+        datatype = self.program.datatypes[name]
+        if datatype.optional:
             if o is None:
                 return Data("None", ())
             self.being_read.discard(id(o))  # the value inside is this same Python object
-            return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
-        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not data.mixed else ():
-            for case in data.cases:
+            return Data("Some", (self.read(o, datatype.case("Some").fields[0][1], path),))
+        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not datatype.mixed else ():
+            for case in datatype.cases:
                 if case.cls and same(case.cls):
                     return Data(case.name, tuple([self.read(getattr(o, f), t, (path, f".{f}")) for f, t in case.fields]))
-        if isinstance(o, Data) and o.case in {c.name for c in data.cases}:
-            fields = data.case(o.case).fields
+        if isinstance(o, Data) and o.case in {c.name for c in datatype.cases}:
+            fields = datatype.case(o.case).fields
             return Data(o.case, tuple([self.read(v, t, (path, f".{f}")) for v, (f, t) in zip(o.args, fields, strict=True)]))
-        return _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
+        return _mismatch(o, " or ".join(f"a {c.name}" for c in datatype.cases), path)
 
     def tensor(self, o: Any, shape: tuple[int, ...], dtype: str, path: Path) -> np.ndarray:
         array = np.asarray(o.detach().cpu() if hasattr(o, "detach") else o)

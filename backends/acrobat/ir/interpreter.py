@@ -198,12 +198,12 @@ class Interpreter:
             case ListT(item):
                 return [self._to_python(v, item) for v in value]
             case DataT(name):
-                data = self.program.datatypes[name]
-                case = data.case(value.case)
+                datatype = self.program.datatypes[name]
+                case = datatype.case(value.case)
                 args = [self._to_python(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
-                if data.optional:
+                if datatype.optional:
                     return args[0] if args else None
-                if data.mixed:  # the boundary still has to know which type it is
+                if datatype.mixed:  # the boundary still has to know which type it is
                     return Data(case.name, tuple(args))
                 fields = dict(zip((name for name, _ in case.fields), args, strict=True))  # in the order in which they are read
                 if hasattr(case.cls, "record_of_fields"):  # represents a dictionary

@@ -82,10 +82,10 @@ def _head(program: Program, say: Callable[[str], None]) -> None:
     for name, function in program.functions.items():
         if name != function.name:
             say(f"function {function.name} stands under the name {name}")
-    for name, data in program.datatypes.items():
-        if name != data.name or not data.cases or len({c.name for c in data.cases}) != len(data.cases):
+    for name, datatype in program.datatypes.items():
+        if name != datatype.name or not datatype.cases or len({c.name for c in datatype.cases}) != len(datatype.cases):
             say(f"type {name}: its cases need names of their own")
-        for case in data.cases:
+        for case in datatype.cases:
             if len({n for n, _ in case.fields}) != len(case.fields):
                 say(f"type {name}: two fields of {case.name} have one name")
             for field, t in case.fields:
@@ -153,9 +153,9 @@ class _FunctionCheck:
         body = self.expr(self.function.body, scope)
         self.same("the result", body, self.function.result)
 
-    def same(self, what: str, got: Type, expected: Type) -> None:
-        if got != expected:
-            self.say(f"{what} is {type_text(got)}, not {type_text(expected)}")
+    def same(self, what: str, actual: Type, expected: Type) -> None:
+        if actual != expected:
+            self.say(f"{what} is {type_text(actual)}, not {type_text(expected)}")
 
     def bind(self, scope: Mapping[str, Type], variables: Sequence[Var]) -> dict[str, Type]:
         """The scope with `variables`, each of which must be bound nowhere else."""
@@ -272,10 +272,10 @@ class _FunctionCheck:
                 return self.carried(variables, init, body, inner)
         raise AssertionError(f"no rule for {type(expr).__name__}")
 
-    def types(self, what: str, got: Sequence[Type], expected: Sequence[Type]) -> None:
-        if len(got) != len(expected):
-            raise ShapeError(f"{len(got)} operands, not {len(expected)}")
-        for g, w in zip(got, expected, strict=True):
+    def types(self, what: str, actual: Sequence[Type], expected: Sequence[Type]) -> None:
+        if len(actual) != len(expected):
+            raise ShapeError(f"{len(actual)} operands, not {len(expected)}")
+        for g, w in zip(actual, expected, strict=True):
             self.same(what, g, w)
 
     def op(self, expr: Op) -> Type:
@@ -290,18 +290,18 @@ class _FunctionCheck:
         return t
 
     def fields(self, t: Type, case: str) -> list[Type]:
-        data = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
-        if data is None or case not in {c.name for c in data.cases}:
+        datatype = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
+        if datatype is None or case not in {c.name for c in datatype.cases}:
             raise ShapeError(f"{type_text(t)} has no case {case}")
-        return [field for _, field in data.case(case).fields]
+        return [field for _, field in datatype.case(case).fields]
 
     def arms(self, t: Type, arms: Sequence[Arm], result: Type, scope: Mapping[str, Type]) -> None:
-        data = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
-        if data is None:
+        datatype = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
+        if datatype is None:
             raise ShapeError(f"a match on {type_text(t)}")
-        got, expected = [arm.case for arm in arms], [case.name for case in data.cases]
-        if sorted(got) != sorted(expected):
-            raise ShapeError(f"the arms are for {', '.join(got)}, the cases of {data.name} are {', '.join(expected)}")
+        actual, expected = [arm.case for arm in arms], [case.name for case in datatype.cases]
+        if sorted(actual) != sorted(expected):
+            raise ShapeError(f"the arms are for {', '.join(actual)}, the cases of {datatype.name} are {', '.join(expected)}")
         for arm in arms:
             self.types(f"a variable of {arm.case}", [v.type for v in arm.vars], self.fields(t, arm.case))
             self.same(f"the arm for {arm.case}", self.expr(arm.body, self.bind(scope, arm.vars)), result)

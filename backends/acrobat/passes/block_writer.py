@@ -105,23 +105,23 @@ class BlockWriter:
         owner, j = per_item.fields[per_item.result.name]
         self.computed[var.name] = StepResult(numbers[owner], j)
 
-    def column(self, per_item: PerItem, wanted: Var) -> Var:
-        """The list of the tensors `wanted` that the host makes of a map's items, one of each. It is a LIST operand of the
+    def column(self, per_item: PerItem, value: Var) -> Var:
+        """The list of the tensors `value` that the host makes of a map's items, one of each. It is a LIST operand of the
         block; a map before the block that makes it already is used again."""
         old = per_item.map
-        if wanted.name == old.var.name:
+        if value.name == old.var.name:
             return cast(Var, old.iterable)
-        needed = {wanted.name}
+        needed = {value.name}
         body: list[Binding] = []
         for var, e in reversed(per_item.host_bindings):
             if var.name in needed:
                 needed |= free_vars(e)
                 body.insert(0, (var, e))
-        loop = Map(old.var, old.iterable, from_lets(body, wanted), ListT(wanted.type), span=old.span)
+        loop = Map(old.var, old.iterable, from_lets(body, value), ListT(value.type), span=old.span)
         for var, e in self.out:
             if isinstance(e, Map) and same(e, loop):
                 return var
-        new = Var(self.chain.scope.names.fresh(wanted.name), loop.type, span=old.span)
+        new = Var(self.chain.scope.names.fresh(value.name), loop.type, span=old.span)
         self.out.append((new, rename(loop, self.chain.scope.names)))
         self.roots[new.name] = self.chain.root(cast(Var, old.iterable))
         return new

@@ -109,19 +109,19 @@ class _ListReductions:
     ) -> Expr:
         """What the variables of a fold end as, a tuple: those in `reductions` are sums, and the others come from a loop that
         carries them alone. New bindings go to `out`."""
-        rest = [i for i in range(len(fold.vars)) if i not in reductions]
+        remaining = [i for i in range(len(fold.vars)) if i not in reductions]
         items: dict[int, Atom] = {}
         for i, terms in reductions.items():
             items[i] = self._sum(fold, bindings, i, terms, out)
-        if rest:
-            rest_type = TupleT(tuple(fold.vars[i].type for i in rest))
-            nexts = Tuple(tuple(tail.items[i] for i in rest), rest_type, span=tail.span)
+        if remaining:
+            rest_type = TupleT(tuple(fold.vars[i].type for i in remaining))
+            nexts = Tuple(tuple(tail.items[i] for i in remaining), rest_type, span=tail.span)
             needed = _needed_names([*nexts.items], {v.name: e for v, e in bindings})
             body = from_lets([b for b in bindings if b[0].name in needed], nexts)
-            carried = tuple(fold.vars[i] for i in rest)
-            loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in rest), body=body, type=rest_type)
+            carried = tuple(fold.vars[i] for i in remaining)
+            loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in remaining), body=body, type=rest_type)
             short = self._bind("rest", loop, out)
-            for k, i in enumerate(rest):
+            for k, i in enumerate(remaining):
                 items[i] = self._bind(fold.vars[i].name, Field(short, k, fold.vars[i].type, span=fold.span), out)
         return Tuple(tuple(items[i] for i in range(len(fold.vars))), fold.type, span=fold.span)
 
@@ -129,9 +129,9 @@ class _ListReductions:
         """What variable `i` of a fold ends as: its first value and all terms added up. New bindings go to `out`."""
         name, init = fold.vars[i].name, fold.init[i]
         op, neutral = REDUCTIONS[terms.op]
-        whole = self._all_but_first(fold, init)
-        if whole is not None and terms.atoms == [fold.var]:
-            return self._bind(name, replace(make_op(op, (whole,), {"nonempty": True}), span=fold.span), out)
+        complete_list = self._all_but_first(fold, init)
+        if complete_list is not None and terms.atoms == [fold.var]:
+            return self._bind(name, replace(make_op(op, (complete_list,), {"nonempty": True}), span=fold.span), out)
         summed: Atom = self._list_of_terms(fold, bindings, terms, out) if terms.atoms != [fold.var] else fold.iterable
         total = self._bind(name, replace(make_op(op, (summed,), {"nonempty": False}), span=fold.span), out)
         if self._is_filled_with(init, neutral) and total.type == fold.vars[i].type:
@@ -164,8 +164,8 @@ class _ListReductions:
         end = self._variables.value(stop)
         all_of_it = isinstance(end, Host) and (end.op, end.args) == ("list.len", (xs,))
         to_the_end = all_of_it or (isinstance(stop, Lit) and stop.value >= MAX_LENGTH)
-        whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
-        return xs if whole and to_the_end else None
+        from_first = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
+        return xs if from_first and to_the_end else None
 
     def _is_filled_with(self, atom: Atom, number: float) -> bool:
         """Whether it is known that each element of a tensor is this number."""

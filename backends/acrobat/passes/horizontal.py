@@ -161,13 +161,13 @@ class _Packer:
             zeros = [self._packing.full("zeros", (n,), 0.0) for n in sizes]
             own = [cast(Weight, p.args[2]) if len(p.args) > 2 else zero for p, zero in zip(products, zeros, strict=True)]
             bias = [self._cat(own, 0)]
-        whole = replace(make_op("linear", (products[0].args[0], weight, *bias)), span=products[0].span)
-        var = Var(self._names.fresh("packed"), whole.type, span=whole.span)
-        out: list[Binding] = [(var, whole)]
+        packed = replace(make_op("linear", (products[0].args[0], weight, *bias)), span=products[0].span)
+        var = Var(self._names.fresh("packed"), packed.type, span=packed.span)
+        out: list[Binding] = [(var, packed)]
         at = 0
         for part, each in zip(group, products, strict=True):
             stop = at + _shape(each)[-1]
-            attrs = {"dim": len(_shape(whole)) - 1, "start": at, "stop": stop}
+            attrs = {"dim": len(_shape(packed)) - 1, "start": at, "stop": stop}
             out.append((part[0], replace(make_op("slice", (var,), attrs), span=each.span)))
             at = stop
         return out

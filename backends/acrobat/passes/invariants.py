@@ -122,7 +122,7 @@ class _LoopInvariants:
         part with the bias, bound in `out`. The product as it is if its input has only one of these parts."""
         input_parts = parts(linear, self._variables)
         fixed = [p for p in input_parts if not (isinstance(p.atom, Var) and p.atom.name in changing)]
-        rest = [p for p in input_parts if p not in fixed]
-        if not fixed or not rest:
+        changing_parts = [p for p in input_parts if p not in fixed]
+        if not fixed or not changing_parts:
             return linear
-        return self._products.in_two(linear, fixed, rest, "invariant", staying, out)
+        return self._products.in_two(linear, fixed, changing_parts, "invariant", staying, out)

@@ -106,10 +106,10 @@ class LaunchChain(Chain):
         return xs.name
 
 
-def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> Kernel:
-    """The kernel with a param for the tensor `whole` in place of `param`, which it now computes by these views in turn."""
+def _viewing(kernel: Kernel, param: Param, viewed: Var, views: Sequence[Op]) -> Kernel:
+    """The kernel with a param for the tensor `viewed` in place of `param`, which it now computes by these views in turn."""
     names = Names(value_names(kernel))
-    base = Param(param_name(whole, names), cast(TensorT, whole.type), param.mode)
+    base = Param(param_name(viewed, names), cast(TensorT, viewed.type), param.mode)
     instrs, below = [], base.name
     for view in views:
         name = param.name if view is views[-1] else names.fresh(param.name)

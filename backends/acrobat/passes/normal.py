@@ -145,7 +145,7 @@ class _Normaliser:
         fixed = [v.name in self._atoms for v in old.vars]
 
         def others(items: Sequence[X]) -> tuple[X, ...]:
-            return tuple(item for item, gone in zip(items, fixed, strict=True) if not gone)
+            return tuple(item for item, is_fixed in zip(items, fixed, strict=True) if not is_fixed)
 
         def shorten(body: Expr) -> Expr:
             """The chain without the components of its tuple that are not carried any more."""
@@ -167,7 +167,7 @@ class _Normaliser:
         short = Var(self._names.fresh(var.name), shorter, span=var.span)
         out.append((short, loop))
         carried = iter(self._components(short, loop.vars, out))
-        items = tuple(self._atoms[v.name] if gone else next(carried) for v, gone in zip(old.vars, fixed, strict=True))
+        items = tuple(self._atoms[v.name] if is_fixed else next(carried) for v, is_fixed in zip(old.vars, fixed, strict=True))
         return Tuple(items, old.type, span=old.span)
 
     def _components(self, value: Var, names: Sequence[Var], out: list[Binding]) -> list[Atom]:

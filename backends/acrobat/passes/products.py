@@ -63,12 +63,12 @@ class Products:
 
     def weight(self, linear: Op, of: Sequence[InputPart]) -> Weight:
         """The columns of the weight that belong to some parts."""
-        whole = linear.args[1]
-        assert isinstance(whole, Weight)
-        columns = [self.derivations.columns(whole, p.start, p.stop) for p in _adjacent(of)]
+        full_weight = linear.args[1]
+        assert isinstance(full_weight, Weight)
+        columns = [self.derivations.columns(full_weight, p.start, p.stop) for p in _adjacent(of)]
         if len(columns) == 1:
             return columns[0]
-        return self.derivations.derive(f"{whole.name}[...]", "cat", columns, dim=1)
+        return self.derivations.derive(f"{full_weight.name}[...]", "cat", columns, dim=1)
 
     def of(self, linear: Op, of: Sequence[InputPart], bias: Weight | None, out: list[Binding]) -> Op:
         """The product of some parts and a bias; the input's `cat`, if one is needed, goes to `out`."""
@@ -84,18 +84,18 @@ class Products:
         self,
         linear: Op,
         fixed: Sequence[InputPart],
-        rest: Sequence[InputPart],
+        others: Sequence[InputPart],
         hint: str,
         out: list[Binding],
         before: list[Binding] | None = None,
     ) -> Op:
-        """The product as the sum of the product of the parts `rest`, bound in `out`, and of that of the parts `fixed` and the
+        """The product as the sum of the product of the parts `others`, bound in `out`, and of that of the parts `fixed` and the
         bias, which is named `hint` and bound in `before`, by default in `out` too."""
         before = out if before is None else before
         bias = linear.args[2] if len(linear.args) > 2 else None
         assert bias is None or isinstance(bias, Weight)
         share = self.bind(hint, self.of(linear, fixed, bias, before), before)
-        own = self.bind("product", self.of(linear, rest, None, out), out)
+        own = self.bind("product", self.of(linear, others, None, out), out)
         return self.sum((own, share), linear.span, out)
 
     def sum(self, terms: Sequence[Atom], span: Span, out: list[Binding]) -> Op:

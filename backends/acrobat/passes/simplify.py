@@ -209,10 +209,10 @@ class _Simplifier:
         view: Expr | None = value
         while isinstance(view, Op) and is_view(view):
             (source,) = view.args
-            whole, part = source.type, view.type
-            if not isinstance(whole, TensorT) or not isinstance(part, TensorT) or whole.size != part.size:
+            source_type, part = source.type, view.type
+            if not isinstance(source_type, TensorT) or not isinstance(part, TensorT) or source_type.size != part.size:
                 break
-            if whole == value.type:
+            if source_type == value.type:
                 return source
             view = self._variables.value(source)
         return value

@@ -66,11 +66,11 @@ class _StaticParts:
         if linear is None:
             return value
         input_parts = parts(linear, self._variables)
-        fixed = [part for part in input_parts if self._is_static(part)]
-        rest = [part for part in input_parts if part not in fixed]
-        if not fixed or not rest or all(isinstance(part.atom, Weight) for part in fixed):
+        static = [part for part in input_parts if self._is_static(part)]
+        dynamic = [part for part in input_parts if part not in static]
+        if not static or not dynamic or all(isinstance(part.atom, Weight) for part in static):
             return linear
-        return self._products.in_two(linear, fixed, rest, "share", out)
+        return self._products.in_two(linear, static, dynamic, "share", out)
 
     def _is_static(self, part: InputPart) -> bool:
         if not isinstance(part.atom, Var):

@@ -225,7 +225,7 @@ class _OperationChain(Chain):
         of a value and together smaller than it."""
         inside = set(members)
         outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
-        whole: set[int] = set()
+        complete: set[int] = set()
         for base in members:
             if self.is_view[base]:
                 continue
@@ -238,14 +238,14 @@ class _OperationChain(Chain):
                 if not users and i not in self.in_tail:
                     continue
                 if i == base:
-                    whole.add(base)
+                    complete.add(base)
                 else:
                     outside.setdefault(base, {})[i] = any(self.is_operation[j] for j in users)
-        results = set(whole)
+        results = set(complete)
         for base, views_outside in outside.items():
             needed = {i for i, kernels in views_outside.items() if kernels} if views else set()
             others = views_outside.keys() - needed
-            if base not in whole and others:
+            if base not in complete and others:
                 if views and self.words(views_outside) < self.words([base]):
                     needed |= others
                 else:

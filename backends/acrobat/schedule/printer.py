@@ -64,8 +64,8 @@ def _body(body: s.Body) -> list[str]:
             lines.append(f"give {_give(body.end)}")
         case s.Next(values):
             lines.append(f"next {', '.join(map(_give, values))}")
-        case s.NextOf(whole):
-            lines.append(f"next of {_give(whole)}")
+        case s.NextOf(values_tuple):
+            lines.append(f"next of {_give(values_tuple)}")
         case s.IfBranch() | s.MatchBranch():
             lines += _branch("", body.end)
     return [INDENT + line for line in lines]
@@ -79,8 +79,8 @@ def _statement(x: s.Statement) -> list[str]:
             text = f"{binder_text(var)} = record {print_expr(launch).removeprefix('launch ')} [at {depth_text(at)}]"
             return [_at(text, launch.span)]
         case s.CallFunction(var, call, depth, waits, counted):
-            how = " waits" * waits + " counted" * counted
-            return [_at(f"{binder_text(var)} = {print_expr(call)} [after {depth_text(depth)}]{how}", call.span)]
+            flags = " waits" * waits + " counted" * counted
+            return [_at(f"{binder_text(var)} = {print_expr(call)} [after {depth_text(depth)}]{flags}", call.span)]
         case s.Wait(tensor, depth, span):
             return [_at(f"wait {atom_text(tensor)} [after {depth_text(depth)}]", span)]
         case s.Enter(phase):

@@ -39,15 +39,15 @@ def _static(schedule: s.Schedule, static: Mapping[tuple[str, str], int]) -> Iter
     """Violations of the depth rule by work with a static depth, whose operands may come from other functions."""
     levels = operand_levels(schedule.program, static)
     for (function, var), depth in static.items():
-        where, there = f"{function}: {var} has the static depth {depth}", levels.get((function, var))
-        if there is None:
-            yield f"{where}, but no work of this name is ever done"
-        elif there == COUNTED:
-            yield f"{where}, but when its operands are there is only known at run time"
-        elif there > depth:
-            yield f"{where}, but its operands are there from {there} on"
+        subject, available = f"{function}: {var} has the static depth {depth}", levels.get((function, var))
+        if available is None:
+            yield f"{subject}, but no work of this name is ever done"
+        elif available == COUNTED:
+            yield f"{subject}, but when its operands are there is only known at run time"
+        elif available > depth:
+            yield f"{subject}, but its operands are there from {available} on"
         if not 0 <= depth < schedule.static_levels:
-            yield f"{where}, but there are {schedule.static_levels} static levels"
+            yield f"{subject}, but there are {schedule.static_levels} static levels"
 
 
 class _ScheduleCheck:
@@ -99,17 +99,17 @@ class _ScheduleCheck:
             self.wrong(f"{a.name} of phase {phase} is used with its depth there in phase {self.phase}")
         return depth
 
-    def covers(self, what: str, stated: s.Depth | None, atoms: Iterable[Atom]) -> None:
-        """Checks the depth rule for `what`, which uses `atoms` and has the depth `stated`."""
+    def covers(self, consumer: str, stated: s.Depth | None, atoms: Iterable[Atom]) -> None:
+        """Checks the depth rule for `consumer`, which uses `atoms` and has the depth `stated`."""
         terms = stated.depths if isinstance(stated, s.Join) else (stated,)
         for a in atoms:
             depth = self.depth_of(a)
             if depth not in (None, s.READY) and depth not in terms:
                 text = "no depth" if stated is None else depth_text(stated)
-                self.wrong(f"{what} has the depth {text}, which is not after its operand {a.name}")  # type: ignore[union-attr]
+                self.wrong(f"{consumer} has the depth {text}, which is not after its operand {a.name}")  # type: ignore[union-attr]
 
-    def give(self, what: str, x: s.Give) -> None:
-        self.covers(what, x.depth, [x.value])
+    def give(self, consumer: str, x: s.Give) -> None:
+        self.covers(consumer, x.depth, [x.value])
 
     # ---- bodies
 

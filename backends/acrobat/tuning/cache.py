@@ -59,8 +59,8 @@ class Measurements:
             "format": FORMAT,
             "baseline": self.baseline,
             "schedules": [
-                {"schedule": asdict(s), "timings": {rows: (t.default, t.ratio) for rows, t in found.items()}}
-                for s, found in self.timings.items()
+                {"schedule": asdict(s), "timings": {rows: (t.default, t.ratio) for rows, t in timing.items()}}
+                for s, timing in self.timings.items()
             ],
         }
         try:

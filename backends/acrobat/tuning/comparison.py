@@ -38,5 +38,5 @@ def in_turns(schedules: Sequence[Callable[[], float]], rounds: int = ROUNDS) -> 
     for turn in range(rounds):
         for i in range(len(schedules)) if turn % 2 else reversed(range(len(schedules))):
             seconds[i].append(schedules[i]())
-    ratios = [own / usual for own, usual in zip(seconds[-1], seconds[0], strict=True)]
+    ratios = [own / default for own, default in zip(seconds[-1], seconds[0], strict=True)]
     return Timing(statistics.median(seconds[0]), statistics.median(ratios))

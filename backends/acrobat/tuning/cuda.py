@@ -39,8 +39,8 @@ class PredictedSchedule:
     def within(self, first: int, last: float) -> Schedules:
         """The variants for launches of at least `first` and fewer than `last` rows; the first of them begins at `first`."""
         begin = max(i for i, (rows, _) in enumerate(self.variants) if rows <= first)
-        kept = [(max(rows, first), schedule) for rows, schedule in self.variants[begin:] if rows < last]
-        return tuple(kept)
+        variants = [(max(rows, first), schedule) for rows, schedule in self.variants[begin:] if rows < last]
+        return tuple(variants)
 
 
 class CudaMeasuredCosts(MeasuredCosts):
@@ -63,12 +63,12 @@ def tune(
     measured. `folder` keeps measurements. Raises ScheduleWrong, and UnsupportedCuda with what the driver says if it fails."""
     chosen, tasks = [], []
     for request in requests:
-        found = gemm.plan_of(request.kernel)
+        plan_and_lanes = gemm.plan_of(request.kernel)
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
-        if found is None or not launches:
+        if plan_and_lanes is None or not launches:
             continue
-        plan, seen = found[0], extents(launches, LARGEST_EXTENT)
-        usual = default_schedules(request.kernel, target)
+        plan, seen = plan_and_lanes[0], extents(launches, LARGEST_EXTENT)
+        default = default_schedules(request.kernel, target)
 
         def predicted(schedule: CudaSchedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
             return sum(
@@ -77,7 +77,7 @@ def tune(
             )
 
         chosen.append(request)
-        tasks.append(Task(seen, PredictedSchedule(usual), sorted(gemm_schedules(plan), key=predicted)))
+        tasks.append(Task(seen, PredictedSchedule(default), sorted(gemm_schedules(plan), key=predicted)))
     chosen_schedules = search(tasks, trials, CudaMeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     result = {request: expanded(schedules) for request, schedules in zip(chosen, chosen_schedules, strict=True)}
     return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}

@@ -88,11 +88,11 @@ class Walker:
 
     def steps(self, emitted: Emitted[CudaCode], arguments: int, rows: int, count: int) -> int:
         """The address, on the device, of a schedule with `count` steps that all run this kernel with these arguments."""
-        made = np.zeros((count, 3), np.int64)
+        table = np.zeros((count, 3), np.int64)
         number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
-        made.view(np.int32).reshape(count, 6)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
-        made[:, 2] = arguments
-        return self.upload(made)
+        table.view(np.int32).reshape(count, 6)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
+        table[:, 2] = arguments
+        return self.upload(table)
 
     def milliseconds(self, steps: int, count: int) -> float:
         """Milliseconds, by the device's clock, of one walk over the `count` steps at address `steps`."""
@@ -150,8 +150,8 @@ class CudaBench:
     """Measures one kernel for several numbers of rows (`extents`). `usual`: its default variants, each from a number of rows
     on. Raises UnsupportedCuda where the device fails."""
 
-    def __init__(self, request: Request, target: CudaTarget, extents: Sequence[int], usual: Schedules) -> None:
-        self.request, self.target, self.extents, self.usual = request, target, extents, usual
+    def __init__(self, request: Request, target: CudaTarget, extents: Sequence[int], default: Schedules) -> None:
+        self.request, self.target, self.extents, self.usual = request, target, extents, default
 
     def baseline(self) -> dict[int, float]:
         return {rows: timing.default for rows, timing in self._compare(None).items()}
@@ -161,18 +161,18 @@ class CudaBench:
 
     def _compare(self, schedule: CudaSchedule | None) -> dict[int, Timing]:
         """The schedule against the default variant, by rows; with None only the default variants are timed."""
-        made = {s: emit(self.request.kernel, self.request.out_mode, self.target, s) for s in (*self._usual(), schedule) if s}
-        walker = Walker(list(made.values()), self.target)
+        emitted = {s: emit(self.request.kernel, self.request.out_mode, self.target, s) for s in (*self._usual(), schedule) if s}
+        walker = Walker(list(emitted.values()), self.target)
         try:
-            weights = {s: self._weights(walker, e) for s, e in made.items()}
-            found = {}
+            weights = {s: self._weights(walker, e) for s, e in emitted.items()}
+            timings = {}
             for rows in self.extents:
                 operands = CudaOperands(walker, self.request, rows)
                 pair = [self._usual_for(rows), *([schedule] if schedule else [])]
-                runs = [(made[s], operands.arguments(weights[s])) for s in pair]
+                runs = [(emitted[s], operands.arguments(weights[s])) for s in pair]
                 self._check(walker, operands, runs, schedule)
-                found[rows] = self._turns(walker, rows, runs)
-            return found
+                timings[rows] = self._turns(walker, rows, runs)
+            return timings
         finally:
             walker.close()
 
@@ -185,11 +185,11 @@ class CudaBench:
 
     def _weights(self, walker: Walker, emitted: Emitted[CudaCode]) -> dict[str, int]:
         rng = np.random.default_rng(0)
-        found = {}
+        weights = {}
         for p in self.request.kernel.params:
             if p.mode is Mode.SHARED:
-                found[p.name] = walker.upload(pack(emitted.packs[p.name], random_weight(rng, p.type.shape)))
-        return found
+                weights[p.name] = walker.upload(pack(emitted.packs[p.name], random_weight(rng, p.type.shape)))
+        return weights
 
     def _check(
         self, walker: Walker, operands: CudaOperands, runs: Sequence[tuple[Any, int]], schedule: CudaSchedule | None

@@ -70,9 +70,9 @@ class Loaded:
     def __init__(self, emitted: Emitted[CpuCode]) -> None:
         self.parts, self.scratch_size, self.packs = emitted.code.parts, emitted.code.scratch_size, emitted.packs
         with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
-            obj = Path(folder) / f"{emitted.symbol}.o"
-            obj.write_bytes(emitted.code.object_bytes)
-            self.function = getattr(shared_object(obj, obj.with_suffix(".so")), emitted.symbol)
+            object_file = Path(folder) / f"{emitted.symbol}.o"
+            object_file.write_bytes(emitted.code.object_bytes)
+            self.function = getattr(shared_object(object_file, object_file.with_suffix(".so")), emitted.symbol)
 
 
 class Weights:

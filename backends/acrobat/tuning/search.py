@@ -73,13 +73,13 @@ def extents(launches: Mapping[int, float], largest: int = LARGEST_EXTENT) -> dic
 
 def allocate(shares: Sequence[float], limits: Sequence[int], trials: int) -> list[int]:
     """How many of the trials each kernel gets, by D'Hondt's rule: at most its limit, and none if its share is 0."""
-    given = [0] * len(shares)
+    trials_given = [0] * len(shares)
     for _ in range(trials):
-        open_ones = [i for i, share in enumerate(shares) if share > 0 and given[i] < limits[i]]
+        open_ones = [i for i, share in enumerate(shares) if share > 0 and trials_given[i] < limits[i]]
         if not open_ones:
             break
-        given[max(open_ones, key=lambda i: (shares[i] / (given[i] + 1), -i))] += 1
-    return given
+        trials_given[max(open_ones, key=lambda i: (shares[i] / (trials_given[i] + 1), -i))] += 1
+    return trials_given
 
 
 def search(tasks: Sequence[Task], trials: int, costs: Costs, guided: bool) -> list[Schedules]:
@@ -88,11 +88,11 @@ def search(tasks: Sequence[Task], trials: int, costs: Costs, guided: bool) -> li
     if guided:
         baselines = [costs.baseline(i) for i in range(len(tasks))]
         shares = [sum(often * b[rows] for rows, often in t.extents.items()) for t, b in zip(tasks, baselines, strict=True)]
-    found = []
+    results = []
     for i, (task, count) in enumerate(zip(tasks, allocate(shares, [len(t.candidates) for t in tasks], trials), strict=True)):
         timings = {schedule: costs.measure(i, schedule) for schedule in task.candidates[:count]}
-        found.append(choose(task, timings))
-    return found
+        results.append(choose(task, timings))
+    return results
 
 
 def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Schedules:
@@ -103,28 +103,28 @@ def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Sche
 
     def cost(schedule: Schedule, at: int) -> float:
         """Seconds of all calls with `at` rows, by the least time of the default that was measured: it varies a little."""
-        usual = min(t[at].default for t in timings.values()) * task.extents[at]
-        return usual if schedule == task.default else usual * timings[schedule][at].ratio
+        default = min(t[at].default for t in timings.values()) * task.extents[at]
+        return default if schedule == task.default else default * timings[schedule][at].ratio
 
     costs = {s: [cost(s, at) for at in rows] for s in (task.default, *timings)}
 
     def best(first: int, last: int) -> tuple[float, Schedule]:
         """(seconds, schedule) for extents number `first` up to `last`: the fastest if it saves MIN_GAIN, else the default."""
-        usual = sum(costs[task.default][first:last])
+        default = sum(costs[task.default][first:last])
         least, schedule = min(((sum(c[first:last]), s) for s, c in costs.items()), key=lambda pair: pair[0])
-        return (least, schedule) if least <= (1 - MIN_GAIN) * usual else (usual, task.default)
+        return (least, schedule) if least <= (1 - MIN_GAIN) * default else (default, task.default)
 
     def split(first: int, variants: int) -> tuple[float, list[tuple[int, Schedule]]]:
         """(seconds, variants) of the best variants, at most this many, for the extents from number `first` on."""
-        whole, schedule = best(first, len(rows))
-        found = (whole, [(first, schedule)])
+        undivided, schedule = best(first, len(rows))
+        cheapest = (undivided, [(first, schedule)])
         if variants > 1:
             for middle in range(first + 1, len(rows)):
                 own, schedule = best(first, middle)
                 others, tail = split(middle, variants - 1)
-                if own + others < found[0] - MIN_GAIN_OF_VARIANT * total:
-                    found = (own + others, [(first, schedule), *tail])
-        return found
+                if own + others < cheapest[0] - MIN_GAIN_OF_VARIANT * total:
+                    cheapest = (own + others, [(first, schedule), *tail])
+        return cheapest
 
     total = sum(costs[task.default])
     _, chosen = split(0, MAX_VARIANTS)

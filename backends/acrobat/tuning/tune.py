@@ -75,18 +75,18 @@ class MeasuredCosts:
         self.benches: dict[int, Runs] = {}
 
     def baseline(self, task: int) -> Mapping[int, float]:
-        known, wanted = self._measurements_of(task), self.tasks[task].extents.keys()
-        if not wanted <= known.baseline.keys():
-            known.baseline |= self._bench(task).baseline()
-            known.write()
-        return known.baseline
+        measurements, extents = self._measurements_of(task), self.tasks[task].extents.keys()
+        if not extents <= measurements.baseline.keys():
+            measurements.baseline |= self._bench(task).baseline()
+            measurements.write()
+        return measurements.baseline
 
     def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]:
-        known, wanted = self._measurements_of(task), self.tasks[task].extents.keys()
-        timings = known.timings.setdefault(schedule, {})
-        if not wanted <= timings.keys():
+        measurements, extents = self._measurements_of(task), self.tasks[task].extents.keys()
+        timings = measurements.timings.setdefault(schedule, {})
+        if not extents <= timings.keys():
             timings |= self._bench(task).measure(schedule)
-            known.write()
+            measurements.write()
         return timings
 
     def _measurements_of(self, task: int) -> Measurements:
@@ -123,16 +123,16 @@ def tune(
     chosen, tasks = [], []
     for request in requests:
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
-        usual = KernelSchedule.default(request.kernel, target)
+        default = KernelSchedule.default(request.kernel, target)
         seen = extents(launches) if launches else {}
         candidates = grid(request.kernel, target, seen, threads) if seen else []
-        if untuned and (start := KernelSchedule.untuned(request.kernel, target)) != usual:
-            candidates = unordered([usual, *(s for s in candidates if s != start)], request) if seen else []
-            usual = start
+        if untuned and (start := KernelSchedule.untuned(request.kernel, target)) != default:
+            candidates = unordered([default, *(s for s in candidates if s != start)], request) if seen else []
+            default = start
         elif not candidates:
             continue
         chosen.append(request)
-        tasks.append(Task(seen, usual, candidates))
+        tasks.append(Task(seen, default, candidates))
     found = search(tasks, trials, MeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     return {
         request: schedules

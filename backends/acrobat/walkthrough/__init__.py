@@ -41,25 +41,25 @@ class Missing(Exception):
 
 def paragraph(text: str, start: str) -> str:
     """The paragraph of `text` whose first line begins with `start`, up to the next empty line. Raises Missing."""
-    for found in re.split(r"\n\s*\n", text):
-        if found.strip().startswith(start):
-            return found.strip("\n")
+    for candidate in re.split(r"\n\s*\n", text):
+        if candidate.strip().startswith(start):
+            return candidate.strip("\n")
     raise Missing(f"no paragraph begins with {start!r}")
 
 
 def lines(text: str, pattern: str) -> str:
     """The lines of `text` in which the regular expression is found. Raises Missing if there is none."""
-    if not (found := [line.strip() for line in text.splitlines() if re.search(pattern, line)]):
+    if not (matching := [line.strip() for line in text.splitlines() if re.search(pattern, line)]):
         raise Missing(f"no line has {pattern!r}")
-    return "\n".join(found)
+    return "\n".join(matching)
 
 
 def function(source: str, name: str) -> str:
     """The C++ function of this name, with the comment above it. Raises Missing."""
-    found = re.search(rf"^// {re.escape(name)}, [^\n]*\n.*?^}}$", source, flags=re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(rf"^// {re.escape(name)}, [^\n]*\n.*?^}}$", source, flags=re.MULTILINE | re.DOTALL)
+    if match is None:
         raise Missing(f"no function {name}")
-    return found[0]
+    return match[0]
 
 
 def launches(schedule: Sequence[tuple[int, int, str, int]]) -> str:

@@ -158,10 +158,10 @@ class CudaMemory(Memory):
         shared = (ctypes.c_int * len(entries))(*(entry["shared"] for entry in entries))
         self._lib, self._session = lib, session
         if not self._emulated:
-            here = CudaTarget.detect(ORDINAL)
-            if here.arch != self._manifest["target"]["arch"]:
+            present = CudaTarget.detect(ORDINAL)
+            if present.arch != self._manifest["target"]["arch"]:
                 raise DeviceError(
-                    f"this build is for {self._manifest['target']['arch']}, the device is {here.name} ({here.arch})"
+                    f"this build is for {self._manifest['target']['arch']}, the device is {present.name} ({present.arch})"
                 )
         lib.acrobat_cuda_open(
             *(session, ORDINAL, int(self._manifest["launch"] == "walk"), self._image, self._manifest["walk_shared"]),

@@ -138,8 +138,8 @@ class Code:
 
     def prefetch(self, buffer: Any, index: Expr, level: int = 1) -> None:
         """Prefetches the cache line of an element into the cache of this level."""
-        place = tirx.address_of(tirx.BufferLoad(buffer, [i64(index)]))
-        self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", place, i32(0), i32(4 - level), i32(1))))
+        address = tirx.address_of(tirx.BufferLoad(buffer, [i64(index)]))
+        self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", address, i32(0), i32(4 - level), i32(1))))
 
 
 def block(statements: Sequence[Any]) -> Any:
@@ -164,10 +164,10 @@ def scalar(name: str, dtype: str = "int64") -> Any:
     return tirx.Var(name, ir.PrimType(dtype))
 
 
-def buffer_over(data: Any, dtype: str, name: str) -> tuple[Any, Any]:
+def buffer_over(memory: Any, dtype: str, name: str) -> tuple[Any, Any]:
     """A buffer over a pointer, and the statement that declares it. Two buffers over one pointer are taken not to overlap."""
-    buffer = tirx.decl_buffer((i64(EXTENT),), dtype, name, data=data)
-    return buffer, tirx.DeclBuffer(buffer, data=data)
+    buffer = tirx.decl_buffer((i64(EXTENT),), dtype, name, data=memory)
+    return buffer, tirx.DeclBuffer(buffer, data=memory)
 
 
 @cache

@@ -72,8 +72,8 @@ class Lookahead:
         code, lines = self.code, lines_of(size)
         row = code.let(plus(plus(self.first_row, number), tirx.Min(div(turn, lines), i64(most - 1))))
         element = code.let(plus(times(mod(turn, lines), LINE), begin))
-        for place, (_, _, width) in zip(self.line(row), self.lists, strict=True):
-            code.prefetch(place.buffer, plus(plus(place.start, times(self.head, width)), element), level=2)
+        for start, (_, _, width) in zip(self.line(row), self.lists, strict=True):
+            code.prefetch(start.buffer, plus(plus(start.start, times(self.head, width)), element), level=2)
 
 
 def lines_of(elements: int) -> int:

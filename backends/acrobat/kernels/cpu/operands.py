@@ -45,15 +45,15 @@ class Interface:
         self.first_part = code.let(tirx.Cast("int64", self.part_begin))
         self.part_count = code.let(tirx.Cast("int64", self.part_end - self.part_begin))
 
-    def _buffer(self, data: Any, dtype: str, name: str) -> Any:
-        buffer, declaration = buffer_over(data, dtype, name)
+    def _buffer(self, memory: Any, dtype: str, name: str) -> Any:
+        buffer, declaration = buffer_over(memory, dtype, name)
         self.code.add(declaration)
         return buffer
 
     def _pointer(self, name: str, dtype: str) -> Any:
-        data = pointer(name, dtype)
-        self.params.append(data)
-        return self._buffer(data, dtype, f"{name}_data")
+        memory = pointer(name, dtype)
+        self.params.append(memory)
+        return self._buffer(memory, dtype, f"{name}_data")
 
     def _scalar(self, name: str) -> Any:
         self.params.append(scalar(name))

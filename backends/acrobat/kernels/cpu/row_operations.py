@@ -67,21 +67,21 @@ class RowOperations:
         self.scratch_size += -(-prod(shape) // ALIGN) * ALIGN
         return Strided(self.interface.scratch, start, shape)
 
-    def _in_memory(self, value: Value, place: Strided | None = None) -> Strided:
-        """The value in memory: in `place` if that is given, else where it lies already, else in scratch."""
-        if place is None and isinstance(value, Strided):
+    def _in_memory(self, value: Value, target: Strided | None = None) -> Strided:
+        """The value in memory: in `target` if that is given, else where it lies already, else in scratch."""
+        if target is None and isinstance(value, Strided):
             return value
-        place = place or self._room(value.shape)
-        fill(self.code, place, value, self.lanes)
-        return place
+        target = target or self._room(value.shape)
+        fill(self.code, target, value, self.lanes)
+        return target
 
-    def _product(self, instr: Instr, args: list[Strided], place: Strided | None) -> Strided:
+    def _product(self, instr: Instr, args: list[Strided], target: Strided | None) -> Strided:
         """`linear` or `matmul` as sums of products, in vectors along the reduction or the columns, whichever lie contiguously.
         Both operands become views of shape [batch..., rows, columns, reduction]."""
         code, lanes = self.code, self.lanes
         a, b = args[:2]
-        target = place or self._room(instr.type.shape)
-        sums = target
+        product = target or self._room(instr.type.shape)
+        sums = product
         if instr.op == "linear":
             rows = a.shape[:-1]
             b = b.broadcast((*rows, *b.shape))
@@ -104,14 +104,14 @@ class RowOperations:
             a, b = a.permute(order), b.permute(order)
             reduce(code, sums.insert(last - 1, 1), Formula("mul", (a, b), a.shape), last - 1, add, 0.0, lanes)
         if len(args) > 2:
-            fill(code, target, Formula("add", (target, args[2]), target.shape), lanes)
-        return target
+            fill(code, product, Formula("add", (product, args[2]), product.shape), lanes)
+        return product
 
-    def _softmax(self, source: Value, place: Strided, dim: int) -> None:
-        """place = the softmax of `source` along `dim`."""
+    def _softmax(self, source: Value, target: Strided, dim: int) -> None:
+        """target = the softmax of `source` along `dim`."""
         source = self._in_memory(source)
         order = [d for d in range(len(source.shape)) if d != dim] + [dim]
-        x, y = source.permute(order), place.permute(order)
+        x, y = source.permute(order), target.permute(order)
         last = len(order) - 1
         with nest(self.code, x.shape[:last]) as outer:
             index = [*outer, 0]
@@ -138,8 +138,8 @@ class RowOperations:
 
         sweep(self.code, target.shape[last], lanes, body)
 
-    def _layer_norm(self, args: list[Value | float], place: Strided, eps: float) -> None:
-        """place = the layer norm of `args`, which are the source, weight and bias, along the last dimension."""
+    def _layer_norm(self, args: list[Value | float], target: Strided, eps: float) -> None:
+        """target = the layer norm of `args`, which are the source, weight and bias, along the last dimension."""
         x, weight, bias = (self._in_memory(a) for a in args if isinstance(a, Value))
         code, last = self.code, len(x.shape) - 1
         with nest(code, x.shape[:last]) as outer:
@@ -151,20 +151,20 @@ class RowOperations:
             variance = Bundle(code, [square], 1) * (1.0 / extent) + eps
             (scale,) = (1.0 / sqrt(variance)).items
             scaled = Line(x, index, lambda v: v.map(lambda e: (e - splat(mean, v.lanes)) * splat(scale, v.lanes)))
-            line = Strided(place.buffer, place.at(index), (extent,), place.strides[last:])
+            line = Strided(target.buffer, target.at(index), (extent,), target.strides[last:])
             fill(code, line, Formula("add", (Formula("mul", (scaled, weight), (extent,)), bias), (extent,)), self.lanes)
 
-    def _argmax(self, source: Value, place: Strided, dim: int) -> None:
-        """place = the first index of the largest element along `dim`, or of the first NaN if there is one; an int64 number,
+    def _argmax(self, source: Value, target: Strided, dim: int) -> None:
+        """target = the first index of the largest element along `dim`, or of the first NaN if there is one; an int64 number,
         written as its two words."""
         code = self.code
         source = self._in_memory(source)
         shape = (*source.shape[:dim], 1, *source.shape[dim + 1 :], 2)
-        target = Strided(place.buffer, place.start, shape, contiguous(shape))
+        index_words = Strided(target.buffer, target.start, shape, contiguous(shape))
         with nest(code, shape[:-1]) as index:
             highest = reduce_line(code, source, index, dim, maximum, -INFINITY, self.lanes)
             places = Line(source, index, lambda v: v, dim, highest)
             first = reduce_line(code, places, [0], 0, lambda a, b: a.map(tirx.Min, b), INFINITY, self.lanes)
             word = tirx.reinterpret("float32", tirx.Cast("int32", first))
-            target.store(code, [*index, 0], -1, 0, word, 1, None)
-            target.store(code, [*index, 1], -1, 0, splat(0.0, 1), 1, None)
+            index_words.store(code, [*index, 0], -1, 0, word, 1, None)
+            index_words.store(code, [*index, 1], -1, 0, splat(0.0, 1), 1, None)

@@ -147,76 +147,76 @@ class RowWriter(RowOperations):
                     with code.loop(lines, "line") as line:
                         code.prefetch(base, plus(start, times(line, LINE)))
 
-    def _value(self, instr: Instr, values: dict[str, Value], place: Strided | None) -> Value:
-        """The value of an instruction, whose operands are in `values`. It is in `place` if one is given, which a result of the
+    def _value(self, instr: Instr, values: dict[str, Value], target: Strided | None) -> Value:
+        """The value of an instruction, whose operands are in `values`. It is in `target` if one is given, which a result of the
         kernel has; else in scratch, a view of an operand, or computed where it is used."""
         args: list[Value | float] = [values[a] if isinstance(a, str) else float(a) for a in instr.args]
         attrs = dict(instr.attrs)
         match OPS[instr.op].fusion:
             case Fusion.ELEMENTWISE:
                 value: Value = Formula(instr.op, args, instr.type.shape)
-                return self._in_memory(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
+                return self._in_memory(value, target) if target or self.uses.get(instr.name, 0) > 1 else value
             case Fusion.CONSTANT:
                 value = Formula("identity", [float(attrs["value"])], instr.type.shape)
-                return self._in_memory(value, place) if place else value
+                return self._in_memory(value, target) if target else value
             case Fusion.MOVE:
-                view = self._move(instr, [a for a in args if isinstance(a, Value)], attrs, place)
-                return view if place is None or view is place else self._in_memory(view, place)
+                view = self._move(instr, [a for a in args if isinstance(a, Value)], attrs, target)
+                return view if target is None or view is target else self._in_memory(view, target)
             case Fusion.PRODUCT:
-                return self._product(instr, [self._in_memory(a) for a in args if isinstance(a, Value)], place)
+                return self._product(instr, [self._in_memory(a) for a in args if isinstance(a, Value)], target)
         if instr.op in LISTS:
-            return self._over_list(instr, args, place)
+            return self._over_list(instr, args, target)
         source = args[0]
         assert isinstance(source, Value)
-        place = place or self._room(words(instr.type))
+        target = target or self._room(words(instr.type))
         match instr.op:
             case "softmax":
-                self._softmax(source, place, attrs["dim"])
+                self._softmax(source, target, attrs["dim"])
             case "layer_norm":
-                self._layer_norm(args, place, attrs["eps"])
+                self._layer_norm(args, target, attrs["eps"])
             case "argmax":
-                self._argmax(source, place, attrs["dim"])
+                self._argmax(source, target, attrs["dim"])
             case "sum" | "mean" | "max":
                 dim = attrs["dim"]
                 combine, neutral = (maximum, -INFINITY) if instr.op == "max" else (add, 0.0)
                 factor = 1.0 / source.shape[dim] if instr.op == "mean" else 1.0
-                reduce(self.code, keeping_dimension(place, source, dim), source, dim, combine, neutral, self.lanes, factor)
+                reduce(self.code, keeping_dimension(target, source, dim), source, dim, combine, neutral, self.lanes, factor)
             case _:
                 raise AssertionError(instr.op)
-        return place
+        return target
 
-    def _over_list(self, instr: Instr, args: Sequence[Value | float], place: Strided | None) -> Value:
+    def _over_list(self, instr: Instr, args: Sequence[Value | float], target: Strided | None) -> Value:
         """`_value` of an operation over lists, with these operands."""
         if instr.op in ITEMWISE:
             (xs,) = args
             assert isinstance(xs, ListItems)
             value = ListReduced(xs, *REDUCTIONS[instr.op])
-            return self._in_memory(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
-        place = place or self._room(instr.type.shape)
+            return self._in_memory(value, target) if target or self.uses.get(instr.name, 0) > 1 else value
+        target = target or self._room(instr.type.shape)
         writer = SegmentWriter(self.code, self.lanes, self._room((CHUNK,)))
         *queries, scores, values = args
         assert isinstance(scores, ListItems) and isinstance(values, ListItems)
         if instr.op == "list_softmax":
-            writer.softmax(scores, values, place)
+            writer.softmax(scores, values, target)
         else:
             (query,) = (self._in_memory(a) for a in queries if isinstance(a, Value))
             if not query.is_contiguous:
                 query = self._in_memory(query, self._room(query.shape))
-            writer.attention(query, scores, values, place, float(dict(instr.attrs)["scale"]))
-        return place
+            writer.attention(query, scores, values, target, float(dict(instr.attrs)["scale"]))
+        return target
 
-    def _move(self, instr: Instr, args: list[Value], attrs: dict[str, Any], place: Strided | None) -> Strided:
-        """The result of a move: a view of its operand, or for `cat` and `stack` memory that the operands are copied to: `place`
-        if that is given."""
+    def _move(self, instr: Instr, args: list[Value], attrs: dict[str, Any], target: Strided | None) -> Strided:
+        """The result of a move: a view of its operand, or for `cat` and `stack` memory that the operands are copied to, which
+        is `target` if that is given."""
         match instr.op:
             case "cat" | "stack":
-                place, dim, at = place or self._room(words(instr.type)), attrs["dim"], 0
+                target, dim, at = target or self._room(words(instr.type)), attrs["dim"], 0
                 for arg in args:
                     extent = 1 if instr.op == "stack" else arg.shape[dim]
-                    piece = place.slice(dim, at, at + extent)
+                    piece = target.slice(dim, at, at + extent)
                     fill(self.code, piece.index(dim, 0) if instr.op == "stack" else piece, arg, self.lanes)
                     at += extent
-                return place
+                return target
             case "slice":
                 return self._in_memory(args[0]).slice(attrs["dim"], attrs["start"], attrs["stop"])
             case "index":
@@ -232,6 +232,6 @@ class RowWriter(RowOperations):
         raise AssertionError(instr.op)
 
 
-def keeping_dimension(place: Strided, source: Value, dim: int) -> Strided:
+def keeping_dimension(target: Strided, source: Value, dim: int) -> Strided:
     """The place of a reduction's result with the reduced dimension kept as 1."""
-    return place if len(place.shape) == len(source.shape) else place.insert(dim, 1)
+    return target if len(target.shape) == len(source.shape) else target.insert(dim, 1)

@@ -138,16 +138,16 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
 
 def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[KernelSchedule]:
     """The schedules that tuning tries for such a product. `extents`: how often launches of so many rows were seen."""
-    usual, registers = default_gemm(plan, target), target.registers
+    default, registers = default_gemm(plan, target), target.registers
     gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
-    parts = count // usual.group if threads > 1 else 1
+    parts = count // default.group if threads > 1 else 1
     schedules = []
     for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
         sums = rows * panels * gates
         # Beside its sums a tile needs registers for its vectors of weights and for one element of the input.
         fits = sums + panels * gates < registers.count and (
-            sums >= registers.least_sums or (rows, panels) == (usual.rows, usual.panels)
+            sums >= registers.least_sums or (rows, panels) == (default.rows, default.panels)
         )
         if not fits or group % panels or count % group or count // group < parts:
             continue
@@ -159,10 +159,10 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
 
     def promise(s: KernelSchedule) -> tuple[float, int]:
         cycles = sum(often * gemm_cycles(s, plan, rows, target) for rows, often in rows_seen.items())
-        differences = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
+        differences = sum(getattr(s, f.name) != getattr(default, f.name) for f in fields(s))
         return round(log(cycles) / PREDICTABLE), differences
 
-    return sorted((s for s in schedules if s != usual), key=promise)
+    return sorted((s for s in schedules if s != default), key=promise)
 
 
 def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
@@ -182,10 +182,10 @@ def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarg
 
 def product_grid(plan: Product, target: CpuTarget) -> list[KernelSchedule]:
     """The schedules that tuning tries for a product of two row operands."""
-    usual, lanes = default_product(plan, target), target.lanes
+    default, lanes = default_product(plan, target), target.lanes
     widths = [w for w in (1, 2, 4) if w <= max(1, plan.columns // lanes)]
-    schedules = [replace(usual, dots=True)] if can_use_dots(plan, lanes) else []
+    schedules = [replace(default, dots=True)] if can_use_dots(plan, lanes) else []
     for rows, panels in product((8, 6, 4, 2, 1), widths):
         if rows <= max(plan.rows, 1) and rows * panels + panels < target.registers.count:
             schedules.append(KernelSchedule("product", rows, panels))
-    return [s for s in schedules if s != usual]
+    return [s for s in schedules if s != default]

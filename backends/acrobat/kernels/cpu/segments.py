@@ -55,8 +55,8 @@ class SegmentWriter:
         self.lanes = lanes
         self.scratch = scratch
 
-    def softmax(self, scores: ListItems, values: ListItems, place: Strided) -> None:
-        """place = the sum of `values`, each with its score's share of a softmax."""
+    def softmax(self, scores: ListItems, values: ListItems, target: Strided) -> None:
+        """target = the sum of `values`, each with its score's share of a softmax."""
         code = self.code
 
         def chunk(h: Expr, first: Expr, size: Expr) -> Expr:
@@ -67,10 +67,10 @@ class SegmentWriter:
                 store_vector(code, highest, 0, tirx.Max(score, load(highest, 0)), 1)
             return splat(load(highest, 0), self.lanes)
 
-        self._weighted_sums(prod(scores.shape), values, place, chunk)
+        self._weighted_sums(prod(scores.shape), values, target, chunk)
 
-    def attention(self, query: Strided, keys: ListItems, values: ListItems, place: Strided, scale: float) -> None:
-        """place = the sum of `values`, each with its share of softmax(scale * query . key), head by head."""
+    def attention(self, query: Strided, keys: ListItems, values: ListItems, target: Strided, scale: float) -> None:
+        """target = the sum of `values`, each with its share of softmax(scale * query . key), head by head."""
         code, width = self.code, keys.shape[-1]
 
         def chunk(h: Expr, first: Expr, size: Expr) -> Expr:
@@ -86,10 +86,10 @@ class SegmentWriter:
                 store_vector(code, self.scratch.buffer, plus(times(g, GROUP), self.scratch.start), scores, GROUP)
                 store_vector(code, highest, 0, tirx.Max(scores, load_vector(highest, 0, GROUP)), GROUP)
             half = load_vector(highest, 0, GROUP)
-            whole = [half] if self.lanes == GROUP else [half, half]
-            return tirx.Shuffle(whole, [i32(lane) for lane in range(self.lanes)])
+            halves = [half] if self.lanes == GROUP else [half, half]
+            return tirx.Shuffle(halves, [i32(lane) for lane in range(self.lanes)])
 
-        self._weighted_sums(prod(keys.shape[:-1]), values, place, chunk)
+        self._weighted_sums(prod(keys.shape[:-1]), values, target, chunk)
 
     def _products(self, buffer: Expr, query: Expr, keys: Expr, starts: Sequence[Expr], width: int) -> Expr:
         """The dot products of a line of the query with the lines of a group of keys, one in each lane."""
@@ -105,14 +105,14 @@ class SegmentWriter:
                     store_vector(code, totals, i * lanes, after.items[0], lanes)
         return lane_sums(code, [load_vector(totals, i * lanes, lanes) for i in range(GROUP)], lanes)
 
-    def _weighted_sums(self, heads: int, values: ListItems, place: Strided, scores: Scores) -> None:
+    def _weighted_sums(self, heads: int, values: ListItems, target: Strided, scores: Scores) -> None:
         """For each head the sum of the values' lines, weighted by the softmax of its scores; zero for an empty list."""
         code, lanes, count = self.code, self.lanes, values.count
         width = prod(values.shape) // heads
         chunks = code.let(div(count + i64(CHUNK - 1), CHUNK))
         state = code.local(4 * lanes)
         with code.loop(heads, "head") as h:
-            line = Strided(place.buffer, code.let(plus(place.start, times(h, width))), (width,))
+            line = Strided(target.buffer, code.let(plus(target.start, times(h, width))), (width,))
             with code.when(count < i64(1)):
                 fill(code, line, Formula("identity", [0.0], (width,)), lanes)
             for i, item in enumerate((LOWEST, 0.0)):

@@ -139,19 +139,19 @@ class SharedAttentionWriter:
                     at = code.let(plus(times(d, lanes), begin))
                     items = [load_vector(q.buffer, plus(s, at), lanes, mask) for q, s in zip(queries, starts, strict=True)]
                     square = Bundle.of(code, items, lanes) * (scale * LOG2E)
-                    place = code.let(plus(plus(times(at, self.most), times(v, lanes)), self.queries.start))
+                    address = code.let(plus(plus(times(at, self.most), times(v, lanes)), self.queries.start))
                     for j, vector in enumerate(transpose(code, square.items)[: min(lanes, self.width - begin)]):
-                        store_vector(code, self.queries.buffer, plus(place, j * self.most), vector, lanes)
+                        store_vector(code, self.queries.buffer, plus(address, j * self.most), vector, lanes)
         self._store(self.highest, Bundle(code, [splat(LOWEST, lanes)] * block.vectors, lanes))
         self._store(self.totals, Bundle(code, [splat(0.0, lanes)] * block.vectors, lanes))
 
-    def _store(self, place: Strided, vectors: Bundle) -> None:
+    def _store(self, target: Strided, vectors: Bundle) -> None:
         for v, item in enumerate(vectors.items):
-            store_vector(self.code, place.buffer, plus(place.start, v * vectors.lanes), item, vectors.lanes)
+            store_vector(self.code, target.buffer, plus(target.start, v * vectors.lanes), item, vectors.lanes)
 
-    def _load(self, place: Strided, block: QueryBlock) -> Bundle:
+    def _load(self, source: Strided, block: QueryBlock) -> Bundle:
         lanes = block.lanes
-        items = [load_vector(place.buffer, plus(place.start, v * lanes), lanes) for v in range(block.vectors)]
+        items = [load_vector(source.buffer, plus(source.start, v * lanes), lanes) for v in range(block.vectors)]
         return Bundle.of(self.code, items, lanes)
 
     def _scores(self, block: QueryBlock, offset: Expr, first: Expr, size: Expr, ahead: Lookahead) -> None:
@@ -163,18 +163,18 @@ class SharedAttentionWriter:
         self._store(highest, before)
         tile = KEYS if self.lanes > NARROW else KEYS // block.vectors
         half = tile // 2
-        whole = code.let(div(size + i64(half - 1), tile))
-        with code.loop(whole, "keys") as t:
+        tiles = code.let(div(size + i64(half - 1), tile))
+        with code.loop(tiles, "keys") as t:
             self._tile(block, offset, first, code.let(times(t, tile)), size, tile, highest, ahead)
-        with code.when(size > times(whole, tile)):
-            self._tile(block, offset, first, code.let(times(whole, tile)), size, half, highest, ahead)
+        with code.when(size > times(tiles, tile)):
+            self._tile(block, offset, first, code.let(times(tiles, tile)), size, half, highest, ahead)
         now = self._load(highest, block)
         self._store(self.down, exp2_share(before - now))
         self._store(self.highest, now)
         for k in range(SIDE // block.vectors - 1):  # shares that are 0, up to whole bundles
-            place = code.let(plus(times(plus(size, k), self.most), self.shares.start))
+            address = code.let(plus(times(plus(size, k), self.most), self.shares.start))
             nothing = Bundle(code, [splat(float("-inf"), lanes)] * block.vectors, lanes)
-            self._store(Strided(self.shares.buffer, place, (self.most,)), nothing)
+            self._store(Strided(self.shares.buffer, address, (self.most,)), nothing)
 
     def _tile(
         self,
@@ -206,15 +206,15 @@ class SharedAttentionWriter:
                 for i, start in enumerate(starts):
                     element = Bundle.of(code, [splat(load(self.keys.base, plus(start, d)), lanes)], lanes)
                     for v, query in enumerate(queries.items):
-                        place = (copy * scores + i * block.vectors + v) * lanes
-                        before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
-                        store_vector(code, sums, place, Bundle(code, [query], lanes).fma(element, before).items[0], lanes)
+                        address = (copy * scores + i * block.vectors + v) * lanes
+                        before = Bundle(code, [load_vector(sums, address, lanes)], lanes)
+                        store_vector(code, sums, address, Bundle(code, [query], lanes).fma(element, before).items[0], lanes)
         for i, number in enumerate(numbers):
             total = self._load(Strided(sums, i * block.queries, (block.queries,)), block)
             for copy in range(1, partial):
                 total = total + self._load(Strided(sums, copy * scores * lanes + i * block.queries, (block.queries,)), block)
-            place = code.let(plus(times(number, self.most), self.shares.start))
-            self._store(Strided(self.shares.buffer, place, (self.most,)), total)
+            address = code.let(plus(times(number, self.most), self.shares.start))
+            self._store(Strided(self.shares.buffer, address, (self.most,)), total)
             self._store(highest, total.map(tirx.Max, self._load(highest, block)))
 
     def _shares(self, block: QueryBlock, first: Expr, size: Expr) -> None:

@@ -87,13 +87,13 @@ class SharedLists:
             difference = tirx.Broadcast(i64(0), VECTOR)
             for first, items in tables:
                 for i in range(0, STEP, VECTOR):
-                    place = code.let(plus(first + at, i))
-                    bits = tirx.bitwise_xor(vector(items, place), vector(items, place + length))
+                    address = code.let(plus(first + at, i))
+                    bits = tirx.bitwise_xor(vector(items, address), vector(items, address + length))
                     difference = tirx.bitwise_or(difference, bits)
             differs = tirx.NE(difference, tirx.Broadcast(i64(0), VECTOR))
-            some = code.let(tirx.call_llvm_pure_intrin("bool", "llvm.vector.reduce.or", differs), "bool")
-            store(code, equal, tirx.Select(some, at, at + i64(STEP)))
-            store(code, end, tirx.Select(some, at, total))
+            any_differs = code.let(tirx.call_llvm_pure_intrin("bool", "llvm.vector.reduce.or", differs), "bool")
+            store(code, equal, tirx.Select(any_differs, at, at + i64(STEP)))
+            store(code, end, tirx.Select(any_differs, at, total))
         store(code, end, total)  # from the last step's difference on, or from the last whole step on, address by address
         with code.loop_while(load(equal, 0) < load(end, 0)):
             at = code.let(load(equal, 0))

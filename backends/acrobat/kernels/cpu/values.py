@@ -48,10 +48,10 @@ class Strided(Value):
 
     def at(self, index: Index) -> Expr:
         """Where in the buffer the element at `index` is."""
-        place = self.start
+        address = self.start
         for i, stride in zip(index, self.strides, strict=True):
-            place = plus(place, times(i, stride))
-        return place
+            address = plus(address, times(i, stride))
+        return address
 
     def steps(self, axis: int) -> set[int]:
         return {self.strides[axis] if self.shape[axis] > 1 else 0} if self.shape else {0}

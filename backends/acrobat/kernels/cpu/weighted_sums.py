@@ -92,10 +92,10 @@ def _tile(
         with code.loop(code.let(chunk.size - first_left), "rest") as r:
             add(code.let(plus(first_left, r)), 0)
     for s in range(count):
-        whole = load_vector(sums, s * lanes, lanes)
+        total = load_vector(sums, s * lanes, lanes)
         for copy in range(1, partial):
-            whole = whole + load_vector(sums, (copy * count + s) * lanes, lanes)
-        store_vector(code, sums, s * lanes, whole, lanes)
+            total = total + load_vector(sums, (copy * count + s) * lanes, lanes)
+        store_vector(code, sums, s * lanes, total, lanes)
     places = [plus(plus(row.line.start, element), v * lanes) for row in rows for v in range(vectors)]
     lines = [row for row in rows for _ in range(vectors)]
     with code.when(chunk.first > i64(0)):
@@ -111,10 +111,10 @@ def _tile(
 def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
     """A line of `width` elements as vectors. Each piece is a number of vectors, the element at which the first begins, and the
     mask of each (None: all lanes)."""
-    whole, tail = divmod(width, lanes)
+    full, tail = divmod(width, lanes)
     return [
-        *([(whole, 0, None)] if whole else []),
-        *([(1, whole * lanes, first_lanes(tail, lanes))] if tail else []),
+        *([(full, 0, None)] if full else []),
+        *([(1, full * lanes, first_lanes(tail, lanes))] if tail else []),
     ]
 
 

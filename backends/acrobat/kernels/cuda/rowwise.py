@@ -54,10 +54,10 @@ def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]
     lanes = next(n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256) if n >= min(most, THREADS))
     columns = max(1, -(-most // (THREADS * ELEMENTS_EACH)))
     rows = THREADS // lanes
-    where = f"tile / {columns}" if columns > 1 else "tile"
+    row = f"tile / {columns}" if columns > 1 else "tile"
     first = f"thread % {lanes}" + (f" + tile % {columns} * {lanes}" if columns > 1 else "")
     body = [
-        f"const int row = {where} * {rows} + thread / {lanes};" if rows > 1 else f"const int row = {where};",
+        f"const int row = {row} * {rows} + thread / {lanes};" if rows > 1 else f"const int row = {row};",
         *(["if (row >= a.rows) return;"] if rows > 1 else []),
         f"float* const result = {addresses.result('row')};",
     ]

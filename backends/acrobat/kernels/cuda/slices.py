@@ -56,8 +56,8 @@ def plan_slices(kernel: Kernel) -> SlicePlan | None:
     reductions = [i for i in kernel.body if i.op in ALONG]
     if not reductions:
         return None
-    whole = kernel.type_of(str(reductions[0].args[0])).shape
-    leading, length = whole[:-1], whole[-1]
+    shape = kernel.type_of(str(reductions[0].args[0])).shape
+    leading, length = shape[:-1], shape[-1]
     kinds: dict[str, str] = {}
     for instr in kernel.body:
         if is_pure(instr) and not any(a in kinds for a in instr.args):
@@ -67,7 +67,7 @@ def plan_slices(kernel: Kernel) -> SlicePlan | None:
             return None
         kinds[instr.name] = kind
     for name, t in zip(kernel.results, kernel.result_types, strict=True):
-        if name not in kinds and (t.shape != whole or t.dtype != "float32"):
+        if name not in kinds and (t.shape != shape or t.dtype != "float32"):
             return None
     width = 32 if length <= 32 * EACH else THREADS
     if length > width * EACH:

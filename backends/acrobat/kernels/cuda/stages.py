@@ -33,8 +33,8 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
     starts, size = displacements(tuple(instr.type for instr in stored))
     fits = size * 4 <= shared
     definitions = [] if fits else [f"ACROBAT_GLOBAL float {symbol}_kept[{blocks}ll * {size}];"]
-    where = "reinterpret_cast<float*>(shared)" if fits else f"{symbol}_kept + int64_t(blockIdx.x) * {size}"
-    body = ["const int row = tile;", f"float* const kept = {where};", "(void)kept;"]
+    memory = "reinterpret_cast<float*>(shared)" if fits else f"{symbol}_kept + int64_t(blockIdx.x) * {size}"
+    body = ["const int row = tile;", f"float* const kept = {memory};", "(void)kept;"]
     for instr, start in zip(stored, starts, strict=True):
         name = values.fresh("t")
         to = f"kept + {start}"
@@ -169,18 +169,18 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
     shape = shapes[0]
     dim = len(shape) - 1 if instr.op == "layer_norm" else int(dict(instr.attrs)["dim"])
     length, inner = shape[dim], prod(shape[dim + 1 :])
-    place = f"((slice / {inner} * {length} + j) * {inner} + slice % {inner})" if inner > 1 else f"(slice * {length} + j)"
+    element = f"((slice / {inner} * {length} + j) * {inner} + slice % {inner})" if inner > 1 else f"(slice * {length} + j)"
     lines: list[str] = []
 
     def loop(text: str) -> None:
         inside = values.begin()
-        x = values.element(str(instr.args[0]), Index(shape, place))
+        x = values.element(str(instr.args[0]), Index(shape, element))
         affine = {}
         if instr.op == "layer_norm" and "{scale}" in text:
             names = zip(("scale", "shift"), instr.args[1:], shapes[1:], strict=True)
             affine = {name: values.element(str(arg), Index(shape, "j")) for name, arg, shape in names}
         head = f"for (int j = lane; j < {length}; j += 32) {{"
-        lines.extend([head, *indented([*inside, text.format(x=x, at=f"{out}[{place}]", **affine)]), "}"])
+        lines.extend([head, *indented([*inside, text.format(x=x, at=f"{out}[{element}]", **affine)]), "}"])
 
     match instr.op:
         case "sum" | "mean":
@@ -201,7 +201,7 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
             loop("most = maximum(most, {x});")
             lines.append("most = warp_max(most);")
             loop("total += {at} = expf({x} - most);")
-            lines += ["total = warp_sum(total);", f"for (int j = lane; j < {length}; j += 32) {out}[{place}] /= total;"]
+            lines += ["total = warp_sum(total);", f"for (int j = lane; j < {length}; j += 32) {out}[{element}] /= total;"]
         case "layer_norm":
             eps = number(float(dict(instr.attrs)["eps"]))
             lines.append("float mean = 0.0f, square = 0.0f;")

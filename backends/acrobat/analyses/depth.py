@@ -26,62 +26,41 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Solution, analyse
 from backends.acrobat.analyses.lattice import Place, Value
+from backends.acrobat.analyses.level_lattice import NEVER, LevelLattice
 from backends.acrobat.analyses.once import once
 from backends.acrobat.core.types import ListT
-from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
+from backends.acrobat.ir.nodes import Atom, Launch, Let, Op, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.ir.work import is_work
 
 DYNAMIC = 1 << 30
 """The depth of what has no static depth."""
-UNREACHED = -1
-"""The depth of what no instance ever computes."""
 RISES = 16
 """A depth that has risen this often around a loop or recursion is taken to rise in every round: it becomes `DYNAMIC`."""
 
 
-class _DepthLattice:
-    """The depth from which a value can be used; the largest of several when they are joined."""
-
-    bottom = UNREACHED
-
-    def join(self, a: int, b: int) -> int:
-        return max(a, b)
+class _DepthLattice(LevelLattice):
+    """The depth from which a value can be used."""
 
     def widen(self, value: int, rises: int) -> int:
         return DYNAMIC if rises > RISES else value
 
-    def instance(self) -> int:
-        return 0
-
-    def literal(self, lit: Lit) -> int:
-        return 0
-
-    def weight(self, weight: Weight) -> int:
-        return 0
-
     def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         depth = _incoming(node.args, args)
-        if depth == UNREACHED:
-            return UNREACHED
+        if depth == NEVER:
+            return NEVER
         if not is_work(node):
             return depth
         return DYNAMIC if depth == DYNAMIC or place is None else depth + 1
 
-    def host(self, node: Host, args: Sequence[int]) -> int:
-        return 0
-
-    def item(self, node: Item, tensor: int) -> int:
-        return 0  # the number is known when work that uses it is recorded
-
 
 def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
-    """The depth of work with these operands: the largest of theirs. It is `UNREACHED` if an operand never has a value, because
+    """The depth of work with these operands: the largest of theirs. It is `NEVER` if an operand never has a value, because
     no instance comes there. Only a list may have items without a value: it is always empty, and can be used at depth 0."""
     depth = 0
     for atom, value in zip(atoms, values, strict=True):
-        if UNREACHED in value and not isinstance(atom.type, ListT):
-            return UNREACHED
+        if NEVER in value and not isinstance(atom.type, ListT):
+            return NEVER
         depth = max(depth, *value)
     return depth
 
@@ -116,6 +95,6 @@ def static_depths(program: Program, graph: CallGraph) -> StaticDepths:
         for node in walk(function.body):
             if isinstance(node, Let) and isinstance(node.value, Op | Launch) and node.var.name in values[name]:
                 result = values[name][node.var.name][0]
-                if is_work(node.value) and result not in (DYNAMIC, UNREACHED):
+                if is_work(node.value) and result not in (DYNAMIC, NEVER):
                     depths[name, node.var.name] = result - 1
     return StaticDepths(depths, max(depths.values(), default=-1), values)

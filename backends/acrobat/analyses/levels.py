@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.engine import analyse
 from backends.acrobat.analyses.lattice import Place, Value
+from backends.acrobat.analyses.level_lattice import NEVER, LevelLattice
 from backends.acrobat.core.types import ListT
-from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
+from backends.acrobat.ir.nodes import Launch, Op, Program
 from backends.acrobat.ir.work import is_work
 
 COUNTED = 1 << 30
 """The level of a value whose depth is counted at run time."""
-NEVER = -1
-"""The level of what no instance ever computes. Work that needs such a value is never done; a list of such values is empty."""
 
 
 def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Place, int]:
@@ -31,30 +30,16 @@ def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Pla
     return levels.operands
 
 
-class _OperandLevelLattice:
+class _OperandLevelLattice(LevelLattice):
     """The first level at which a value can be used. The level of a result depends on `static` alone, not on the operands, so no
     value rises for ever and none needs to be widened."""
-
-    bottom = NEVER
 
     def __init__(self, static: Mapping[Place, int]) -> None:
         self._static = static
         self.operands: dict[Place, int] = {}
 
-    def join(self, a: int, b: int) -> int:
-        return max(a, b)
-
     def widen(self, value: int, rises: int) -> int:
         return value
-
-    def instance(self) -> int:
-        return 0
-
-    def literal(self, lit: Lit) -> int:
-        return 0
-
-    def weight(self, weight: Weight) -> int:
-        return 0
 
     def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         if any(NEVER in arg and not isinstance(a.type, ListT) for a, arg in zip(node.args, args, strict=True)):
@@ -66,9 +51,3 @@ class _OperandLevelLattice:
             return COUNTED
         self.operands[place] = max(available, self.operands.get(place, 0))
         return self._static[place] + 1
-
-    def host(self, node: Host, args: Sequence[int]) -> int:
-        return 0
-
-    def item(self, node: Item, tensor: int) -> int:
-        return 0  # the number is known when work that uses it is recorded

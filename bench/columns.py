@@ -17,6 +17,9 @@ from bench.campaign import Row
 from bench.record import label
 from bench.status import Status
 
+REFERENCE = "dynet"  # the system this field compares itself with
+APART = "apart"  # stands for the interval where two systems were not measured together
+
 
 @dataclass
 class Column:
@@ -109,3 +112,23 @@ def age(started: str, now: datetime) -> str:
         if seconds >= (2 if unit == "days" else 1) * length:
             return f"{seconds / length:.0f} {unit} ago"
     return "just now"
+
+
+def references(shown: Sequence[Column]) -> list[Column]:
+    """The systems that the others are compared with: the slowest, and the one the field compares itself with."""
+    fresh = [column for column in shown if not column.row.stale]
+    if len(shown) < 2 or not fresh:
+        return []
+    slowest = max(fresh, key=lambda c: c.summary.median)
+    return list({id(c): c for c in (slowest, *(c for c in fresh if c.name == REFERENCE))}.values())
+
+
+def number_text(value: float | None) -> str | None:
+    """The number with four significant digits, without an exponent where that is possible; None stays None."""
+    if value is None:
+        return None
+    if value != value:
+        return "?"
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.1g}"

@@ -12,19 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench import columns, fairness, remarks
+from bench import columns, fairness
 from bench.breakdown import PHASES
 from bench.campaign import Row
-from bench.columns import Column
+from bench.columns import Column, number_text
+from bench.notes import notes
 from bench.record import label, title
-from bench.shown import openable
-from bench.status import Status
 
-REFERENCE = "dynet"  # the system this field compares itself with
-UNBATCHED = 3  # operators named below the table
 TOO_FEW = "too few"  # there are too few rounds for an interval
-APART = "apart"  # the two systems were not measured together
-
 
 NARROW = 8  # so many characters of a heading must not be folded
 LONG = 10  # an option with its value that has more characters is broken into two lines
@@ -48,7 +43,7 @@ def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> 
             console.print(_overview(shown))
         for block in blocks:
             console.print(_table([shown[i] for i in block], sections))
-    for note in _notes(rows, variants, shown, results):
+    for note in notes(rows, variants, shown, results):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -79,12 +74,15 @@ def _overview(shown: Sequence[Column]) -> Table:
     """A table with a line for each system: its latency, and how many times faster it is."""
     table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
-    shown_references = references(shown)
+    shown_references = columns.references(shown)
     for name in ("steady ms", "±", "resumed ms", *(f"x {reference.name}" for reference in shown_references)):
         table.add_column(name, justify="right")
     for column in sorted(shown, key=lambda each: each.summary.median):
-        values = [_number(column.summary.median * 1e3), _width(column.summary.relative_half_width).removeprefix("±")]
-        values += [_number(column.summary.resumed * 1e3), *(_times_faster(reference)(column) for reference in shown_references)]
+        values = [number_text(column.summary.median * 1e3), _width(column.summary.relative_half_width).removeprefix("±")]
+        values += [
+            number_text(column.summary.resumed * 1e3),
+            *(_times_faster(reference)(column) for reference in shown_references),
+        ]
         table.add_row(escape(label(column.row.cell)), *(value or "" for value in values))
     return table
 
@@ -109,10 +107,10 @@ def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[
         _latency(shown, same_work),
         [*((f"{phase} ms", _phase(phase)) for phase in PHASES), ("rest ms", _rest)],
         [
-            ("batches", lambda c: _number(c.row.record["counters"].get("batches"))),
-            ("mean batch width", lambda c: _number(c.row.record["counters"].get("mean_batch_width"))),
-            ("launches", lambda c: _number(c.row.record["counters"].get("launches"))),
-            ("nodes", lambda c: _number(c.row.record["counters"].get("nodes"))),
+            ("batches", lambda c: number_text(c.row.record["counters"].get("batches"))),
+            ("mean batch width", lambda c: number_text(c.row.record["counters"].get("mean_batch_width"))),
+            ("launches", lambda c: number_text(c.row.record["counters"].get("launches"))),
+            ("nodes", lambda c: number_text(c.row.record["counters"].get("nodes"))),
         ],
         [
             ("verified", lambda c: f"yes, {c.row.record['verified']['n']}"),
@@ -122,10 +120,10 @@ def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[
             ),
         ],
         [
-            ("load s", lambda c: _number(c.row.record["cold"]["load_s"])),
-            ("compile s", lambda c: _number(c.row.record["cold"]["compile_s"])),
-            ("first run ms", lambda c: _number(c.row.record["cold"]["first_s"] * 1e3)),
-            ("peak memory MiB", lambda c: _number(c.row.record["memory"]["peak_rss_bytes"] / 2**20)),
+            ("load s", lambda c: number_text(c.row.record["cold"]["load_s"])),
+            ("compile s", lambda c: number_text(c.row.record["cold"]["compile_s"])),
+            ("first run ms", lambda c: number_text(c.row.record["cold"]["first_s"] * 1e3)),
+            ("peak memory MiB", lambda c: number_text(c.row.record["memory"]["peak_rss_bytes"] / 2**20)),
             ("  of it arenas", lambda c: _mebibytes(c.row.record["memory"].get("arena_bytes"))),
         ],
         [
@@ -140,15 +138,15 @@ def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[
 def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[tuple[str, Cell]]:
     """The lines about latency and ratios. `same_work`: by backend the variant without load-time work, to be compared too."""
     lines: list[tuple[str, Cell]] = [
-        ("latency ms, steady", lambda c: _number(c.summary.median * 1e3)),
+        ("latency ms, steady", lambda c: number_text(c.summary.median * 1e3)),
         ("  95 % interval", lambda c: _width(c.summary.relative_half_width)),
-        ("  minimum", lambda c: _number(c.summary.minimum * 1e3)),
-        ("latency ms, resumed", lambda c: _number(c.summary.resumed * 1e3)),
-        ("instances / s, steady", lambda c: _number(c.row.cell.batch_size / c.summary.median)),
+        ("  minimum", lambda c: number_text(c.summary.minimum * 1e3)),
+        ("latency ms, resumed", lambda c: number_text(c.summary.resumed * 1e3)),
+        ("instances / s, steady", lambda c: number_text(c.row.cell.batch_size / c.summary.median)),
     ]
     if not columns.same_minibatches(shown):
         lines.insert(1, ("  mini-batches", lambda c: str(len(c.rounds.minibatches))))
-    for reference in references(shown):
+    for reference in columns.references(shown):
         lines += [
             (f"times faster than {reference.name}", _times_faster(reference)),
             ("  95 % interval", _times_faster_interval(reference)),
@@ -161,15 +159,6 @@ def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[t
                 ("    95 % interval", _times_faster_interval(same_work[reference.name], same_work)),
             ]
     return lines
-
-
-def references(shown: Sequence[Column]) -> list[Column]:
-    """The systems that the others are compared with: the slowest, and the one the field compares itself with."""
-    fresh = [column for column in shown if not column.row.stale]
-    if len(shown) < 2 or not fresh:
-        return []
-    slowest = max(fresh, key=lambda c: c.summary.median)
-    return list({id(c): c for c in (slowest, *(c for c in fresh if c.name == REFERENCE))}.values())
 
 
 def _times_faster(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
@@ -189,7 +178,7 @@ def _times_faster_interval(reference: Column, instead: Mapping[str, Column] | No
         ratio = None if chosen is None else columns.ratio(reference, chosen)
         if chosen is None or ratio is None or chosen is reference:
             return None
-        return _width(ratio.relative_half_width) if columns.together(reference, chosen) else APART
+        return _width(ratio.relative_half_width) if columns.together(reference, chosen) else columns.APART
 
     return cell
 
@@ -215,7 +204,7 @@ def _times_faster_resumed(reference: Column) -> Cell:
 def _rest(column: Column) -> str | None:
     """The milliseconds of the latency that are in none of the backend's phases."""
     phase_times = column.row.record["breakdown"].values()
-    return _number(round(column.summary.median * 1e3 - sum(phase_times), 3)) if phase_times else None
+    return number_text(round(column.summary.median * 1e3 - sum(phase_times), 3)) if phase_times else None
 
 
 def _width(relative: float) -> str:
@@ -225,91 +214,10 @@ def _width(relative: float) -> str:
 def _phase(phase: str) -> Cell:
     def cell(column: Column) -> str | None:
         value = column.row.record["breakdown"].get(phase)
-        return None if value is None else _number(value)
+        return None if value is None else number_text(value)
 
     return cell
 
 
-def _notes(rows: Sequence[Row], variants: Sequence[Column], shown: Sequence[Column], results: Path | None = None) -> list[str]:
-    notes = fairness.notes(variants, shown)
-    for column in shown:
-        others = [c for c in variants if c.name == column.name and c is not column]
-        if others:
-            same = [c for c in others if _same_program(c, column)]
-            times = [f"{label(c.row.cell)} {_number(c.summary.median * 1e3)} ms" for c in others if c not in same]
-            if same:
-                notes.append(
-                    f"{label(column.row.cell)} is the same program as {', '.join(label(c.row.cell) for c in same)} here."
-                )
-            others = [c for c in others if c not in same]
-            if others:
-                notes.append(
-                    f"{label(column.row.cell)} is the fastest of its variants ({', '.join(times)}).{_close(column, others)}"
-                )
-    for reference in references(shown):
-        apart = [c.name for c in shown if not columns.together(reference, c) and columns.ratio(reference, c) is not None]
-        if apart:
-            notes.append(
-                f"{APART}: {', '.join(apart)} and {reference.name} were not measured together, but in different sessions; "
-                "their ratio is that of the two latencies, without an interval (rerun=stale measures them together)."
-            )
-    if shown and not columns.same_minibatches(shown):
-        notes.append(
-            "The latencies are means over different mini-batches, because slow systems ran fewer of them; "
-            "a ratio is over those that both ran."
-        )
-    row_remarks: list[tuple[Row, str]] = []
-    for row in rows:
-        if row.record["status"] != Status.OK:
-            log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {_log(row, results)}"
-            row_remarks.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
-        if row.earlier:
-            stale = f", stale: {', '.join(row.changed)}" if row.stale else ""
-            row_remarks.append((row, f"measured earlier, {row.record['started']}{stale}"))
-        row_remarks += [(row, flag) for flag in row.record["flags"]]
-    notes += remarks.merged(row_remarks, rows)
-    for column in shown:
-        unbatched = column.row.record["counters"].get("unbatched")
-        if unbatched:
-            first = [f"{op} ({reason})" for op, reason in unbatched.items()][:UNBATCHED]
-            more = f"; and {len(unbatched) - UNBATCHED} more in its row" if len(unbatched) > UNBATCHED else ""
-            notes.append(f"{label(column.row.cell)}: not batched: {'; '.join(first)}{more}")
-    return notes
-
-
-def _same_program(a: Column, b: Column) -> bool:
-    """Whether two variants were compiled to the same program, which was measured once for both."""
-    first, second = (each.row.record.get("same_as", each.row.cell.id) for each in (a, b))
-    return bool(first == second and columns.together(a, b))
-
-
-def _log(row: Row, results: Path | None) -> str:
-    log = row.record["log"]
-    return openable(results / log) if log and results is not None else str(log)
-
-
-def _close(column: Column, others: Sequence[Column]) -> str:
-    """A warning if variants are not significantly slower than the one that was chosen by the very samples that are shown."""
-    near = []
-    for other in others:
-        ratio = columns.ratio(other, column)
-        if ratio is not None and ratio.has_interval and not ratio.significant:
-            near.append(label(other.row.cell))
-    if not near:
-        return ""
-    return f" It is not significantly faster than {', '.join(near)}: the choice favours it, by less than its interval."
-
-
 def _mebibytes(value: float | None) -> str | None:
-    return None if value is None else _number(value / 2**20)
-
-
-def _number(value: float | None) -> str | None:
-    """The number with four significant digits, without an exponent where that is possible; None stays None."""
-    if value is None:
-        return None
-    if value != value:
-        return "?"
-    if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.1g}"
+    return None if value is None else number_text(value / 2**20)

@@ -38,6 +38,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Cell:
+    """What one row is about (see above)."""
+
     workload: Part
     backend: Part
     size: str = "small"
@@ -50,6 +52,7 @@ class Cell:
     measure: str = "default"  # name of the measuring settings: rows of different settings are not compared
 
     def canonical(self) -> dict[str, Any]:
+        """The configuration as plain values, from which the id is made and which a row records."""
         return {
             "backend": self.backend.name,
             "options": self.backend.canonical_options(),

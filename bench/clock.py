@@ -35,6 +35,8 @@ class Fetch(NamedTuple):
 
 @dataclass(slots=True)
 class Sample:
+    """One timed run: the number of its mini-batch, its time in nanoseconds, and what was fetched after it."""
+
     minibatch: int
     run_ns: int
     fetched: Fetch

@@ -23,6 +23,8 @@ APART = "apart"  # stands for the interval where two systems were not measured t
 
 @dataclass
 class Column:
+    """A row with its samples by round and their statistics, in seconds."""
+
     row: Row
     rounds: stats.Rounds
     summary: stats.Summary

@@ -74,11 +74,15 @@ class Isolate:
 
 @dataclass
 class Limit:
+    """How long an invocation may take (`limit.wall_s=`)."""
+
     wall_s: float | None = None  # after so many seconds no cell is begun any more; the same command continues later
 
 
 @dataclass
 class Config:
+    """What the files of `conf/` and the command line say together; docs/options.md explains each key."""
+
     workload: Any = None
     backend: Any = None
     size: str = "small"

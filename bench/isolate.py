@@ -162,6 +162,7 @@ class Child:
                 self._look()
 
     def receive(self) -> dict[str, Any]:
+        """The second half of `ask`: wait for the reply to what was sent last and return it. Raises Ended as `ask` does."""
         while b"\n" not in self._buffer:
             readable = self._readable(min(LOOK_S, max(0.0, self._seconds_left())))
             cap(self.log)

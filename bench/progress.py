@@ -20,6 +20,7 @@ class Progress:
     """Shows on the terminal how far each cell is, and writes a line for each that has ended."""
 
     def __init__(self, cells: Sequence[Cell], finished: Iterable[str]) -> None:
+        """`cells`: those of one group; `finished`: the ids of those that have rows already."""
         self.console = Console(stderr=True)
         self._bars = rich.progress.Progress(
             rich.progress.SpinnerColumn(finished_text=" "),

@@ -7,6 +7,8 @@ from enum import IntEnum, StrEnum
 
 
 class Status(StrEnum):
+    """How a cell has ended."""
+
     OK = "ok"
     WRONG = "wrong"  # an output out of tolerance, changed inputs, outputs not complete when the clock stopped, or a slow clock
     FAILED = "failed"  # raised or died
@@ -22,6 +24,8 @@ UNSUCCESSFUL = frozenset({Status.WRONG, Status.FAILED, Status.TIMEOUT, Status.OO
 
 
 class Exit(IntEnum):
+    """How an invocation has ended: its exit code."""
+
     OK = 0
     FAILED = 1
     CONFIG = 2

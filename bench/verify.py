@@ -117,6 +117,8 @@ class Expected:
         return choices
 
     def check(self, got: Flat, seen: Difference) -> Difference:
+        """Compare the outputs of a run with the right ones. Returns `seen` widened by their differences. Raises Wrong with the
+        first difference that is out of tolerance, or with what is wrong about structure or type."""
         if self.choices is not None:
             self._check_choices(self.choices, got)
             return seen._replace(n=self.n)

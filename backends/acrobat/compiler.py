@@ -79,7 +79,8 @@ def refused(error: UnsupportedKernel, program: Program) -> CompileError:
 
 
 def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Executable:
-    """What `compile` does with the front end's result. `frozen` notes how the finished program derives weights."""
+    """What `compile` does with the front end's result. `frozen` notes how the finished program derives weights.
+    Raises CompileError for a kernel that the device cannot have."""
     device, options = DEVICES[settings.device], settings.options.effective()
     if settings.observe is None:
         program = finished(program, options, settings.cache_folder)

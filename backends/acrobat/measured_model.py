@@ -10,6 +10,8 @@ from bench.contract import Instance, Outputs
 
 
 class Compiled:
+    """What `Acrobat.compile` returns: the methods are those of `Compiled` in `bench/contract.py`."""
+
     def __init__(
         self, executable: Any, threads: int, settings: str = "", bounds: bool = False, precision: str = "fp32"
     ) -> None:

@@ -28,6 +28,8 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
+    """What the passes and the runtime do; each field is a keyword of the backend and explained below it."""
+
     specialise: bool = True
     """Parameter reuse: clone functions per weight set, so that each weight is shared by the batch (paper: taint analysis)."""
     tables: bool = True

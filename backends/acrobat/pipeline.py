@@ -42,12 +42,15 @@ from backends.acrobat.settings import Observe
 
 @dataclass(frozen=True, slots=True)
 class Pass:
+    """A function from program to program, with its name and whether the options switch it on."""
+
     name: str
     run: Callable[[Program], Program]
     on: bool = True
 
 
 def passes(options: Options) -> list[Pass]:
+    """All passes in their order, those that `options` switch off included."""
     return [
         # Phases need an entry that each instance runs exactly once; all later passes rely on that.
         Pass("entry", entry.run),

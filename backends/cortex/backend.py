@@ -96,6 +96,8 @@ class Cortex:
 
 
 class Compiled:
+    """What `Cortex.compile` returns: the methods are those of `Compiled` in `bench/contract.py`."""
+
     def __init__(self, executable: Any, threads: int) -> None:
         import torch
 

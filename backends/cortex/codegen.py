@@ -47,6 +47,7 @@ class Generator:
         self.reserve: dict[int, list[str]] = {}
 
     def source(self) -> str:
+        """The C++ of the whole model. May be called once, since it fills `shared`."""
         functions = []
         for i, r in enumerate(self.program.recursions):
             for name, body in (("leaf", r.leaf), ("hoisted", r.hoisted), ("inner", r.inner)):

@@ -64,10 +64,13 @@ def source_hash() -> str:
 
 
 def bodies(program: Program) -> list[Body]:
+    """All bodies of a program, some of which are empty."""
     return [program.output, *(b for r in program.recursions for b in (r.leaf, r.inner, r.hoisted))]
 
 
 def make(program: Program, target: CpuTarget, folder: Path) -> None:
+    """Writes the generated C++, the objects of the kernels, the manifest and the shared object to `folder`. Raises BuildError
+    if Python's headers are missing or the C++ compiler fails."""
     calls = [step for body in bodies(program) for step in body.steps if isinstance(step, Call)]
     emitted = {call: emit(call.kernel, Mode.CONTIGUOUS, target) for call in calls}
     generator = Generator(program, emitted)

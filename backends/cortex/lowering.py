@@ -61,6 +61,8 @@ class Copy:
 
 @dataclass(frozen=True)
 class Body:
+    """What is computed for each node of a wavefront: kernels and copies, one after the other."""
+
     steps: tuple[Call | Copy, ...]
     temporaries: tuple[tuple[int, bool], ...]
     """For each intermediate the elements of a row, and whether it has a row for each child (else for each node)."""
@@ -137,6 +139,8 @@ class Rows:
 
 
 class Lowering:
+    """Lowers one model; `program` gives the result and may be called once."""
+
     def __init__(self, traced: Traced, options: Options) -> None:
         self.traced = traced
         self.options = options

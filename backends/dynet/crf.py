@@ -18,6 +18,8 @@ GATES = ("input", "forget", "output", "candidate")
 
 
 class LSTM:
+    """An LSTM over words. Its cell starts at zero, so that the first step needs no forget gate."""
+
     def __init__(self, parameters: Parameters, name: str, words: str) -> None:
         self.gates = [parameters.linear(f"{name}.{gate}", 2) for gate in GATES]
         tables = GATES if parameters.tables else ()

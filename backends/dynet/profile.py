@@ -36,6 +36,8 @@ WHY = (
 
 @dataclass(frozen=True)
 class Profile:
+    """What DyNet ran for one mini-batch."""
+
     batches: int
     nodes: int
     unbatched: dict[str, str]  # operator -> how often it ran alone, and why
@@ -66,6 +68,7 @@ class Profiler:
             return None
 
     def profile(self, run: Callable[[], object]) -> Profile:
+        """Calls `run`, in which DyNet computes a mini-batch, and returns what its profiler prints of it, as numbers."""
         with _standard_output() as read:
             self.level.value = 2
             try:

@@ -129,6 +129,8 @@ def _aligned(operand: Tensor, axes: int) -> Tensor:
 
 
 def linear(call: Call) -> Batched | None:
+    """`torch.nn.functional.linear` of a deferred input with a weight, and a bias or none, that are known now; None
+    for other arguments."""
     match call.args:
         case (Slot(0, _), Tensor() as weight):
             bias = call.kwargs.get("bias")
@@ -143,6 +145,8 @@ def linear(call: Call) -> Batched | None:
 
 
 def matmul(call: Call) -> Batched | None:
+    """`torch.matmul` of two deferred operands, or of a deferred one with a weight, where one product does the
+    whole batch; None for other arguments."""
     match call.args:
         case (Slot(0, a), Slot(1, b)):
             rows, columns = len(a.shape) > 1, len(b.shape) > 1
@@ -229,6 +233,7 @@ def reshaped(call: Call) -> Batched | None:
 
 
 def transposed(call: Call) -> Batched | None:
+    """`transpose`, or `t` of a vector or matrix; None if the dimensions are not numbers that are known now."""
     match call.args, call.kwargs:
         case (Slot(0, sort), int(a), int(b)), {}:
             axes = len(sort.shape)

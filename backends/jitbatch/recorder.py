@@ -101,6 +101,8 @@ class Recorder:
         return self.emit(self.kinds.input(Sort.of(tensor)), [])
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The deferred result of `function` with these arguments, of which some may be deferred. If none is, the result is
+        computed at once, and once only."""
         operands: list[int] = []
         if not kwargs:
             parts: list[Any] = [function]

@@ -30,6 +30,8 @@ class Operations(Protocol):
 
 
 class Folding:
+    """A workload's operations behind what the backend calls: `run` gives the outputs of a mini-batch and counts its work."""
+
     has_tables = False
 
     def __init__(self, operations: Operations) -> None:

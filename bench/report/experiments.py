@@ -59,6 +59,8 @@ class Group:
 
 @dataclass
 class Experiment:
+    """A file of `conf/experiment` with the rows that are shown for it."""
+
     name: str
     report: Mapping[str, Any]  # the section `report` of its YAML
     systems: list[str] | None  # the systems that its YAML names

@@ -39,6 +39,8 @@ def point(panel: str, x: Any, hue: str, y: float, low: float, high: float, rows:
 
 @dataclass
 class Figure:
+    """What is drawn, and how; `frame` is as described above."""
+
     name: str  # the name of its files
     title: str
     frame: pandas.DataFrame

@@ -25,6 +25,7 @@ from bench.report.tables import Line, Table, Value, quantity
 def render(
     results: Results, experiments: Sequence[Experiment], sections: Sequence[Section], published: Sequence[Published]
 ) -> str:
+    """The text of the HTML file. `sections` are those of `experiments`; all rows are from `results`."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

@@ -21,6 +21,8 @@ class Invalid(ValueError):
 
 @dataclass(frozen=True)
 class Published:
+    """One published value."""
+
     name: str  # the name of its file
     paper: str
     what: str

@@ -26,6 +26,8 @@ class Hole:
 
 @dataclass
 class Section:
+    """All that the report has of one experiment."""
+
     experiment: Experiment
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)

@@ -56,6 +56,8 @@ class Line:
 
 @dataclass
 class Table:
+    """A table as values, from which each of its forms is made."""
+
     name: str  # the name of its files
     title: str
     columns: Sequence[str]  # the headings, with units
@@ -106,6 +108,8 @@ def spelled(number: float, digits: int = 3) -> str:
 
 
 def markdown(table: Table) -> str:
+    """The table in Markdown: the title, the lines, and the notes as a list."""
+
     def cells(texts: Sequence[str]) -> str:
         return "| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in texts) + " |"
 

@@ -21,6 +21,7 @@ def _one_dtype(types: Sequence[Type], op: str) -> DType:
 
 
 def cat_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The shape rule of `cat`: shapes may differ along the dimension `dim`, which exists. Raises ShapeError."""
     dtype = _one_dtype(types, "cat")
     shapes = [tensor(types, i, "cat").shape for i in range(len(types))]
     dim = attrs["dim"]
@@ -34,6 +35,7 @@ def cat_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def stack_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The shape rule of `stack`: a new dimension `dim` of tensors of one shape. Raises ShapeError."""
     dtype = _one_dtype(types, "stack")
     shapes = {tensor(types, i, "stack").shape for i in range(len(types))}
     if len(shapes) != 1:

@@ -12,7 +12,8 @@ from backends.acrobat.core.types import DType, ListT, TensorT, Type
 
 
 def along(op: str, dtype: DType = "float32", drop: bool = True) -> Callable[[Sequence[Type], Attrs], TensorT]:
-    """The shape rule of a reduction along one dimension, which the result lacks if `drop`. The result has the type `dtype`."""
+    """The shape rule of a reduction along one dimension, which the result lacks if `drop`. The result has the type `dtype`.
+    The rule raises ShapeError where there is nothing to reduce."""
 
     def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:
         expect_count(types, 1, op)
@@ -40,7 +41,7 @@ def softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 
 def layer_norm_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
-    """The shape rule of `layer_norm`: the result is like the first operand."""
+    """The shape rule of `layer_norm`: the result is like the first operand. Raises ShapeError."""
     expect_count(types, 3, "layer_norm")
     x = floating(types, 0, "layer_norm")
     if not x.shape or any(floating(types, i, "layer_norm").shape != x.shape[-1:] for i in (1, 2)):
@@ -75,7 +76,7 @@ def of_list(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
 
 def list_reduction(word: str, combine: Callable[..., Any], of_none: float) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
     """The meaning of an element-wise reduction of a list, whose result is called `word` in messages. That of an empty list is
-    `of_none` as a tensor without dimensions: the items' shape is not known here."""
+    `of_none` as a tensor without dimensions: the items' shape is not known here. ValueError for one that is not allowed."""
 
     def evaluate(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
         (items,) = args
@@ -87,7 +88,7 @@ def list_reduction(word: str, combine: Callable[..., Any], of_none: float) -> Ca
 
 
 def list_softmax_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
-    """The shape rule of `list_softmax`: the result is like a value."""
+    """The shape rule of `list_softmax`: the result is like a value. Raises ShapeError."""
     expect_count(types, 2, "list_softmax")
     scores, values = (_items(types, i, "list_softmax") for i in range(2))
     lead = without_trailing_ones(scores.shape)
@@ -106,7 +107,8 @@ def without_trailing_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def list_softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
-    """The sum of the values, weighted by the softmax of the scores; of empty lists 0, as PyTorch's product of empty tensors."""
+    """The sum of the values, weighted by the softmax of the scores; of empty lists 0, as PyTorch's product of empty tensors.
+    Raises ValueError for lists of two lengths."""
     scores, values = args
     if len(scores) != len(values):
         raise ValueError(f"list_softmax: there are {len(scores)} scores for {len(values)} values")
@@ -120,7 +122,7 @@ def list_softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
 
 
 def list_attention_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
-    """The shape rule of `list_attention`: the result is like a value."""
+    """The shape rule of `list_attention`: the result is like a value. Raises ShapeError."""
     expect_count(types, 3, "list_attention")
     query = floating(types, 0, "list_attention").shape
     keys, values = (_items(types, i, "list_attention").shape for i in (1, 2))

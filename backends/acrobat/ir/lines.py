@@ -29,6 +29,8 @@ class ReadError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
+    """A name, a number, a quoted text or a mark; the last one of a line is the end."""
+
     kind: str  # "name", "quoted", "number", "end", or the mark itself
     text: str
 
@@ -113,6 +115,7 @@ class TextLine:
     # ---- what lines consist of
 
     def type(self) -> Type:
+        """The type that comes next in the line, as `printer.type_text` writes it. Raises ReadError for anything else."""
         if self.has("("):
             return TupleT(tuple(self.many(self.type, ")")))
         if self.next.kind != "quoted":

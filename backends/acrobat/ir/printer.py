@@ -106,6 +106,7 @@ def units(functions: Iterable[Function]) -> list[Kernel | Block]:
 
 
 def type_text(t: Type) -> str:
+    """A type as text, as in `list[f32[2, 3]]`; `reader` reads it back."""
     match t:
         case TensorT(shape, dtype):
             return f"{'f32' if dtype == 'float32' else 'i64'}[{', '.join(map(str, shape))}]"

@@ -19,6 +19,7 @@ COUNTS = {"batches": "batches", "mean_batch_width": "mean width", "launches": "l
 
 
 def view(experiment: Experiment) -> Section:
+    """A table and stacked bars of the milliseconds that the fastest row of each column spends in each phase."""
     section = Section(experiment, holes=holes(experiment))
     conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]

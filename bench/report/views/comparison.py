@@ -52,6 +52,8 @@ class Spot:
 
 
 def view(experiment: Experiment) -> Section:
+    """A table and a figure of the ratios to the first column; `report.counts` in the experiment's file adds a table of
+    counters."""
     section = Section(experiment, holes=holes(experiment))
     conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]

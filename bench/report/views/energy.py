@@ -17,6 +17,7 @@ UNREADABLE = "the machine tells no energy: no counter of a GPU (NVML) and none o
 
 
 def view(experiment: Experiment) -> Section:
+    """A table and a figure of the fastest rows; where no row has its energy, the hole says so."""
     section = Section(experiment, holes=holes(experiment))
     conditions = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]

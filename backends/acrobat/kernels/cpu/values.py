@@ -160,6 +160,9 @@ class Formula(Value):
         return out
 
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
+        """The vectors of the result that begin at `starts` along `axis`; arguments that are the same there are read once
+        each."""
+
         def value(arg: Value | float) -> Bundle:
             if not isinstance(arg, Value):
                 return Bundle(code, [splat(arg, lanes)] * len(starts), lanes)

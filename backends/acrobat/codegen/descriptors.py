@@ -24,7 +24,7 @@ class TypeRow:
     first: int = 0
     count: int = 0
     index: int = 0
-    wanted: str = ""
+    expected: str = ""
 
 
 class Descriptors:
@@ -118,7 +118,7 @@ class Descriptors:
                     return
                 row.kind, row.first, row.count = "Mixed" if datatype.mixed else "Union", len(self.cases), len(datatype.cases)
                 row.index = int(datatype.shared)
-                row.wanted = self.outside.expected_words(datatype)
+                row.expected = self.outside.expected_words(datatype)
                 self.cases += [(0, 0, 0)] * len(datatype.cases)
                 for k, case in enumerate(datatype.cases):
                     parts = self._add_parts(
@@ -141,7 +141,7 @@ class Descriptors:
         """The C++ definitions of the tables and of `kTypes`, which points to them."""
         rows = [
             f"    {{Kind::{r.kind}, {str(self.outside.holds_result(t)).lower()}, {r.first}, {r.count}, "
-            f"{r.index}, {c_string(r.wanted)}}},  // {i}: {'identity' if isinstance(t, IdentityT) else self.types.suffix(t)}"
+            f"{r.index}, {c_string(r.expected)}}},  // {i}: {'identity' if isinstance(t, IdentityT) else self.types.suffix(t)}"
             for i, (t, r) in enumerate(zip(self.numbers, self.rows, strict=True))
         ]
         parts = [f"    {{{number}, {c_string(path)}}}," for number, path in self.parts]

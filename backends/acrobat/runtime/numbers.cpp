@@ -66,8 +66,8 @@ double floordiv(double a, double b) {
     double quotient = (a - r) / b;
     if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;
     if (quotient == 0) return std::copysign(0.0, a / b);
-    const double whole = std::floor(quotient);
-    return quotient - whole > 0.5 ? whole + 1 : whole;
+    const double floored = std::floor(quotient);
+    return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
 double square(double a) {
@@ -116,10 +116,10 @@ int64_t to_int(double a) {
 int order(int64_t a, double b) {  // -1, 0 or 1; `b` is no NaN
     if (b >= 0x1p63) return -1;
     if (b < -0x1p63) return 1;
-    const int64_t whole = int64_t(b);
-    if (a != whole) return a < whole ? -1 : 1;
-    const double rest = b - double(whole);
-    return rest > 0 ? -1 : rest < 0 ? 1 : 0;
+    const int64_t integer = int64_t(b);
+    if (a != integer) return a < integer ? -1 : 1;
+    const double fraction = b - double(integer);
+    return fraction > 0 ? -1 : fraction < 0 ? 1 : 0;
 }
 
 int64_t from_start(int64_t i) {

@@ -53,9 +53,9 @@ void Stage::extend(size_t segment, size_t level) {
     if (segments_.size() < segments_used_) segments_.resize(segments_used_);
     Segment& s = segments_[segment];
     s.levels = std::max(s.levels, level + 1);
-    const size_t wanted = s.levels * size_t(count_);
-    if (s.table.size() < wanted) {
-        const size_t size = std::max(wanted, 2 * s.table.size());
+    const size_t entries = s.levels * size_t(count_);
+    if (s.table.size() < entries) {
+        const size_t size = std::max(entries, 2 * s.table.size());
         take((size - s.table.size()) * sizeof(s.table[0]));
         s.table.resize(size);
     }

@@ -88,8 +88,8 @@ void CpuExecutor::blocks(int64_t rows, double row_bytes, double flops_per_row, B
     } else if (tiles < 4 * threads) {
         body(int64_t{0}, rows, *workers_[0], true);
     } else {
-        const int64_t wanted = std::max<int64_t>(4 * threads, (tiles + block - 1) / block);
-        const int pieces = int(std::min<int64_t>({tiles, wanted, Pool::kMaxPieces}));
+        const int64_t pieces_wanted = std::max<int64_t>(4 * threads, (tiles + block - 1) / block);
+        const int pieces = int(std::min<int64_t>({tiles, pieces_wanted, Pool::kMaxPieces}));
         pool_->run(pieces, [&](int p, int thread) {
             body(8 * (tiles * p / pieces), std::min(rows, 8 * (tiles * (p + 1) / pieces)), *workers_[size_t(thread)], false);
         });

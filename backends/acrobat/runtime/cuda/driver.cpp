@@ -18,8 +18,8 @@ constexpr const char* kLasting = "; this process cannot use the device any more,
 }  // namespace
 
 Driver::Driver() {
-    const char* wanted = std::getenv("ACROBAT_CUDA_DRIVER");
-    const char* name = wanted && *wanted ? wanted : "libcuda.so.1";
+    const char* chosen = std::getenv("ACROBAT_CUDA_DRIVER");
+    const char* name = chosen && *chosen ? chosen : "libcuda.so.1";
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) throw DeviceError(std::string("there is no CUDA driver: ") + dlerror());
 #define ACROBAT_FUNCTION(name_of, parameters)                                                                              \

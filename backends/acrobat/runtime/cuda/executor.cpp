@@ -19,13 +19,13 @@ constexpr int kTurns = 256;         // how often an answer is looked for before 
 Mailbox::Piece Mailbox::take(int64_t words) {
     while (block_ < blocks_.size() && words > blocks_[block_].words - used_) ++block_, used_ = 0;
     if (block_ == blocks_.size()) {
-        const int64_t wanted = std::max<int64_t>(words, blocks_.empty() ? 1 << 12 : 2 * blocks_.back().words);
+        const int64_t size = std::max<int64_t>(words, blocks_.empty() ? 1 << 12 : 2 * blocks_.back().words);
         const Driver& driver = Driver::get();
         const Current current(primary_);
         void* host = nullptr;
-        driver.check(driver.cuMemHostAlloc(&host, size_t(wanted) * 8, kPortable | kMapped), "taking pinned memory");
-        blocks_.push_back({static_cast<int64_t*>(host), 0, wanted});
-        std::fill_n(blocks_.back().host, wanted, 0);  // no tag
+        driver.check(driver.cuMemHostAlloc(&host, size_t(size) * 8, kPortable | kMapped), "taking pinned memory");
+        blocks_.push_back({static_cast<int64_t*>(host), 0, size});
+        std::fill_n(blocks_.back().host, size, 0);  // no tag
         driver.check(driver.cuMemHostGetDevicePointer_v2(&blocks_.back().device, host, 0), "mapping pinned memory");
     }
     const Block& b = blocks_[block_];
@@ -177,22 +177,22 @@ void CudaDevice::require(Tensor tensor, int64_t elements) {
 
 void CudaDevice::tell() {
     // Tensors of one size are told by one call. The order of `required_` stays.
-    std::vector<size_t> left;
-    for (; planned_ < required_.size(); ++planned_) left.push_back(planned_);
-    while (!left.empty()) {
-        const int64_t elements = required_[left.front()].elements;
-        const auto end = std::stable_partition(left.begin(), left.end(), [&](size_t i) { return required_[i].elements == elements; });
-        const int64_t rows = end - left.begin();
+    std::vector<size_t> untold;
+    for (; planned_ < required_.size(); ++planned_) untold.push_back(planned_);
+    while (!untold.empty()) {
+        const int64_t elements = required_[untold.front()].elements;
+        const auto end = std::stable_partition(untold.begin(), untold.end(), [&](size_t i) { return required_[i].elements == elements; });
+        const int64_t rows = end - untold.begin();
         const Mailbox::Piece piece = mailbox_->take(rows * elements);
         std::vector<int64_t> from;
         from.reserve(size_t(rows));
-        for (auto i = left.begin(); i != end; ++i) {
+        for (auto i = untold.begin(); i != end; ++i) {
             required_[*i].told = piece.host + int64_t(from.size()) * elements;
             from.push_back(required_[*i].tensor);
         }
         plan_->call(kTellRows, 0, TellRows::tiles(rows),
                     TellRows{plan_->base, rows, plan_->table(from.data(), rows), elements, piece.device, int64_t(tag_)});
-        left.erase(left.begin(), end);
+        untold.erase(untold.begin(), end);
     }
 }
 

@@ -31,12 +31,12 @@ class WatchedTensor {
         const char* base = static_cast<const char*>(t.data) + t.byte_offset;
         const size_t taken = std::min(count, kElements);
         for (size_t i = 0; i < taken; ++i) {
-            size_t rest = taken == 1 ? 0 : i * (count - 1) / (taken - 1);
+            size_t remaining = taken == 1 ? 0 : i * (count - 1) / (taken - 1);
             int64_t at = 0;
             for (int d = t.ndim - 1; d >= 0; --d) {
                 const int64_t stride = t.strides ? t.strides[d] : packed_stride(t, d);
-                at += int64_t(rest % size_t(t.shape[d])) * stride;
-                rest /= size_t(t.shape[d]);
+                at += int64_t(remaining % size_t(t.shape[d])) * stride;
+                remaining /= size_t(t.shape[d]);
             }
             Element e{base + at * (bits_ / 8), 0};
             e.value = bits(e.at);
@@ -181,12 +181,12 @@ class Guard {
         for (const Entry& a : m.attributes) {
             PyObject* value = PyDict_GetItemWithError(dict.get(), a.key);
             // Methods are referenced weakly, because they hold references to their module.
-            PyObject* kept = PyWeakref_CheckRef(a.value) ? PyWeakref_GetObject(a.value) : a.value;
-            if (value != (a.value == missing_ ? nullptr : kept)) return false;
+            PyObject* stored = PyWeakref_CheckRef(a.value) ? PyWeakref_GetObject(a.value) : a.value;
+            if (value != (a.value == missing_ ? nullptr : stored)) return false;
         }
         for (PyObject* hooks : {hooks_, pre_hooks_}) {
-            PyObject* have = PyDict_GetItemWithError(dict.get(), hooks);
-            if (!have || !PyDict_Check(have) || PyDict_GET_SIZE(have) != 0) return false;
+            PyObject* present = PyDict_GetItemWithError(dict.get(), hooks);
+            if (!present || !PyDict_Check(present) || PyDict_GET_SIZE(present) != 0) return false;
         }
         if (!m.children.empty() || m.sized) {
             PyObject* children = PyDict_GetItemWithError(dict.get(), children_);

@@ -141,8 +141,8 @@ std::string dict_text(PyObject* o) {
 
 }  // namespace
 
-void mismatch(PyObject* o, const std::string& wanted, int64_t elements) {
-    throw ReadError{"", "expected " + wanted + ", got " +
+void mismatch(PyObject* o, const std::string& expected, int64_t elements) {
+    throw ReadError{"", "expected " + expected + ", got " +
                             (o == Py_None    ? "None"
                              : elements >= 0 ? "one of " + std::to_string(elements)
                              : PyDict_Check(o) ? dict_text(o)
@@ -207,13 +207,13 @@ void* known(const Session& s, PyObject* o, int type) {
 
 void remember(Session& s, PyObject* o, int type, void* value) { s.python->values_of_objects.emplace(std::pair{o, type}, value); }
 
-int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted) {
+int case_of(const Session& s, PyObject* o, int first, int count, const char* expected) {
     const Class* classes = s.classes.data() + first;
     for (int k = 0; k < count; ++k)
         if (classes[k].is(o)) return k;
     for (int k = 0; k < count; ++k)
         if (!classes[k].keys && PyObject_TypeCheck(o, classes[k].type)) return k;
-    mismatch(o, wanted);
+    mismatch(o, expected);
 }
 
 // The elements of a list that is kept until the run ends.

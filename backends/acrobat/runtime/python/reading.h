@@ -139,7 +139,7 @@ struct Class {
     PyObject* attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) const;
 };
 
-[[noreturn]] void mismatch(PyObject* o, const std::string& wanted, int64_t elements = -1);
+[[noreturn]] void mismatch(PyObject* o, const std::string& expected, int64_t elements = -1);
 
 int64_t read_int(PyObject* o);
 bool read_bool(PyObject* o);
@@ -159,8 +159,8 @@ PyObject* const* read_tuple(PyObject* o, int64_t elements);
 Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim);
 
 // Which of the `count` classes from `first` on in `Session::classes` an object has, counted from 0. If none matches exactly, a
-// subclass counts as the dataclass that it extends. Throws ReadError with `wanted` as what was expected.
-int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted);
+// subclass counts as the dataclass that it extends. Throws ReadError, whose message names `expected`.
+int case_of(const Session& s, PyObject* o, int first, int count, const char* expected);
 
 // The value that an object of this instance was read as before, for types whose objects the program tells apart by `id`; null
 // if it was not read before. `remember` notes it. `type` is a number for the type of the program.

@@ -34,13 +34,13 @@ Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o
     dlpack::Tensor t{};
     const Found found = tensor(o, t);
     if (found == Found::other) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
-    const auto wanted = [&] { return "expected a float32 " + std::string(cx.device->tensors()) + " tensor of shape " + shape_text(shape, ndim); };
-    const auto unreadable = [&] { throw ReadError{"", wanted() + ", got " + kUnreadable}; };
+    const auto expected = [&] { return "expected a float32 " + std::string(cx.device->tensors()) + " tensor of shape " + shape_text(shape, ndim); };
+    const auto unreadable = [&] { throw ReadError{"", expected() + ", got " + kUnreadable}; };
     if (found == Found::unreadable) unreadable();
-    const bool there = cx.device->reads(t.device.type, t.device.id), host = t.device.type == 1, placed = there || host;
+    const bool on_device = cx.device->reads(t.device.type, t.device.id), host = t.device.type == 1, placed = on_device || host;
     const auto is = [&](bool fits) {
         if (!fits)
-            throw ReadError{"", wanted() + ", got one of shape " +
+            throw ReadError{"", expected() + ", got one of shape " +
                                     shape_text(t.shape, t.ndim) + (placed ? "" : " on another device (give it by .to() or .cpu())") +
                                     (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : ""),
                             Ref(), placed && t.dtype.code == 2 && t.dtype.bits == 32};
@@ -57,10 +57,10 @@ Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o
     const bool negated = this->negated(o);
     const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
     const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // a view of bytes as floats may not be
-    if (there && contiguous && aligned && !negated) return cx.address(data);
+    if (on_device && contiguous && aligned && !negated) return cx.address(data);
     if (!host) {  // the device makes the copy
-        Ref whole(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
-        kept.emplace_back(checked(PyObject_CallMethod(whole.get(), "clone", nullptr)));
+        Ref resolved(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
+        kept.emplace_back(checked(PyObject_CallMethod(resolved.get(), "clone", nullptr)));
         kept.emplace_back(checked(PyObject_CallMethod(kept.back().get(), "contiguous", nullptr)));
         return read(cx, kept, kept.back().get(), shape, ndim);
     }

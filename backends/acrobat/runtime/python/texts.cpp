@@ -42,16 +42,16 @@ int64_t formatted(Session& s, int64_t how, const Ref& value) {
 using namespace texts;
 
 List<int64_t> text_letters(Session& s, int64_t text) {
-    const Ref whole = string(s, text);
-    List<int64_t> out = make_list<int64_t>(s.cx.host, PyUnicode_GET_LENGTH(whole.get()));
-    for (int64_t i = 0; i < out.size; ++i) out.data[i] = number_of(s, result_or_error(PyUnicode_Substring(whole.get(), i, i + 1)));
+    const Ref word = string(s, text);
+    List<int64_t> out = make_list<int64_t>(s.cx.host, PyUnicode_GET_LENGTH(word.get()));
+    for (int64_t i = 0; i < out.size; ++i) out.data[i] = number_of(s, result_or_error(PyUnicode_Substring(word.get(), i, i + 1)));
     return out;
 }
 
 int64_t text_joined(Session& s, const List<int64_t>& texts) {
-    Ref whole(result_or_error(PyUnicode_FromString("")));
-    for (int64_t i = 0; i < texts.size; ++i) whole = result_or_error(PyUnicode_Concat(whole.get(), string(s, texts[i]).get()));
-    return number_of(s, whole);
+    Ref joined(result_or_error(PyUnicode_FromString("")));
+    for (int64_t i = 0; i < texts.size; ++i) joined = result_or_error(PyUnicode_Concat(joined.get(), string(s, texts[i]).get()));
+    return number_of(s, joined);
 }
 
 int64_t text_method(Session& s, int64_t name, int64_t text) {

@@ -16,7 +16,7 @@ struct Layout {
 };
 
 [[noreturn]] void misfit(const Varying& v, const char* of, const std::string& got, bool type = false) {
-    throw ReadError{"", std::string("expected a tensor of ") + of + "shape " + v.wanted + ", got " + got, Ref(), type};
+    throw ReadError{"", std::string("expected a tensor of ") + of + "shape " + v.expected + ", got " + got, Ref(), type};
 }
 
 std::string dtype_of(PyObject* o) {
@@ -29,7 +29,7 @@ dlpack::Tensor tensor_of_shape(Session& s, PyObject* o, const Varying& v, const 
     dlpack::Tensor t{};
     switch (s.python->tensor_reader.tensor(o, t)) {
         case TensorReader::Found::tensor: break;
-        case TensorReader::Found::other: mismatch(o, std::string("a tensor of ") + of + "shape " + v.wanted);
+        case TensorReader::Found::other: mismatch(o, std::string("a tensor of ") + of + "shape " + v.expected);
         case TensorReader::Found::unreadable: misfit(v, of, kUnreadable);
     }
     bool empty = false;
@@ -71,8 +71,8 @@ void copy(const float* from, const int64_t* sizes, const int64_t* strides, int n
 
 // A contiguous copy of a tensor, in which a lazy negation is carried out.
 PyObject* plain_copy(Session& s, PyObject* o) {
-    Ref whole(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
-    Ref own(checked(PyObject_CallMethod(whole.get(), "clone", nullptr)));
+    Ref resolved(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
+    Ref own(checked(PyObject_CallMethod(resolved.get(), "clone", nullptr)));
     s.kept.emplace_back(checked(PyObject_CallMethod(own.get(), "contiguous", nullptr)));
     return s.kept.back().get();
 }

@@ -16,7 +16,7 @@ struct Varying {
     const int64_t* extents;  // in the order of the lists, outermost first, then those of a part; -1 where they vary
     const int32_t* order;    // the tensor's dimensions in that order
     int32_t ndim, lists;
-    const char* wanted;      // its shape, for messages
+    const char* expected;    // its shape, for messages
 };
 
 // A tensor that was read, of tensors (`Rows`) or of `Numbers`; sizes and strides are in the order of `Varying`.

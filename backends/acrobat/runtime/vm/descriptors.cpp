@@ -67,13 +67,13 @@ Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
     if (type.index)
         if (void* const before = known(s, o, first)) return slot(static_cast<Slot*>(before));
     const Path::Level level(s.path, s.cx, o);
-    const Slot value = read_case(s, t, type, case_of(s, o, first, type.count, type.wanted), o);
+    const Slot value = read_case(s, t, type, case_of(s, o, first, type.count, type.expected), o);
     if (type.index) remember(s, o, first, slots(value));
     return value;
 }
 
 Slot read_mixed(Session& s, const Types& t, const Type& type, PyObject* o) {
-    const int number = case_of(s, o, t.cases[type.first].cls, type.count, type.wanted);
+    const int number = case_of(s, o, t.cases[type.first].cls, type.count, type.expected);
     const int32_t inner = t.parts[t.cases[type.first + number].first].type;
     Slot* value = s.cx.host.make<Slot>(2);
     value[0] = number;

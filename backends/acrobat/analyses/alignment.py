@@ -108,7 +108,7 @@ def chains(expr: Expr) -> Sequence[Expr]:
 class ArmLevels:
     """How many levels of counted work each arm of a program's branches takes on its longest path of dependences. Each
     expression is visited once: its levels are found as a `Height` above its free variables, whose own heights are inserted by
-    the expression around it (`_placed`)."""
+    the expression around it (`_substituted`)."""
 
     def __init__(self, program: Program, graph: CallGraph, static: StaticDepths) -> None:
         self._program = program

@@ -225,7 +225,7 @@ class Executable:
         """Learns a policy from these mini-batches (see `policy.py`), uses it from here on, in all threads, and returns the
         results of each mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
 
-        Raises ValueError with any other executor than `learned_policy`, and what a call raises."""
+        Raises ValueError with any other executor than `learned`, and what a call raises."""
         if self.executor != "learned":
             raise ValueError(f"executor={self.executor} learns no policy: compile with executor=learned")
         with self._reserved() as own:
@@ -240,7 +240,7 @@ class Executable:
             return results, policy.learned_policy(self._lib, session, self.folder, self._settings)
 
     def _install(self, learned: policy.LearnedPolicy | None) -> None:
-        """Makes `learned_policy` the policy by which this session runs; without one it runs by the agenda."""
+        """Makes `learned` the policy by which this session runs; without one it runs by the agenda."""
         if learned is not self._installed:
             self._lib.acrobat_set_policy(self._open(), *((learned.encoding, learned.table) if learned else (0, [])))
             self._installed = learned

@@ -93,7 +93,7 @@ class SharedAttentionWriter:
         self.packed = scratch((CHUNK, self.out)) if self.heads > 1 else None
 
     def write(self, scale: float) -> None:
-        """place = the sum of the values, each with its share of softmax(scale * query . key), head by head and row by row."""
+        """result = the sum of the values, each with its share of softmax(scale * query . key), head by head and row by row."""
         code, keys = self.code, self.keys
         chunks = code.let(div(keys.count + i64(CHUNK - 1), CHUNK))
         end = code.local(1, "int64")  # the row behind the last block

@@ -73,13 +73,13 @@ class Values:
         self.stored: dict[str, str] = {}
         """The C++ name of a pointer to the elements of each value that is in memory."""
         self.lines: list[str] = []
-        self.known: dict[tuple[str, str], str] = {}
+        self.named: dict[tuple[str, str], str] = {}
         self.count = 0
 
-    def begin(self, known: Mapping[tuple[str, str], str] | None = None) -> list[str]:
-        """Begins a scope and returns the list of its lines, to be filled. `known`: elements that already have a name in it."""
+    def begin(self, named: Mapping[tuple[str, str], str] | None = None) -> list[str]:
+        """Begins a scope and returns the list of its lines, to be filled. `named`: elements that already have a name in it."""
         self.lines = []
-        self.known = dict(known or {})
+        self.named = dict(named or {})
         return self.lines
 
     def fresh(self, mark: str = "v") -> str:
@@ -93,9 +93,9 @@ class Values:
             return number(float(name))
         index = self._with_names(index)
         key = (name, index.position)
-        if key not in self.known:
-            self.known[key] = self._element(name, index)
-        return self.known[key]
+        if key not in self.named:
+            self.named[key] = self._element(name, index)
+        return self.named[key]
 
     def _with_names(self, index: Index) -> Index:
         """The same index with names for its expressions, so that what is made of them stays short."""
@@ -106,10 +106,10 @@ class Values:
     def _name(self, text: str) -> str:
         if text.isidentifier() or text.isdecimal():
             return text
-        if ("", text) not in self.known:
-            self.known["", text] = self.fresh("n")
-            self.lines.append(f"const int {self.known['', text]} = {text};")
-        return self.known["", text]
+        if ("", text) not in self.named:
+            self.named["", text] = self.fresh("n")
+            self.lines.append(f"const int {self.named['', text]} = {text};")
+        return self.named["", text]
 
     def _declare(self, t: TensorT, text: str) -> str:
         name = self.fresh()
@@ -188,12 +188,12 @@ class Values:
     def _piece(self, instr: Instr, index: Index, shapes: Sequence[tuple[int, ...]], d: int, extents: Sequence[int]) -> str:
         """The element of a concatenation: of the operand into whose `extents` along dimension `d` the index falls."""
         out, at = self.fresh(), index.indices[d]
-        outer, outer_known = self.lines, self.known
+        outer, outer_named = self.lines, self.named
         outer.append(f"{c_type(instr.type)} {out};")
         begin = 0
         for k, (arg, shape, extent) in enumerate(zip(instr.args, shapes, extents, strict=True)):
             within = (f"({at} - {begin})" if begin else at,) if instr.op == "cat" else ()
-            self.lines, self.known = [], dict(outer_known)
+            self.lines, self.named = [], dict(outer_named)
             value = self.element(str(arg), Index(shape, "", (*index.indices[:d], *within, *index.indices[d + 1 :])))
             begin += extent
             last = k + 1 == len(instr.args)
@@ -201,5 +201,5 @@ class Values:
             outer.append(("} else " if k else "") + head)
             outer += [f"    {line}" for line in [*self.lines, f"{out} = {value};"]]
         outer.append("}")
-        self.lines, self.known = outer, outer_known
+        self.lines, self.named = outer, outer_named
         return out

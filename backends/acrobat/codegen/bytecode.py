@@ -96,7 +96,7 @@ class _BodyPrinter(ValuePrinter):
                     self.code.operands[table + cases.index(arm.case)] = self.here - switch
                 for i, var in arm.fields:
                     self.about = describe(var.name, arm.case, branch.span)
-                    self.emit(Opcode.Field, self.place(var), value, i, tensors=self.holds(var.type))
+                    self.emit(Opcode.Field, self.register_for(var), value, i, tensors=self.holds(var.type))
                 self.body(arm.body, target)
                 if target is not None and arm is not branch.arms[-1]:
                     ends.append(self.emit(Opcode.Jump))
@@ -115,13 +115,13 @@ class _BodyPrinter(ValuePrinter):
                 self.about = f"{describe(var.name, 'Call', call.span)} {call.function}"
                 number = self.code.numbers[call.function]
                 callee = self.code.functions[number]
-                to, registers = self.place(var), [self.atom(call.args[i]) for i in callee.order]
+                to, registers = self.register_for(var), [self.atom(call.args[i]) for i in callee.order]
                 if callee.tensors and (start := self.start(x.depth)):
                     self.emit(Opcode.Later, later := self.fresh(), registers[0], *start)
                     registers[0] = later
                 self.emit(Opcode.Call, to, number, c=self.code.pool(registers))
             case s.Choose(var, branch):
-                to = self.place(var)
+                to = self.register_for(var)
                 with self.scope():
                     self.branch(branch, to)
             case s.MapLoop():
@@ -140,7 +140,7 @@ class _BodyPrinter(ValuePrinter):
                 self.emit(Opcode.Phase, a=phase)
             case s.Ready(var, of):
                 old = self.atom(of)
-                self.emit(Opcode.Fresh, self.place(var), old)
+                self.emit(Opcode.Fresh, self.register_for(var), old)
             case s.Pad(name, _, levels):
                 old = self.atom(n.Var(name, INT))
                 self.parts.pop(name, None)
@@ -156,10 +156,10 @@ class _BodyPrinter(ValuePrinter):
         past the loop when there are no more elements, and the register of the counter."""
         index = self.fresh()
         self.emit(Opcode.Const, index, self.code.constant(-1))
-        return self.emit(Opcode.Next, self.place(item), source, index, tensors=self.holds(item.type)), index
+        return self.emit(Opcode.Next, self.register_for(item), source, index, tensors=self.holds(item.type)), index
 
     def map(self, x: s.MapLoop) -> None:
-        to = self.place(x.var)
+        to = self.register_for(x.var)
         with self.scope():
             source = self.atom(x.iterable)
             if x.waits:
@@ -176,7 +176,7 @@ class _BodyPrinter(ValuePrinter):
             self.land(head)
 
     def loop(self, x: s.FoldLoop | s.WhileLoop) -> None:
-        to = self.place(x.var)
+        to = self.register_for(x.var)
         with self.scope():
             source = self.atom(x.iterable) if isinstance(x, s.FoldLoop) else 0
             registers = []

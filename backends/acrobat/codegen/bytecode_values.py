@@ -76,7 +76,7 @@ class ValuePrinter:
         self.into.registers = max(self.into.registers, self.next)
         return self.next - 1
 
-    def place(self, var: n.Var) -> int:
+    def register_for(self, var: n.Var) -> int:
         """The register of a variable that is being bound: the target of the body whose value it is, or a new register."""
         target = self.target_of.pop(var.name, None)
         self.registers[var.name] = self.fresh() if target is None else target
@@ -135,9 +135,9 @@ class ValuePrinter:
                 if at == 0 and var.name not in self.target_of:
                     self.registers[var.name] = register
                 else:
-                    self.emit(Opcode.View, self.place(var), register, d=at)
+                    self.emit(Opcode.View, self.register_for(var), register, d=at)
             case _:
-                self.compute(value, self.place(var))
+                self.compute(value, self.register_for(var))
 
     def compute(self, value: s.Pure, to: int) -> None:
         """Emits the instruction that computes a value into register `to`."""
@@ -191,7 +191,7 @@ class ValuePrinter:
         registers += self.start(x.at)
         self.about += f" {unit.name}"
         several = isinstance(x.var.type, TupleT)
-        row = self.fresh() if several else self.place(x.var)
+        row = self.fresh() if several else self.register_for(x.var)
         level = x.at.level if isinstance(x.at, s.StaticDepth) else -1
         self.emit(Opcode.Launch, row, len(registers), unit.index, self.code.pool(registers), level)
         parts = []

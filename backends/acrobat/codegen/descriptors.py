@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.codegen.outside import Outside, ResultTensor, Varying, place
+from backends.acrobat.codegen.outside import Outside, ResultTensor, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.types import NoneT, SymbolT
 
@@ -123,7 +123,7 @@ class Descriptors:
                 for k, case in enumerate(datatype.cases):
                     parts = self._add_parts(
                         [
-                            (IdentityT() if f == IDENTITY else t, "" if datatype.mixed else place(case.cls, f))
+                            (IdentityT() if f == IDENTITY else t, "" if datatype.mixed else path_part(case.cls, f))
                             for f, t in case.fields
                         ]
                     )

@@ -77,7 +77,7 @@ def is_dict(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, RecordOf) and cls.class_of_record is None
 
 
-def place(cls: Any, name: str) -> str:
+def path_part(cls: Any, name: str) -> str:
     """How the path in an error about an instance names a field: `.name`, or `['name']` of a dictionary."""
     return f"[{name!r}]" if is_dict(cls) else f".{name}"
 

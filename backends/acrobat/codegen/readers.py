@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.codegen.outside import Outside, Varying, place
+from backends.acrobat.codegen.outside import Outside, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.boundary import plain_type
 from backends.acrobat.frontend.types import SymbolT
@@ -177,7 +177,7 @@ class Readers:
             lines += [f"const Class& cls = s.classes[{index}];", 'const char* at = "";', "try {"]
             for k, (name, t) in enumerate(fields):
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
-                lines += [f"    at = {c_string(place(case.cls, name))};", f"    v->{member} = {value};"]
+                lines += [f"    at = {c_string(path_part(case.cls, name))};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
         if datatype.shared:
             lines += [f"remember(s, o, {self.classes.index((type.name, datatype.cases[0].name))}, v);"]

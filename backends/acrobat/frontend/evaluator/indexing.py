@@ -58,6 +58,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             keys = [ast.copy_location(Given(each), index) for each in chosen.alternatives]
             by_class = dict(zip(chosen.alternatives, keys, strict=True))
             return mapped_choice(f, node, chosen, lambda each: subscript(f, node, value, by_class[each]))
+        if isinstance(index, ast.Call):  # it may change something, and is computed once
+            index = ast.copy_location(Given(chosen), index)
     if isinstance(index, (ast.Name, ast.Attribute)):
         chosen = f.borrowed(index)
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:

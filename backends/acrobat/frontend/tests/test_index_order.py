@@ -101,8 +101,18 @@ def bound(xs):
     return m.seen()
 
 
+def of_a_constant(xs):
+    """The index had been computed twice."""
+    m = Machine(len(xs))
+    found = [WORDS[m.tick()] for _ in xs]
+    return found, (10, 20, 30, 40, 50, 60)[m.tick()], m.seen()
+
+
 def _add(xs, x):
     xs.append(x)
+
+
+WORDS = [5, 6, 7, 8, 9, 10]
 
 
 REFUSED = {
@@ -111,6 +121,7 @@ REFUSED = {
     "bound": "a bound of this slice changes a list or an object",
 }
 CASES = [item, item_and_value, key, method, several_targets, own_index, two_deep, two_deep_in_an_object, given, added, bound]
+CASES += [of_a_constant]
 LISTS = [[4, 5, 6], [1, 2, 3, 4], [0, 7, 7]]
 
 

@@ -25,9 +25,9 @@ def truth(f: Frame, test: ast.expr) -> Value:
             if not rest:
                 return truth(f, first)
             others = ast.copy_location(ast.BoolOp(op, rest), test)
-            if isinstance(op, ast.And):
-                return decide(f, test, first, lambda: truth(f, others), lambda: Static(False))
-            return decide(f, test, first, lambda: Static(True), lambda: truth(f, others))
+            there, absent = (lambda: truth(f, others)), (lambda: Static(isinstance(op, ast.Or)))
+            arms = (there, absent) if isinstance(op, ast.And) else (absent, there)
+            return f.with_effects(test, _as_choice(test, op, first, others), lambda: decide(f, test, first, *arms))
         case ast.UnaryOp(ast.Not(), operand):
             return negation(f, truth(f, operand))
         case ast.Call(ast.Name("isinstance"), [tested, _], []) if f.is_builtin("isinstance") and isinstance(tested, TESTED):
@@ -35,6 +35,15 @@ def truth(f: Frame, test: ast.expr) -> Value:
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
     return condition(f, f.borrowed(test), test)
+
+
+def _as_choice(test: ast.BoolOp, op: ast.boolop, first: ast.expr, others: ast.expr) -> ast.IfExp:
+    """The truth of `first and others` or `first or others` as a conditional expression."""
+    there = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), others))
+    absent = ast.Constant(isinstance(op, ast.Or))
+    arms = (there, absent) if isinstance(op, ast.And) else (absent, there)
+    choice = ast.copy_location(ast.IfExp(first, *arms), test)
+    return ast.fix_missing_locations(choice)
 
 
 def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr]) -> Value:

@@ -77,6 +77,20 @@ class Frame(TakingApartFrame):
             return self.problem(node, f"{what}: {self.shown(min(changed))}", "write it as a statement: a loop, or an `if`")
         return value
 
+    def with_effects(self, node: ast.BoolOp, choice: ast.IfExp, work: Callable[[], Value]) -> Value:
+        """`work()`, the truth of `node`. If its operands change a list or field, which is to happen only where they are
+        computed, it is compiled as `choice`, by statements, from the next round on."""
+        if self.is_step_by_step(node):
+            return self._as_statement(choice)
+        before, self.mutated = self.mutated, set()
+        value = work()
+        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        if not changed:
+            return value
+        self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
+        self.program.changed = self.program.incomplete = True
+        return unknown()
+
     def is_step_by_step(self, node: ast.expr) -> bool:
         """Whether a conditional expression or comprehension is compiled as statements, because it changes a list or field."""
         return (self.file, node.lineno, node.col_offset) in self.program.step_by_step

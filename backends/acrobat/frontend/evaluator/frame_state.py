@@ -154,7 +154,9 @@ class FrameState:
 
     def shown(self, name: str) -> str:
         """A name as messages write it; a field for the dictionary of what is written to it."""
-        field = name.lstrip(HIDDEN).partition("_of_")[0]
+        field, _, owner = name.lstrip(HIDDEN).partition("_of_")
+        if name in self.program.carried.objects:
+            return f"an object of `{owner}`"
         if self.program.carried.is_state(name):
             return f"the attribute `{field}`"
         return f"the field `{field}`" if name in self.program.carried.types else f"`{name}`"

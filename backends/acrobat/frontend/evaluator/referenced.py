@@ -84,7 +84,7 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
     which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
     found = among(f, node, which, [partial(of, c) for c in classes])
     if changeable(f, type_or_none(found)):  # the reader may keep a reference; `Frame.borrowed` undoes this
-        f.owned -= {claim for c in classes for claim in claims(_name(c))}
+        f.owned -= {claim for c in classes for claim in claims(_name(f, c))}
     if datatypes.may_be_missing(have, name) and isinstance(found, Dyn) and f.without_none(found.type) != found.type:
         message = f"AttributeError: {owner.type.name!r} object has no attribute {name!r}"  # type: ignore[union-attr]
         return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
@@ -142,9 +142,9 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value) -> str:
     item = getattr(type_or_none(value), "item", None)
     if changeable(f, item):
         return "has lists or objects in it that may be seen elsewhere"
-    if any(spine(_name(c)) not in f.owned for c in classes):
+    if any(spine(_name(f, c)) not in f.owned for c in classes):
         return "may be seen under another name"
-    if any(walked(_name(c)) in f.owned for c in classes):
+    if any(walked(_name(f, c)) in f.owned for c in classes):
         return "is walked over, or another one of its class is"
     return ""
 
@@ -154,7 +154,7 @@ def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     found: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Attribute):
-            found |= {_name(c) for c in _classes_of_owner(f, node)}
+            found |= {_name(f, c) for c in _classes_of_owner(f, node)}
         node = node.value
     return found
 
@@ -164,9 +164,11 @@ def claims_on_objects(f: Frame, node: ast.Attribute) -> set[str]:
     return {claim for name in lists_reached(f, node) for claim in claims(name)}
 
 
-def _name(cls: type) -> str:
-    """The name, in functions' scopes, of the list of all objects of a class."""
-    return f"{HIDDEN}objects_of_{cls.__name__}"
+def _name(f: Frame, cls: type) -> str:
+    """The name, in functions' scopes, of the list of all objects of a class: no other class, and no attribute, has it."""
+    union = f.program.datatypes.of_class[cls]
+    of_class = union if len(f.program.datatypes.cases[union]) == 1 else f"{cls.__name__}_of_{union}"
+    return f"{HIDDEN}{HIDDEN}objects_of_{of_class}"
 
 
 def _with_attribute(f: Frame, owner: Dyn, name: str) -> tuple[Sequence[type], list[type]]:
@@ -184,8 +186,8 @@ def _objects(f: Frame, cls: type, writes: bool) -> Dyn | None:
     datatypes, carried = f.program.datatypes, f.program.carried
     attributes = [datatypes.field_type(cls, x) for x in datatypes.attribute_names(cls)]
     type: Any = ListT(TupleT(tuple(attributes)))
-    carried.holds_objects(_name(cls), type, writes)
-    whole = f.env.get(_name(cls))
+    carried.holds_objects(_name(f, cls), type, writes)
+    whole = f.env.get(_name(f, cls))
     if whole is None or contains_unknown(type) or is_unknown(whole):
         f.program.incomplete = True
         return None
@@ -227,7 +229,7 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
 
 def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     """Have another list of all objects of a class from here on. Claims on it hold on, unless lists in it may be `shared`."""
-    name = _name(cls)
+    name = _name(f, cls)
     before = claims(name) & f.owned
     f.keep(name, objects)
     f.owned -= claims(name) if shared else claims(name) - before

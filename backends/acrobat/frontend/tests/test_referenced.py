@@ -528,8 +528,29 @@ class SortObj(Base):
         return [q.cost for q in qs], len(low.links), m, all(q.cost >= 0 for q in qs), sum(len(q.links) for q in qs)
 
 
+class Graph:
+    class Node:
+        def __init__(self, x):
+            self.x = x
+            self.links = []
+
+
+class SameName(Base):
+    """Two classes of one name: each has its own list of objects."""
+
+    def forward(self, xs):
+        inner = [Graph.Node(x) for x in xs]
+        outer = [Node(x, self.emb.weight[x]) for x in xs]
+        first, last = inner[0], outer[-1]
+        for p, q in zip(inner, outer, strict=True):
+            first.links.append(p)
+            last.count += p.x
+            q.h = q.h * 2
+        return len(inner[0].links), outer[-1].count, outer[0].h, last.h
+
+
 MODELS = [Attach, Easy, Link, Sorted, Methods, Unions, Deque, Cyclic, Late, InInit, Env, Hyps, Arcs, Rec, Heap, Early, State]
-MODELS += [Swap, Groups, Eq, SortObj]
+MODELS += [Swap, Groups, Eq, SortObj, SameName]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -9,17 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from backends.dgl.graphs import Fields, chains, needs
+from backends.dgl.graphs import Fields, GraphProgram, chains, needs
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import by_sentence
 from workloads.birnn.model import BiRNN
 
 
-class Program:
-    has_tables = False
-
-    def __init__(self, model: BiRNN) -> None:
-        self.model = model
-
+class Program(GraphProgram[BiRNN]):
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
         if not any(minibatch):
             return [[] for _ in minibatch]
@@ -29,8 +25,8 @@ class Program:
         best = model.classifier(torch.cat((ahead, behind), dim=1)).argmax(dim=1)
         counts.nodes, counts.batches = counts.nodes + len(best), counts.batches + 1
         with counts.fetching():
-            labels = iter(best.tolist())
-        return [[next(labels) for _ in sentence] for sentence in minibatch]
+            labels = best.tolist()
+        return by_sentence(labels, minibatch)
 
     def states(self, sentences: Sequence[list[int]], cell: nn.Linear, start: Tensor, backwards: bool, counts: Counts) -> Tensor:
         """The states of all words, sentence after sentence: [words, hidden]."""

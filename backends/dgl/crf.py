@@ -10,17 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.dgl.graphs import Fields, chains, needs
+from backends.dgl.graphs import Fields, GraphProgram, chains, needs
 from backends.pytorch.batched import Counts
 from backends.pytorch.paths import read_off
+from backends.pytorch.programs import side_by_side
 from workloads.crf.model import CRF, LSTM
 
 
-class Program:
-    has_tables = False
-
+class Program(GraphProgram[CRF]):
     def __init__(self, model: CRF) -> None:
-        self.model = model
+        super().__init__(model)
         self.ahead, self.behind = ((*_gates(cell),) for cell in (model.ahead, model.behind))
 
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
@@ -70,9 +69,9 @@ class Program:
 
 def _gates(cell: LSTM) -> tuple[Tensor, Tensor, Tensor]:
     """The concatenated gates: the weights of words, the weights of states, and the biases."""
-    gates = (cell.input, cell.forget, cell.output, cell.candidate)
-    of_word, of_state = torch.cat([gate.weight for gate in gates]).chunk(2, dim=1)
-    return of_word, of_state, torch.cat([gate.bias for gate in gates])
+    weight, bias = side_by_side(cell.input, cell.forget, cell.output, cell.candidate)
+    of_word, of_state = weight.chunk(2, dim=1)
+    return of_word, of_state, bias
 
 
 def _cell(sums: Tensor, c: Tensor | None) -> Fields:

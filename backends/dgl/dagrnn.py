@@ -8,17 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.dgl.graphs import Fields, grids, needs
+from backends.dgl.graphs import Fields, GraphProgram, grids, needs
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import by_grid
 from workloads.dagrnn.model import DAGRNN
 
 
-class Program:
-    has_tables = False
-
-    def __init__(self, model: DAGRNN) -> None:
-        self.model = model
-
+class Program(GraphProgram[DAGRNN]):
     def run(self, minibatch: Sequence[list[list[int]]], counts: Counts) -> list[Tensor]:
         """The scores of every grid, each of shape [rows, columns, classes]."""
         model = self.model
@@ -31,6 +27,4 @@ class Program:
         x = model.U(model.embedding(graph.words))
         scores = model.classifier(graph.propagate({"x": x, "h": torch.tanh(x)}, reduce, None, counts)["h"])
         counts.nodes, counts.batches = counts.nodes + len(x), counts.batches + 1
-        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
-        parts = scores.split([rows * columns for rows, columns in shapes])
-        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]
+        return by_grid(scores, minibatch)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from backends.dgl.library import load
 from backends.pytorch.batched import Counts
@@ -17,6 +17,16 @@ from backends.pytorch.batched import Counts
 dgl = load()
 
 Fields = dict[str, Tensor]
+ModelT = TypeVar("ModelT", bound=nn.Module)
+
+
+class GraphProgram(Generic[ModelT]):
+    """A workload's program: `run` computes whole mini-batches with the weights of `model`."""
+
+    has_tables = False
+
+    def __init__(self, model: ModelT) -> None:
+        self.model = model
 
 
 @dataclass

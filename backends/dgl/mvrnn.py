@@ -8,20 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.dgl.graphs import Fields, full, needs, trees
+from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import left_and_right
 from workloads.mvrnn.model import MVRNN, Leaf, Tree
 
 
-class Program:
-    has_tables = False
-
-    def __init__(self, model: MVRNN) -> None:
-        self.model = model
-
+class Program(GraphProgram[MVRNN]):
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         model, hidden = self.model, self.model.hidden
-        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts)
+        graph = trees(minibatch, Leaf, left_and_right, counts)
 
         @needs("v", "m")
         def reduce(nodes: Any) -> Fields:

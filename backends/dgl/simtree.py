@@ -8,15 +8,14 @@ import torch
 from torch import Tensor
 
 from backends.dgl import treelstm
+from backends.dgl.graphs import GraphProgram
 from backends.pytorch.batched import Counts
 from workloads.simtree.model import Pair, SimTree
 
 
-class Program:
-    has_tables = False
-
+class Program(GraphProgram[SimTree]):
     def __init__(self, model: SimTree) -> None:
-        self.model = model
+        super().__init__(model)
         self.trees = treelstm.Program(model)
 
     def run(self, minibatch: Sequence[Pair], counts: Counts) -> list[Tensor]:

@@ -8,20 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.dgl.graphs import Fields, full, needs, trees
+from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import left_and_right
 from workloads.treefc.model import Leaf, Tree, TreeFC
 
 
-class Program:
-    has_tables = False
-
-    def __init__(self, model: TreeFC) -> None:
-        self.model = model
-
+class Program(GraphProgram[TreeFC]):
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         model = self.model
-        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts)
+        graph = trees(minibatch, Leaf, left_and_right, counts)
 
         @needs("h")
         def reduce(nodes: Any) -> Fields:

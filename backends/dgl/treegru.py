@@ -9,21 +9,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.dgl.graphs import Fields, full, needs, trees
+from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import left_and_right
 from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
-class Program:
-    has_tables = False
-
+class Program(GraphProgram[TreeGRU]):
     def __init__(self, model: TreeGRU) -> None:
-        self.model = model
+        super().__init__(model)
         self.gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         model = self.model
-        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts)
+        graph = trees(minibatch, Leaf, left_and_right, counts)
 
         @needs("h")
         def reduce(nodes: Any) -> Fields:

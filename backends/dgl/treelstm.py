@@ -9,19 +9,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.dgl.graphs import Fields, full, needs, trees
+from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import side_by_side
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 
-class Program:
-    has_tables = False
-
+class Program(GraphProgram[TreeLSTM]):
     def __init__(self, model: TreeLSTM) -> None:
-        self.model = model
-        self.W = torch.cat((model.W_i.weight, model.W_o.weight, model.W_u.weight))
+        super().__init__(model)
+        self.W, self.bias = side_by_side(model.W_i, model.W_o, model.W_u)
         self.U = torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight))
-        self.bias = torch.cat((model.W_i.bias, model.W_o.bias, model.W_u.bias))
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         return list(self.model.classifier(self.encode(minibatch, counts)))

@@ -8,20 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.dgl.graphs import Fields, full, needs, trees
+from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import left_and_right
 from workloads.treernn.model import Leaf, Tree, TreeRNN
 
 
-class Program:
-    has_tables = False
-
-    def __init__(self, model: TreeRNN) -> None:
-        self.model = model
-
+class Program(GraphProgram[TreeRNN]):
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         model = self.model
-        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts, heads=True)
+        graph = trees(minibatch, Leaf, left_and_right, counts, heads=True)
 
         @needs("h")
         def reduce(nodes: Any) -> Fields:

@@ -18,6 +18,7 @@ from torch.nn import functional
 from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import side_by_side
 from workloads.berxit.model import Berxit, Sample
 from workloads.decisions import split, stop
 
@@ -31,8 +32,7 @@ class Program:
         self.model = model
         self.together = TOGETHER if setting.device == "cpu" else None
         library = setting.library
-        three = (model.query, model.key, model.value)
-        self.qkv = product(library, torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three]))
+        self.qkv = product(library, *side_by_side(model.query, model.key, model.value))
         self.attended, self.expand, self.contract, self.certainty, self.classifier = (
             product(library, part.weight, part.bias)
             for part in (model.attended, model.expand, model.contract, model.certainty, model.classifier)

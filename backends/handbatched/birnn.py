@@ -17,6 +17,7 @@ from backends.handbatched.sequences import pack
 from backends.handbatched.setting import Setting
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import by_sentence
 from workloads.birnn.model import BiRNN
 
 
@@ -63,6 +64,5 @@ class Program:
         behind = self.classify_behind(self.behind.states(packed.reversed, packed.steps))
         best = (ahead + behind.index_select(0, packed.mirrored)).argmax(dim=1).index_select(0, packed.places)
         with counts.fetching():
-            found = best.tolist()
-        labels = iter(found)
-        return [[next(labels) for _ in sentence] for sentence in minibatch]
+            labels = best.tolist()
+        return by_sentence(labels, minibatch)

@@ -15,6 +15,7 @@ from backends.handbatched.sequences import Packed, pack
 from backends.handbatched.setting import Setting
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import by_sentence, side_by_side
 from workloads.crf.model import CRF, LSTM
 
 
@@ -23,9 +24,9 @@ class Direction:
 
     def __init__(self, cell: LSTM, words: Tensor, setting: Setting) -> None:
         self.hidden = words.shape[1]
-        gates = (cell.input, cell.forget, cell.output, cell.candidate)
-        of_word, of_state = torch.cat([gate.weight for gate in gates]).chunk(2, dim=1)
-        self.inputs = WordProducts(setting, words, of_word, torch.cat([gate.bias for gate in gates]))
+        weight, bias = side_by_side(cell.input, cell.forget, cell.output, cell.candidate)
+        of_word, of_state = weight.chunk(2, dim=1)
+        self.inputs = WordProducts(setting, words, of_word, bias)
         self.add_share_of = accumulation(setting.library, of_state)
 
     def states(self, words: Tensor, steps: Sequence[int], start: Tensor) -> Tensor:
@@ -66,8 +67,7 @@ class Program:
         ahead = self.emit_ahead(self.ahead.states(packed.words, packed.steps, self.start))
         behind = self.emit_behind(self.behind.states(packed.reversed, packed.steps, self.start))
         tags = self.best_paths(ahead + behind.index_select(0, packed.mirrored), packed, counts)
-        labels = iter(tags[packed.places.cpu().numpy()].tolist())
-        return [[next(labels) for _ in sentence] for sentence in minibatch]
+        return by_sentence(tags[packed.places.cpu().numpy()].tolist(), minibatch)
 
     def best_paths(self, emissions: Tensor, packed: Packed, counts: Counts) -> np.ndarray:
         """The tag of every word, in the order of steps. `emissions`: [words, tags]."""

@@ -18,6 +18,7 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import Level
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import by_grid
 from workloads.dagrnn.model import DAGRNN
 
 Grid = list[list[int]]
@@ -78,7 +79,4 @@ class Program:
             rows = states[level.first : level.first + level.size]
             self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
             rows.tanh_()
-        scores = self.classifier(states).index_select(0, found.places)
-        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
-        parts = scores.split([rows * columns for rows, columns in shapes])
-        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]
+        return by_grid(self.classifier(states).index_select(0, found.places), minibatch)

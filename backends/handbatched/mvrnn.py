@@ -15,7 +15,8 @@ from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.pytorch.batched import Counts
-from workloads.mvrnn.model import MVRNN, Leaf, Node, Tree
+from backends.pytorch.programs import left_and_right
+from workloads.mvrnn.model import MVRNN, Leaf, Tree
 
 
 class Program:
@@ -34,7 +35,7 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+            found = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
         counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
         self.make_room(self.vocabulary + counts.nodes)
         for level in found.inner:
@@ -64,7 +65,3 @@ class Program:
         else:
             made = self.packed(below.transpose(1, 2).reshape(-1, 2 * hidden))
             self.matrices[rows] = made.view(-1, hidden, hidden).transpose(1, 2)
-
-
-def children(tree: Node) -> tuple[Tree, Tree]:
-    return tree.left, tree.right

@@ -20,6 +20,7 @@ from torch.nn.functional import embedding, layer_norm, scaled_dot_product_attent
 from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import side_by_side
 from workloads.ragged.model import Ragged
 
 
@@ -45,9 +46,7 @@ class Layer:
 
     def __init__(self, model: Any, setting: Setting) -> None:
         self.heads, self.head_size = model.heads, model.head_size
-        three = (model.query, model.key, model.value)
-        weight, bias = torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three])
-        self.qkv = product(setting.library, weight, bias)
+        self.qkv = product(setting.library, *side_by_side(model.query, model.key, model.value))
         self.attended, self.expand, self.contract = (
             product(setting.library, part.weight, part.bias) for part in (model.attended, model.expand, model.contract)
         )

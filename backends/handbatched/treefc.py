@@ -14,7 +14,8 @@ from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.pytorch.batched import Counts
-from workloads.treefc.model import Leaf, Node, Tree, TreeFC
+from backends.pytorch.programs import left_and_right
+from workloads.treefc.model import Leaf, Tree, TreeFC
 
 
 class Program:
@@ -28,7 +29,7 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+            found = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
         counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
         if self.vocabulary + counts.nodes > len(self.states):
             self.states = torch.cat((self.states[: self.vocabulary], self.states.new_empty(counts.nodes, self.hidden)))
@@ -36,7 +37,3 @@ class Program:
             pairs = self.states.index_select(0, level.children).view(-1, 2 * self.hidden)
             torch.tanh(self.cell(pairs), out=self.states[level.first : level.first + level.size])
         return list(self.states.index_select(0, found.roots))
-
-
-def children(tree: Node) -> tuple[Tree, Tree]:
-    return tree.left, tree.right

@@ -12,15 +12,15 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
-from workloads.treegru.model import Leaf, Node, Tree, TreeGRU
+from backends.pytorch.programs import left_and_right, side_by_side
+from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
 class Program:
     def __init__(self, model: TreeGRU, setting: Setting) -> None:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
-        of_words = torch.cat((model.W_z.weight, model.W_h.weight)), torch.cat((model.W_z.bias, model.W_h.bias))
-        self.inputs = WordProducts(setting, model.embedding.weight, *of_words)
+        self.inputs = WordProducts(setting, model.embedding.weight, *side_by_side(model.W_z, model.W_h))
         gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
         self.gates = product(setting.library, *gates)
         self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
@@ -29,7 +29,7 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device)
+            found = levels(minibatch, Leaf, left_and_right, self.device)
         counts.batches, counts.nodes = found.batches, found.nodes
         hidden = self.hidden
         leaves = self.inputs(found.words)
@@ -41,7 +41,3 @@ class Program:
             candidates = self.candidate(gates[:, hidden:] * sums).tanh_()
             torch.lerp(candidates, sums, gates[:, :hidden], out=states[level.first : level.first + level.size])
         return list(self.classifier(states.index_select(0, found.roots)))
-
-
-def children(tree: Node) -> tuple[Tree, Tree]:
-    return tree.left, tree.right

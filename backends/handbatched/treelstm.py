@@ -19,6 +19,7 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import side_by_side
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 
@@ -26,8 +27,7 @@ class Program:
     def __init__(self, model: TreeLSTM, setting: Setting) -> None:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
-        of_words = (model.W_i, model.W_o, model.W_u)
-        weight, bias = torch.cat([gate.weight for gate in of_words]), torch.cat([gate.bias for gate in of_words])
+        weight, bias = side_by_side(model.W_i, model.W_o, model.W_u)
         self.inputs = WordProducts(setting, model.embedding.weight, weight, bias)
         self.gates = product(setting.library, torch.cat([gate.weight for gate in (model.U_i, model.U_o, model.U_u)]), bias)
         self.forget = product(setting.library, model.U_f.weight, model.U_f.bias)

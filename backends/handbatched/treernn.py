@@ -12,7 +12,8 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
-from workloads.treernn.model import Leaf, Node, Tree, TreeRNN
+from backends.pytorch.programs import left_and_right
+from workloads.treernn.model import Leaf, Tree, TreeRNN
 
 
 class Program:
@@ -25,7 +26,7 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device, heads=True)
+            found = levels(minibatch, Leaf, left_and_right, self.device, heads=True)
         counts.batches, counts.nodes = found.batches, found.nodes
         states = self.inputs(found.words)
         states[: found.leaves].tanh_()
@@ -34,7 +35,3 @@ class Program:
             self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
             rows.tanh_()
         return list(self.classifier(states.index_select(0, found.roots)))
-
-
-def children(tree: Node) -> tuple[Tree, Tree]:
-    return tree.left, tree.right

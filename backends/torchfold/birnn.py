@@ -8,19 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.torchfold.folding import Node
+from backends.pytorch.programs import by_sentence
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.birnn.model import BiRNN
 
 
-class Operations:
-    def __init__(self, model: BiRNN) -> None:
-        self.model = model
-
+class Operations(ModelOperations[BiRNN]):
     def add(self, fold: Any, sentence: list[int]) -> list[Node]:
         """Adds a sentence; returns the nodes of its words' scores."""
         ahead = self.scan(fold, "ahead", sentence)
         behind = self.scan(fold, "behind", sentence[::-1])
-        return [fold.add("classify", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]
+        return [fold.add("score", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]
 
     def scan(self, fold: Any, way: str, words: Sequence[int]) -> list[Node]:
         states: list[Node] = []
@@ -29,8 +27,7 @@ class Operations:
         return states
 
     def outputs(self, minibatch: Sequence[list[int]], results: Tensor) -> list[list[int]]:
-        labels = iter(results.argmax(dim=1).tolist())
-        return [[next(labels) for _ in sentence] for sentence in minibatch]
+        return by_sentence(results.argmax(dim=1).tolist(), minibatch)
 
     def ahead(self, words: Tensor, states: Tensor) -> Tensor:
         return torch.sigmoid(self.model.forward_cell(torch.cat((self.model.embedding(words), states), dim=1)))
@@ -44,6 +41,6 @@ class Operations:
     def first_behind(self, words: Tensor) -> Tensor:
         return self.behind(words, self.model.backward_start.expand(len(words), -1))
 
-    def classify(self, f: Tensor, b: Tensor) -> Tensor:
+    def score(self, f: Tensor, b: Tensor) -> Tensor:
         scores: Tensor = self.model.classifier(torch.cat((f, b), dim=1))
         return scores

@@ -13,15 +13,16 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from backends.pytorch.paths import read_off
-from backends.torchfold.folding import Node
+from backends.pytorch.programs import side_by_side
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.crf.model import CRF, LSTM
 
 State = tuple[Tensor, Tensor]
 
 
-class Operations:
+class Operations(ModelOperations[CRF]):
     def __init__(self, model: CRF) -> None:
-        self.model = model
+        super().__init__(model)
         self.gates = {"ahead": _gates(model.ahead), "behind": _gates(model.behind)}
 
     def add(self, fold: Any, sentence: list[int]) -> list[Node]:
@@ -85,5 +86,4 @@ class Operations:
 
 
 def _gates(cell: LSTM) -> tuple[Tensor, Tensor]:
-    gates = (cell.input, cell.forget, cell.output, cell.candidate)
-    return torch.cat([gate.weight for gate in gates]), torch.cat([gate.bias for gate in gates])
+    return side_by_side(cell.input, cell.forget, cell.output, cell.candidate)

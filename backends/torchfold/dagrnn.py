@@ -11,16 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.torchfold.folding import Node
+from backends.pytorch.programs import by_grid
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.dagrnn.model import DAGRNN
 
 Grid = list[list[int]]
 
 
-class Operations:
-    def __init__(self, model: DAGRNN) -> None:
-        self.model = model
-
+class Operations(ModelOperations[DAGRNN]):
     def add(self, fold: Any, grid: Grid) -> list[Node]:
         """Adds a grid; returns the nodes of its cells' states, row by row."""
         cells: list[Node] = []
@@ -35,9 +33,7 @@ class Operations:
 
     def outputs(self, minibatch: Sequence[Grid], results: Tensor) -> list[Tensor]:
         """The scores of every grid, each of shape [rows, columns, classes]."""
-        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
-        parts = self.model.classifier(results).split([rows * columns for rows, columns in shapes])
-        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]
+        return by_grid(self.model.classifier(results), minibatch)
 
     def cell_0(self, words: Tensor) -> Tensor:
         return torch.tanh(self.model.U(self.model.embedding(words)))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from backends.pytorch.batched import Counts
 from backends.torchfold.library import load
 from bench.contract import Instance, Outputs
 
 Fold = load()
+ModelT = TypeVar("ModelT", bound=nn.Module)
 Node = Any
 """An operation in a fold, used as an argument of others in place of its result."""
 
@@ -27,6 +28,22 @@ class Operations(Protocol):
     def outputs(self, minibatch: Sequence[Instance], results: Tensor) -> Outputs:
         """The outputs, from the results of the operations that `add` returned: one row for each, instance after instance."""
         ...
+
+
+class ModelOperations(Generic[ModelT]):
+    """Operations with the weights of `model`. Unless a workload says otherwise, the one result of an instance is its output."""
+
+    def __init__(self, model: ModelT) -> None:
+        self.model = model
+
+    def outputs(self, minibatch: Sequence[Any], results: Tensor) -> list[Any]:
+        return list(results)
+
+    def classify(self, states: Tensor) -> Tensor:
+        """The operation of models that classify states: the scores [states, classes]."""
+        model: Any = self.model
+        scores: Tensor = model.classifier(states)
+        return scores
 
 
 class Folding:

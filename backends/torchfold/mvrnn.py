@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from backends.torchfold.folding import Node
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.mvrnn.model import MVRNN, Leaf, Tree
 
 State = tuple[Tensor, Tensor]
 
 
-class Operations:
-    def __init__(self, model: MVRNN) -> None:
-        self.model = model
-
+class Operations(ModelOperations[MVRNN]):
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree)[0])]
-
-    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
-        return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> tuple[Node, Node]:
         if isinstance(tree, Leaf):
@@ -38,7 +31,3 @@ class Operations:
     def compose(self, left_v: Tensor, left_m: Tensor, right_v: Tensor, right_m: Tensor) -> State:
         modified = torch.cat((right_m @ left_v.unsqueeze(2), left_m @ right_v.unsqueeze(2)), dim=1).squeeze(2)
         return torch.tanh(self.model.W_v(modified)), self.model.W_m(torch.cat((left_m, right_m), dim=2))
-
-    def classify(self, v: Tensor) -> Tensor:
-        scores: Tensor = self.model.classifier(v)
-        return scores

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from backends.torchfold.folding import Node
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.treefc.model import Leaf, Tree, TreeFC
 
 
-class Operations:
-    def __init__(self, model: TreeFC) -> None:
-        self.model = model
-
+class Operations(ModelOperations[TreeFC]):
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [self.encode(fold, tree)]
-
-    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
-        return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> Node:
         if isinstance(tree, Leaf):

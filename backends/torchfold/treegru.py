@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.torchfold.folding import Node
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
-class Operations:
+class Operations(ModelOperations[TreeGRU]):
     def __init__(self, model: TreeGRU) -> None:
-        self.model = model
+        super().__init__(model)
         self.gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
 
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree))]
-
-    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
-        return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> Node:
         if isinstance(tree, Leaf):
@@ -37,7 +33,3 @@ class Operations:
         z, r = torch.sigmoid(linear(h_sum, *self.gates)).chunk(2, dim=1)
         candidate = torch.tanh(self.model.U_h(r * h_sum) + self.model.W_h.bias)
         return z * h_sum + (1 - z) * candidate
-
-    def classify(self, h: Tensor) -> Tensor:
-        scores: Tensor = self.model.classifier(h)
-        return scores

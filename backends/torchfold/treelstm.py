@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.torchfold.folding import Node
+from backends.pytorch.programs import side_by_side
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 State = tuple[Tensor, Tensor]
 
 
-class Operations:
+class Operations(ModelOperations[TreeLSTM]):
     def __init__(self, model: TreeLSTM) -> None:
-        self.model = model
-        self.W = torch.cat((model.W_i.weight, model.W_o.weight, model.W_u.weight))
+        super().__init__(model)
+        self.W, self.bias = side_by_side(model.W_i, model.W_o, model.W_u)
         self.U = torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight))
-        self.bias = torch.cat((model.W_i.bias, model.W_o.bias, model.W_u.bias))
 
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree)[0])]
-
-    def outputs(self, minibatch: Sequence[Any], results: Tensor) -> list[Tensor]:
-        return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> tuple[Node, Node]:
         """Adds a tree; returns the nodes of its root's state and cell."""
@@ -53,7 +49,3 @@ class Operations:
         for h, below in zip(states, cells, strict=True):
             c = c + torch.sigmoid(self.model.U_f(h)) * below
         return torch.sigmoid(o) * torch.tanh(c), c
-
-    def classify(self, h: Tensor) -> Tensor:
-        scores: Tensor = self.model.classifier(h)
-        return scores

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
-from backends.torchfold.folding import Node
+from backends.torchfold.folding import ModelOperations, Node
 from workloads.treernn.model import Leaf, Tree, TreeRNN
 
 
-class Operations:
-    def __init__(self, model: TreeRNN) -> None:
-        self.model = model
-
+class Operations(ModelOperations[TreeRNN]):
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree))]
-
-    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
-        return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> Node:
         if isinstance(tree, Leaf):
@@ -31,7 +24,3 @@ class Operations:
 
     def compose(self, words: Tensor, left: Tensor, right: Tensor) -> Tensor:
         return self.model.compose(self.model.embedding(words), left, right)
-
-    def classify(self, h: Tensor) -> Tensor:
-        scores: Tensor = self.model.classifier(h)
-        return scores

@@ -1,0 +1,32 @@
+"""What the programs for mini-batches of several systems share: weights put together, and outputs cut up by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def side_by_side(*layers: nn.Linear) -> tuple[Tensor, Tensor]:
+    """The weight [sum of their outputs, in] and the bias of the layer that computes what all `layers` compute."""
+    return torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+
+
+def left_and_right(node: Any) -> tuple[Any, Any]:
+    """The children of an inner node of a binary tree."""
+    return node.left, node.right
+
+
+def by_sentence(labels: Iterable[int], sentences: Sequence[Sequence[int]]) -> list[list[int]]:
+    """A list of labels for each sentence. `labels`: those of all words, sentence after sentence."""
+    remaining = iter(labels)
+    return [[next(remaining) for _ in sentence] for sentence in sentences]
+
+
+def by_grid(scores: Tensor, grids: Sequence[list[list[int]]]) -> list[Tensor]:
+    """The scores of each grid: [rows, columns, classes]. `scores` [cells, classes]: those of all cells, grid after grid."""
+    shapes = [(len(grid), len(grid[0])) for grid in grids]
+    parts = scores.split([rows * columns for rows, columns in shapes])
+    return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]

@@ -44,6 +44,7 @@ class FrameState:
         self.weights: set[str] = set()  # parameters that are tensors of a module given as an argument
         self.held_at_first: set[n.Atom] = set()  # what functions and methods among the arguments hold
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
+        self.left_otherwise: dict[str, str] = {}  # names of another type where a loop was left early: what to say of it
         self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
         self.owned: set[str] = set()  # names that alone refer to their list or object (`ownership`)
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls

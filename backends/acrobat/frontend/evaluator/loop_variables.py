@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.left_loops import Ways, type_at_ends
 from backends.acrobat.frontend.evaluator.narrowing import class_key, of_class
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.sizes import size_of, sizes_in
-from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, begins_anew, claims, leaves, stored
+from backends.acrobat.frontend.evaluator.syntax import (
+    RETURNED,
+    assigned,
+    begins_anew,
+    claims,
+    is_last_use,
+    leaves,
+    stored,
+)
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
 from backends.acrobat.frontend.values import (
@@ -72,10 +82,26 @@ def opened_by_test(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Ca
     return then()
 
 
-def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any], list[str], dict[str, int]]:
-    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes. Then
-    the names of empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true. Last the
-    names of lists that have the same number of elements before the loop and after each round, with that number."""
+@dataclass(frozen=True)
+class Carried:
+    """What a loop carries from round to round."""
+
+    names: list[str]
+    types: list[Any]
+    untouched: list[str]
+    """Empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
+    sizes: dict[str, int]
+    """Lists that have the same number of elements before the loop and after each round, with that number."""
+    differing: set[str]
+    """Names that may be of another type where the loop is left early."""
+    untyped: list[str]
+    """Those of them that may be read after the loop."""
+    ways: Ways
+    """The ends of the rounds that were compiled last to find the types."""
+
+
+def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
         if name in f.env and type_or_none(f.env[name]) is None:
@@ -100,7 +126,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
     }
     trials = TRIALS + len(carried) + len(sizes)
     for _ in range(trials):
-        ways: list[dict[str, Value]] = []
+        ways, differing = Ways(), set[str]()
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
         earlier, f.mutated = f.mutated, set()
         with f.trial():
@@ -118,16 +144,16 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
         f.owned &= f.owned_at_end
         before = dict(types)
         for name in before:
-            after = [env[name] for env in ways if name in env]
             known = (type_of(first[name]), types[name])  # a round that lacks types may have lost the None from before the loop
             try:
-                types[name] = f.common([*known, *(type_of(v) for v in after)], numbers=True)
+                types[name], differs = type_at_ends(f, name, known, ways)
+                differing |= {name} if differs else set()
                 if is_either(types[name]) and not is_either(type_of(first[name])):  # each round asks for the one or the other
                     raise Mismatch
             except Mismatch:
                 del types[name], f.env[name]
                 f.owned.discard(name)
-                why = f"does not keep its type in the loop: {f.places([first[name], *after])}"
+                why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
         if types == before and sizes == kept:
             break
@@ -136,9 +162,10 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], lis
         for name in [name for name in types if types[name] != before[name]][:1]:
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
-    untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways)]
+    untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways.ends())]
     types = {name: t for name, t in types.items() if name not in untouched}
-    return list(types), list(types.values()), untouched, sizes
+    untyped = [name for name in types if name in differing and not (f.definition and is_last_use(f.definition, s, name))]
+    return Carried(list(types), list(types.values()), untouched, sizes, differing, untyped, ways)
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:
@@ -148,12 +175,12 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
-def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]], sizes: dict[str, int]) -> Value:
-    """Compile a round to find types. At each end of the round the names in scope and their values are appended to `ways`, and
+def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int]) -> Value:
+    """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`, and
     the lists that have another number of elements than `sizes` says are taken out of it."""
 
-    def end() -> Value:
-        ways.append(dict(f.env))
+    def end(found: list[dict[str, Value]] = ways.on) -> Value:
+        found.append(dict(f.env))
         for name in [x for x, size in sizes.items() if size_of(f, f.env.get(x)) != size]:
             del sizes[name]
         return Static(0)
@@ -164,9 +191,9 @@ def trial_round(f: Frame, s: LoopStatement, ways: list[dict[str, Value]], sizes:
             f.result = join_types(f.result, t, numbers=True) if t is not None else f.result
         except Mismatch:
             pass  # reported when the loop is compiled for good
-        return end()
+        return end(ways.out)
 
     if any(leaves(b) for b in s.body):
-        return f.value_of(s.body, Exits(end, returns, end, end))
+        return f.value_of(s.body, Exits(end, returns, partial(end, ways.out), end))
     f.straight(s.body)
     return end()

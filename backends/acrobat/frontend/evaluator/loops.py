@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, TupleT
@@ -12,7 +12,14 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, fail, open_optional
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.loop_variables import LoopStatement, carried_names, enter_round, opened_by_test
+from backends.acrobat.frontend.evaluator.left_loops import fits, value_after
+from backends.acrobat.frontend.evaluator.loop_variables import (
+    Carried,
+    LoopStatement,
+    carried_names,
+    enter_round,
+    opened_by_test,
+)
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -39,22 +46,25 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         _skip(f, s)
         return
     quits = any(ends(b) for b in s.body)
-    carried, types, untouched, sizes = carried_names(f, s, item)
+    found = carried_names(f, s, item)
+    carried, types, untyped = found.names, found.types, found.untyped
     if any(contains_unknown(t) for t in types):
         _skip(f, s, dict(zip(carried, types, strict=True)))
         return
     inits = [f.try_atom(f.coerce(f.env[name], t), s) for name, t in zip(carried, types, strict=True)]
     variables = [f.var(name, t) for name, t in zip(carried, types, strict=True)]
-    all_vars, all_inits, body_type = tuple(variables), tuple(inits), TupleT(tuple(types))
+    lost = [f.var(name, BOOL) for name in untyped]
+    all_vars, all_inits = (*variables, *lost), (*inits, *(n.Lit(False, BOOL) for _ in lost))
+    body_type = TupleT((*types, *(BOOL for _ in lost)))
     done = None
     if quits:
         done = f.var("done", BOOL)
-        all_vars, all_inits, body_type = (*all_vars, done), (*all_inits, n.Lit(False, BOOL)), TupleT((*types, BOOL))
+        all_vars, all_inits, body_type = (*all_vars, done), (*all_inits, n.Lit(False, BOOL)), TupleT((*body_type.items, BOOL))
     scope = {name: held_in(Dyn(v)) for name, v in zip(carried, variables, strict=True)}
     unchanged = TupleV(tuple(held_in(Dyn(v)) for v in all_vars))
 
     def enter() -> None:
-        enter_round(f, scope, sizes)
+        enter_round(f, scope, found.sizes)
 
     if isinstance(s, ast.For):
         assert isinstance(xs, Dyn)
@@ -62,7 +72,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def once() -> Value:
             enter()
-            return _round(f, s, held_in(Dyn(var)), carried, types, quits)
+            return _round(f, s, held_in(Dyn(var)), scope, found, quits)
 
         body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
         made: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
@@ -75,19 +85,23 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def again() -> Value:
             enter()
-            return opened_by_test(f, s, lambda: _round(f, s, None, carried, types, quits), lambda: unchanged)
+            return opened_by_test(f, s, lambda: _round(f, s, None, scope, found, quits), lambda: unchanged)
 
         made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
     result = f.bind(made, "loop")
     for name in assigned(_inside(s)):
-        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)) or name in untouched:
+        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)) or name in found.untouched:
             continue
         f.env.pop(name, None)
         f.owned -= claims(name) if name not in carried else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
     together = enumerate(zip(carried, types, strict=True))
     last = {name: f.bind(n.Field(result.atom, i, t, span=f.span), name) for i, (name, t) in together}
-    enter_round(f, last, sizes)
+    after: dict[str, Value] = dict(last)
+    for i, name in enumerate(untyped, len(carried)):
+        differs = f.bind(n.Field(result.atom, i, BOOL, span=f.span), name)
+        after[name] = value_after(f, s, name, differs, held_in(last[name]), found.ways)
+    enter_round(f, after, found.sizes)
 
 
 def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
@@ -165,19 +179,24 @@ def _body(f: Frame, s: LoopStatement, type: TupleT, round: Callable[[], Value]) 
         return b.finish(unknown().atom if is_unknown(value) else f.atom(f.coerce(value, type)))
 
 
-def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str], types: Sequence[Any], quits: bool) -> Value:
-    """Compile one round. Gives the tuple of the carried names' new values and, with `quits`, whether the loop ends."""
+def _round(f: Frame, s: LoopStatement, item: Value | None, start: Mapping[str, Value], carried: Carried, quits: bool) -> Value:
+    """Compile one round, which begins with the values in `start`. Gives the tuple of the carried names' new values, whether
+    each of the names that are `untyped` has none, and, with `quits`, whether the loop ends."""
     if isinstance(s, ast.For) and item is not None:
         assign(f, s.target, item)
 
     def leave(done: bool) -> Value:
         values: list[Value] = []
-        for name, t in zip(carried, types, strict=True):
+        lost = dict.fromkeys(carried.untyped, False)
+        for name, t in zip(carried.names, carried.types, strict=True):
             value = f.env.get(name)
+            if done and name in carried.differing and not fits(f, value, t):
+                value, lost[name] = start[name], True
             if value is None:
                 why, advice = f.poisoned.get(name, ("is not assigned here", "assign it on every path"))
                 value = f.problem(f.span, f"`{name}` {why}", advice)
             values.append(f.coerce(value, t))
+        values += [Static(lost[name]) for name in carried.untyped]
         return TupleV((*values, Static(done))) if quits else TupleV(tuple(values))
 
     def returns(at: ast.AST, value: Value) -> Value:

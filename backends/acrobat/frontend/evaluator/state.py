@@ -46,7 +46,7 @@ def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     if f.program.carried.is_state(name):
         text = f"AttributeError: {f.shown(name)} is read before this instance assigns it"
     else:
-        text = f"UnboundLocalError: `{name}` has no value here"
+        text = f.left_otherwise.get(name, f"UnboundLocalError: `{name}` has no value here")
     if not isinstance(value, Dyn):
         return f.problem(node, f"{f.shown(name)} is not assigned here", "assign it on every path, or before")
     return open_optional(f, node, value, lambda some: some, lambda: fail(f, text), name)

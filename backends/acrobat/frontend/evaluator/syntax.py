@@ -215,8 +215,8 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     return False
 
 
-def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
-    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`."""
+def is_own(definition: ast.FunctionDef, name: str) -> bool:
+    """Whether a name is a variable of a function's own, which no function inside sees, and no parameter."""
     given = definition.args
     if name.startswith(HIDDEN) or any(x.arg == name for x in ast.walk(given) if isinstance(x, ast.arg)):
         return False
@@ -226,7 +226,12 @@ def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
                 return False
             case ast.Nonlocal(names) | ast.Global(names) if name in names:
                 return False
-    return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
+    return True
+
+
+def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
+    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`."""
+    return is_own(definition, name) and bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
 
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.left_loops import Ways
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
@@ -195,7 +196,7 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
     """The types that names have at the ends of a round of which the number is not known, and which begins with variables of
     these `types`; None where the body cannot be compiled so."""
     assert isinstance(s.target, ast.Name)
-    ways: list[dict[str, Value]] = []
+    ways = Ways()
     (cause, f.cause), earlier = (f.cause, None), f.mutated
     f.mutated = set()
     with f.trial():
@@ -206,7 +207,7 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
     failed = f.cause is not None
     f.cause, f.mutated = cause, earlier
     try:
-        found = {x: [type_of(env[x]) for env in ways if x in env] for x in changed_in(f, s.body) if x in f.env}
+        found = {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
     except Mismatch:  # it is a function
         return None
     return None if failed else found

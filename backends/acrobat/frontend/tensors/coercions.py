@@ -20,13 +20,15 @@ def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
 
 
 def _along_another(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """Coercion of a ragged tensor to one of which an earlier dimension varies too, which has a fixed extent in `value`; None
-    where it does not apply."""
-    if not is_ragged(value) or not isinstance(wanted, ListT) or wanted.rows is None or not wanted.rows < have.rows:
+    """Coercion of a ragged tensor to one whose outermost list is along another dimension, which has a fixed extent in `value`
+    or varies there too; None where it does not apply."""
+    if not is_ragged(value) or not isinstance(wanted, ListT) or wanted.rows in (None, have.rows):
+        return None
+    if len(shape(value)) <= wanted.rows or is_numbers(value) or isinstance(wanted.item, ScalarT):
         return None
     extent = shape(value)[wanted.rows]
-    if extent is None or is_numbers(value) or isinstance(wanted.item, ScalarT):
-        return None
+    if extent is None:
+        return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
     parts = [f.atom(f.coerce(select(f, value, wanted.rows, Static(i)), wanted.item)) for i in range(extent)]
     return f.bind(n.ListOf(tuple(parts), wanted, span=f.span), "parts")
 

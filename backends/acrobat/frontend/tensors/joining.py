@@ -52,8 +52,6 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     """`torch.cat` along `dim` of tensors that are known one by one; some of them may be ragged."""
     if all(not is_ragged(p) for p in parts):
         return op(f, "cat", list(parts), {"dim": dim})
-    ragged = next(p for p in parts if is_ragged(p))
-    k = axis(ragged)
     if dim and all(is_ints(p) for p in parts) and any(axis(p) != dim for p in parts) and {len(shape(p)) for p in parts} == {2}:
         if not all(is_numbers(p) and shape(p)[dim] == 1 for p in parts):  # a column beside the rows that there are
             return of_rows(mapped(f, [rows_of(f, p) for p in parts], lambda *items: cat(f, items, 0)), 0)
@@ -76,15 +74,17 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         rows = [as_rows(f, p, 0) for p in parts]
         made = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
         return retyped(made, replace(made.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
-    if any(shape(p)[dim] is None or is_ragged(p) and axis(p) == dim for p in parts):  # the outer list's extent may be fixed
+    first = min(axis(p) for p in parts if is_ragged(p))
+    along = any(shape(p)[dim] is None or is_ragged(p) and axis(p) == dim for p in parts)  # the outer list's extent may be fixed
+    if along and not first < dim:
         lists = [as_rows(f, p, dim) for p in parts]
         result = lists[0]
         for other in lists[1:]:
             t = f.common([type_of(result), type_of(other)])
             result = f.host("list.concat", [f.coerce(result, t), f.coerce(other, t)], t)
         return of_rows(result, dim)
-    rows = [as_rows(f, p, k) for p in parts]
-    return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > k))), k)
+    rows = [as_rows(f, p, first) for p in parts]
+    return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > first))), first)
 
 
 def cat_list(f: Frame, xs: Array, dim: Value) -> Value:

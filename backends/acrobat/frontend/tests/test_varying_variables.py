@@ -39,7 +39,27 @@ def other_way_round(self, x):
     return y, y.sum(1), y.size(0)
 
 
-@pytest.mark.parametrize("forward", [beam, chosen, other_way_round])
+def columns_added(self, x):
+    """Both extents vary after the first round, and each adds a column to the rows that it keeps."""
+    found = torch.zeros(4, 1)
+    for step in range(len(x)):
+        rows = [i for i in range(found.size(0)) if (i + step) % 4 != 0]
+        found = torch.cat([torch.zeros(len(rows), 1) + step, found[rows], found[rows] * 2], dim=1) + 1
+        if found.size(0) == 1:
+            break
+    return found, found.sum(0), found.t()
+
+
+def joined_lists(self, x):
+    """The outer list of what `cat` of a list gives is along the second dimension."""
+    copies = [x + i for i in range(len(x))]
+    whole = x[:, :3]
+    for i in range(len(x)):
+        whole = torch.cat(copies[: i + 1], dim=1) if i % 2 else whole.t()[1:].t()
+    return whole, whole.sum(0), torch.cat([whole, x], dim=1)
+
+
+@pytest.mark.parametrize("forward", [beam, chosen, other_way_round, columns_added, joined_lists])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
 

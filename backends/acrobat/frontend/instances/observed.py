@@ -20,6 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from backends.acrobat.frontend.instances import key_sets
+
 
 @dataclass(eq=False)
 class Place:
@@ -120,6 +122,12 @@ def _is_one_kind(place: Place) -> bool:
     return (len(place.types) < 2 or place.types == {"int", "float"}) and not place.trouble and len(place.dtypes) < 2
 
 
+def _are_alike(places: Sequence[Place]) -> bool:
+    """Whether what was seen at several places is of one kind in all of them, so that they can be made one place."""
+    found = [p for p in places if p.types]
+    return all(_alike(found[0], p, set()) and not p.trouble for p in found)
+
+
 def _of_one_kind(place: Place, met: set[Place]) -> bool:
     """As `_is_one_kind`, for the values and for what is in their lists, tuples and sets. `met`: places that are being asked."""
     place = place.found()
@@ -163,7 +171,9 @@ def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
     a, b = a.found(), b.found()
     if a is b or (a, b) in assumed or not a.types or not b.types:
         return True
-    if a.types != b.types or a.classes.keys() != b.classes.keys():
+    if a.types != b.types or a.classes.keys() != b.classes.keys() or a.dtypes != b.dtypes:
+        return False
+    if len(a.shape or ()) != len(b.shape or ()):
         return False
     assumed.add((a, b))
     return len(a.inside) == len(b.inside) and all(_alike(x, y, assumed) for x, y in zip(a.inside, b.inside, strict=True))
@@ -234,6 +244,7 @@ class Observer:
             pass
         for place in self.places():
             self._join_entries([c for c in place.classes if issubclass(c, RecordOf)])
+            self._add_records(place)
 
     def places(self) -> list[Place]:
         """All places of the sample, those of the instances and of fields first."""
@@ -254,6 +265,24 @@ class Observer:
             for p in tensors[1:]:
                 if p.dtypes == tensors[0].dtypes and len(p.shape or ()) == len(tensors[0].shape or ()):
                     tensors[0].take(p)
+
+    def _add_records(self, place: Place) -> None:
+        """Enter the dictionaries whose sets of names those seen at a place make likely (`key_sets.missing`). An entry has
+        one type then whatever others there are; where one was seen that differs in kind nothing is entered."""
+        records = [c for c in place.classes if issubclass(c, RecordOf)]
+        if len(records) < 3 or len(records) < len(place.classes) or place.types != {"class"} or place.is_dict:
+            return
+        added = {record_class(sorted(s)): sorted(s) for s in key_sets.missing([c.keys_of_record for c in records])}
+        seen: dict[str, list[Place]] = {}
+        for name, p in (x for c in (*records, *added) for x in self.fields.get(c, {}).items()):
+            seen.setdefault(name, []).append(p.found())
+        if not added or not all(map(_are_alike, seen.values())):
+            return
+        for first, *others in seen.values():
+            for other in others:
+                first.take(other)
+        for cls, names in added.items():
+            place.classes[cls] = self.fields.setdefault(cls, {x: seen[x][0] for x in names})
 
     def _fold(self) -> bool:
         """Make one place of two of which one is inside of the other and both have trees of the same form; False if there are

@@ -1,0 +1,91 @@
+"""Dictionaries in which names may be missing, in more sets than a sample shows."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.instances.key_sets import MOST, missing
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+class Reader(nn.Module):
+    """A sound of some length, a picture and words, of which an instance has some."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.sound, self.picture, self.words = nn.Linear(3, 4), nn.Linear(5, 4), nn.Embedding(6, 4)
+
+    def forward(self, given):
+        total = torch.zeros(4)
+        sound = given.get("sound")
+        if sound is not None:
+            total = total + self.sound(sound).sum(0)
+        if "picture" in given:
+            total = total * 0.5 + self.picture(given["picture"])
+        if "words" in given:
+            total = total + self.words(given["words"]).mean(0)
+        return total, given["id"]
+
+
+def of(**entries):
+    return {"id": 7, **entries}
+
+
+SOUND, LONGER = torch.randn(2, 3), torch.randn(4, 3)
+PICTURE, WORDS = torch.randn(5), torch.tensor([1, 5, 2])
+SAMPLE = [
+    of(sound=SOUND, picture=PICTURE),
+    of(sound=LONGER, words=WORDS),
+    of(words=WORDS, picture=PICTURE),
+    of(sound=None, picture=PICTURE, words=WORDS[:1]),
+]
+OTHERS = [of(), of(sound=SOUND), of(picture=PICTURE), of(words=WORDS[:2]), of(sound=None), of(sound=None, words=WORDS)]
+
+
+def test_sets_of_names_that_the_sample_does_not_show():
+    model = Reader()
+    run = Interpreter(build(model, sample=SAMPLE)).run
+    for given in (*SAMPLE, *OTHERS):
+        assert_same(as_tensors(run(given)), model(given), str(given.keys()))
+
+
+def test_an_entry_that_differs_in_kind_keeps_to_the_sets_that_were_seen():
+    sample = [of(sound=SOUND, picture=PICTURE), of(sound=LONGER, words=WORDS), of(words=[1, 2], picture=PICTURE)]
+
+    class Summed(nn.Module):
+        def forward(self, given):
+            return given["sound"].sum(0) if "sound" in given else given["picture"][:3]
+
+    run = Interpreter(build(Summed(), sample=sample)).run
+    assert_same(as_tensors(run(sample[1])), LONGER.sum(0), "sound")
+    with pytest.raises(InstanceError, match="got"):
+        run(of(sound=SOUND))
+
+
+@pytest.mark.parametrize(
+    ("seen", "likely"),
+    [
+        (["ab", "ac", "bc"], ["", "a", "b", "c", "abc"]),
+        (["xa", "xb", "xab"], ["x"]),
+        (["x", "xa", "xab"], []),  # b never without a
+        (["xa", "xb", "x"], []),  # never both
+        (["op", "opq", "v", "vq"], []),  # q beside either
+        (["op", "opq", "vq", "v", "q"], [""]),
+        (["lc", "lw", "ws"], []),
+    ],
+)
+def test_what_the_sets_seen_make_likely(seen, likely):
+    assert sorted("".join(sorted(s)) for s in missing(seen)) == sorted(likely)
+
+
+def test_too_many_sets_stay_those_that_were_seen():
+    names = "abcdef"
+    assert 2 ** len(names) > MOST
+    assert not missing([a + b for a in names for b in names if a != b])

@@ -22,11 +22,11 @@ def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], 
     margins of the choices if it is a list of choices. After `within_s` seconds the remaining instances are left out, but never
     the first."""
     exact, usual = loaded(workload, size, seed, torch.float64), loaded(workload, size, seed, torch.float32)
-    found: list[Answer] = []
+    answers: list[Answer] = []
     until = None if within_s is None else monotonic() + within_s
     with torch.inference_mode():
         for instance in instances:
-            if found and until is not None and monotonic() >= until:
+            if answers and until is not None and monotonic() >= until:
                 break
             wide = map_tensors(lambda t: t.double() if t.is_floating_point() else t, instance)
             scores = workload.scores(exact, wide)
@@ -34,5 +34,5 @@ def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], 
             error = rms(right, arrays(usual(instance))) if flatten(right).floats.size else None
             margins = workload.margins(exact, wide) if hasattr(workload, "margins") else None
             near = None if margins is None else np.array(margins)
-            found.append(Answer(right, None if scores is None else arrays(scores), error, near))
-    return found
+            answers.append(Answer(right, None if scores is None else arrays(scores), error, near))
+    return answers

@@ -63,12 +63,12 @@ class ModelSpec(ABC):
 
     def unseen(self, size: str, seed: int, n: int) -> list[Any]:
         """As `instances`; but the lines of a data file come in an order drawn from `seed`, and each word has another id."""
-        other: Any = copy.copy(self)
+        shuffled: Any = copy.copy(self)
         data = getattr(self, "data", None)
         if data is not None:
-            other.data = Shuffled(data, seed)
-        found: list[Any] = other.instances(size, seed, n)
-        return found
+            shuffled.data = Shuffled(data, seed)
+        instances: list[Any] = shuffled.instances(size, seed, n)
+        return instances
 
     def margins(self, model: Any, instance: Any) -> list[float] | None:
         """None: only workloads whose outputs are lists of choices override this (`bench.contract.Workload`)."""

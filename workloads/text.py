@@ -35,8 +35,8 @@ def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
     """The lines that are not blank, each with its number from 1 on; a byte order mark is dropped. Raises DataError if there are
     none or the file cannot be read as UTF-8."""
     if isinstance(path, Shuffled):
-        found = lines(path.path)
-        return [found[i] for i in np.random.default_rng(path.seed).permutation(len(found))]
+        numbered = lines(path.path)
+        return [numbered[i] for i in np.random.default_rng(path.seed).permutation(len(numbered))]
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -50,19 +50,19 @@ def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, len(before[before.rfind(b"\n") + 1 :].decode()) + 1
         raise DataError(f"{path}:{line}:{column}: the byte 0x{data[error.start]:02x} cannot be decoded as UTF-8") from error
-    found = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not found:
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not numbered:
         raise DataError(f"{path}: the file is empty")
-    return found
+    return numbered
 
 
 def check_words(words: Iterable[tuple[str, int]], where: str) -> None:
     """Raises DataError for a line that is too long to be one sentence. `words` are (word, position in the line from 0 on)."""
-    for count, (word, at) in enumerate(words, 1):
+    for count, (word, start) in enumerate(words, 1):
         if len(word) > MAX_LETTERS:
-            raise DataError(f"{where}:{at + 1}: a word of {len(word)} letters; {MAX_LETTERS} are the most")
+            raise DataError(f"{where}:{start + 1}: a word of {len(word)} letters; {MAX_LETTERS} are the most")
         if count > MAX_WORDS:
-            raise DataError(f"{where}:{at + 1}: more than {MAX_WORDS} words in one line; there must be one sentence a line")
+            raise DataError(f"{where}:{start + 1}: more than {MAX_WORDS} words in one line; there must be one sentence a line")
 
 
 def word_id(word: str, vocabulary: int, source: object = None) -> int:

@@ -70,10 +70,10 @@ def check(path: str | Path, pairs: bool = False) -> None:
     """Read the whole file. Raises DataError with the place of brackets that do not match, of a node that has neither a word nor
     two trees, of a label that is a number but no class, of a tree too large or too deep for a sentence, and, with `pairs`, of a
     last tree without a partner."""
-    found = lines(path)
-    if pairs and len(found) % 2:
-        raise DataError(f"{path}:{found[-1][0]}: the last of {len(found)} trees has no partner: every two lines are a pair")
-    for number, line in found:
+    entries = lines(path)
+    if pairs and len(entries) % 2:
+        raise DataError(f"{path}:{entries[-1][0]}: the last of {len(entries)} trees has no partner: every two lines are a pair")
+    for number, line in entries:
         where = f"{path}:{number}"
         words = TOKEN.finditer(line)
         check_words(((match.group(), match.start()) for match in words if match.group() not in "()"), where)
@@ -94,14 +94,14 @@ def parse(
     tree: Any = None
     parts: list[list[Any]] = []
     tokens = [(match.group(), match.start()) for match in TOKEN.finditer(line)]
-    for (token, at), (following, _) in zip(tokens, [*tokens[1:], ("", len(line))], strict=True):
+    for (token, start), (following, _) in zip(tokens, [*tokens[1:], ("", len(line))], strict=True):
         if not parts and (token != "(" or tree is not None):
-            raise fail(at, f"{token!r} outside of a tree" if tree is not None else f"a tree starts with '(', not {token!r}")
+            raise fail(start, f"{token!r} outside of a tree" if tree is not None else f"a tree starts with '(', not {token!r}")
         if token == "(":
             if following in ("(", ")", ""):
-                raise fail(at, "a label must follow '('")
+                raise fail(start, "a label must follow '('")
             if labels is not None and following.isdecimal() and int(following) >= labels:
-                raise fail(at + 1, f"the label {following} is none of the {labels} classes, 0 to {labels - 1}")
+                raise fail(start + 1, f"the label {following} is none of the {labels} classes, 0 to {labels - 1}")
             parts.append([])
         elif token == ")":
             label, *children = parts.pop()
@@ -111,7 +111,9 @@ def parse(
                 case [left, right] if not isinstance(left, str) and not isinstance(right, str):
                     built = node([left, right])
                 case _:
-                    raise fail(at, f"the node {label!r} closed here has {len(children)} parts; it needs one word or two trees")
+                    raise fail(
+                        start, f"the node {label!r} closed here has {len(children)} parts; it needs one word or two trees"
+                    )
             if parts:
                 parts[-1].append(built)
             else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.interface import CpuCode, Emitted
-from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program
+from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, index
 from backends.cortex.recursion import Chain, Grid, Tree
 
 KINDS = {Tree: "tree", Chain: "chain", Grid: "grid"}
@@ -108,16 +108,16 @@ class Generator:
         if not body.temporaries:
             return []
         if self.options.dense or recursion is None:
-            sizes = [f"{'e' if each else 'n'} * {size}" for size, each in body.temporaries]
+            sizes = [f"{'e' if per_child else 'n'} * {size}" for size, per_child in body.temporaries]
             lines = [f"    const int64_t t0 = s.at(w.intermediates({' + '.join(sizes)}));"]
             lines += [f"    const int64_t t{i} = t{i - 1} + {sizes[i - 1]};" for i in range(1, len(sizes))]
             return lines
         lines = []
-        for i, (size, each) in enumerate(body.temporaries):
-            at = len(self.sparse)
-            self.sparse.append(f"{'l.starts.back()' if each else 'l.nodes'} * {size}")
-            self.reserve.setdefault(number, []).append(f"{{{at}, {self.sparse[-1]}}}")
-            lines += [f"    const int64_t t{i} = s.at(s.sparse[{at}]->room(0)) + {'e0' if each else 'n0'} * {size};"]
+        for i, (size, per_child) in enumerate(body.temporaries):
+            slot = len(self.sparse)
+            self.sparse.append(f"{'l.starts.back()' if per_child else 'l.nodes'} * {size}")
+            self.reserve.setdefault(number, []).append(f"{{{slot}, {self.sparse[-1]}}}")
+            lines += [f"    const int64_t t{i} = s.at(s.sparse[{slot}]->room(0)) + {'e0' if per_child else 'n0'} * {size};"]
         return lines
 
     def _operand(
@@ -154,22 +154,22 @@ class Generator:
         emitted = self.emitted[call]
         lines: list[str] = []
         args: list[str] = []
-        for p, place in zip(call.kernel.params, call.operands, strict=True):
-            if p.mode is Mode.SHARED:
+        for param, place in zip(call.kernel.params, call.operands, strict=True):
+            if param.mode is Mode.SHARED:
                 args.append(f"s.weights[{len(self.shared)}]")
-                self.shared.append(Shared(place.a, emitted.symbol, p.name))
+                self.shared.append(Shared(place.a, emitted.symbol, param.name))
                 continue
             start, stride = self._operand(place, recursion, number, body.temporaries)
-            if p.mode is Mode.LIST:
+            if param.mode is Mode.LIST:
                 if place.kind == "temporary":
                     key = (place.a, place.at)
                     if key not in listed:
                         listed[key] = len(listed)
-                        at = listed[key]
-                        lines += [f"    const int64_t* const items{at} = w.rows({at}, e, {start}, {stride}) - e0;"]
+                        slot = listed[key]
+                        lines += [f"    const int64_t* const items{slot} = w.rows({slot}, e, {start}, {stride}) - e0;"]
                     start = f"items{listed[key]}"
                 args += ["l.starts.data() + n0", start]
-            elif p.mode is Mode.GATHERED:
+            elif param.mode is Mode.GATHERED:
                 args.append(f"{start} + e0" if place.kind == "each" else start)
             else:
                 args += [start, stride]
@@ -184,7 +184,7 @@ class Generator:
         ]
 
     def _copy(self, step: Copy, number: int, recursion: Lowered | None) -> list[str]:
-        to, stride = self._operand(step.out, recursion, number, ())
+        target, stride = self._operand(step.out, recursion, number, ())
         table, constant = "nullptr", "0"
         if step.source.kind == "shared":
             constant = f"s.at(s.weights[{len(self.shared)}])"
@@ -193,7 +193,7 @@ class Generator:
             constant = "s.at(s.zeros)"
         else:
             table = self._operand(step.source, recursion, number, ())[0]
-        return [f"    s.copy({table}, {constant}, {to}, {stride}, n, {step.elements});"]
+        return [f"    s.copy({table}, {constant}, {target}, {stride}, n, {step.elements});"]
 
     # ---- the loop nest
 
@@ -295,9 +295,3 @@ EITHER = """static void either_{i}(Session& s, Worker& w, int64_t n0, int64_t n1
 
 def flag(value: bool) -> str:
     return "true" if value else "false"
-
-
-def index(found: list, key: object) -> int:
-    if key not in found:
-        found.append(key)
-    return found.index(key)

@@ -56,9 +56,9 @@ def build(program: Program, target: CpuTarget, folder: Path | None = None) -> Pa
 @cache
 def source_hash() -> str:
     """A hash of all sources of this project that decide what is built from a program."""
-    here = Path(__file__).parent
-    emitters = [here.parent / "acrobat" / name for name in ("core", "kernels")]
-    files = [*here.glob("*.py"), *NATIVE.glob("*.h"), *POOL]
+    package = Path(__file__).parent
+    emitters = [package.parent / "acrobat" / name for name in ("core", "kernels")]
+    files = [*package.glob("*.py"), *NATIVE.glob("*.h"), *POOL]
     files += [path for folder in emitters for path in folder.rglob("*.py") if "tests" not in path.parts]
     return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(files))).hexdigest()
 
@@ -136,8 +136,8 @@ class Executable:
             self._add_weight(program.constants[constant], constants[constant], packing)
         for recursion in program.recursions:
             row = np.zeros(max(recursion.row, 1), np.float32)
-            for number, at in recursion.outside:
-                row[at : at + constants[number].size] = constants[number]
+            for number, start in recursion.outside:
+                row[start : start + constants[number].size] = constants[number]
             self._lib.cortex_add_outside(self._session, self._address(aligned(row)))
         calls = [step for body in bodies(program) for step in body.steps if isinstance(step, Call)]
         widest = max((row_size(p.type) for call in calls for p in call.kernel.params), default=1)

@@ -40,29 +40,29 @@ class Grouping:
         """The group that computes a value. A value without a group is computed inside every group that uses it."""
         for value in self._order(results):
             self._place(value)
-        for each in (False, True):
-            left = [v for v in dict.fromkeys(results) if not in_memory(v) and v not in self.home and per_child(v) is each]
-            if left:
-                self._open(left)
+        remaining = [v for v in dict.fromkeys(results) if not in_memory(v) and v not in self.home]
+        for of_children in (False, True):
+            if members := [v for v in remaining if per_child(v) is of_children]:
+                self._open(members)
         self.groups: list[Group] = []
         for group in self.made:
             self._append(group)
 
     def _order(self, values: Sequence[Value]) -> list[Value]:
         """All that has to be computed for `values`, operands first; nothing that lies in memory, nor its operands."""
-        found: dict[Value, None] = {}
+        ordered: dict[Value, None] = {}
 
         def visit(value: Value) -> None:
-            if value in found or self.in_memory(value):
+            if value in ordered or self.in_memory(value):
                 return
             for a in value.args:
                 if isinstance(a, Value):
                     visit(a)
-            found[value] = None
+            ordered[value] = None
 
         for value in values:
             visit(value)
-        return list(found)
+        return list(ordered)
 
     def _place(self, value: Value) -> None:
         kind = OPS[value.op].fusion
@@ -93,8 +93,8 @@ class Grouping:
                 if isinstance(a, Value):
                     self._materialise(a)
             return
-        also = [v for v in self._order([value]) if v in self.wanted and v not in self.home and v is not value]
-        self._open([v for v in also if per_child(v) == per_child(value)] + [value])
+        wanted_below = [v for v in self._order([value]) if v in self.wanted and v not in self.home and v is not value]
+        self._open([v for v in wanted_below if per_child(v) == per_child(value)] + [value])
 
     def _join(self, value: Value) -> None:
         sources = self._sources([value])
@@ -115,19 +115,19 @@ class Grouping:
 
     def _sources(self, values: Sequence[Value]) -> list[Group]:
         """The groups whose results these values read, directly or through values without a group."""
-        found: dict[Group, None] = {}
+        sources: dict[Group, None] = {}
 
         def visit(value: Value) -> None:
             for a in value.args:
                 if isinstance(a, Value) and not self.in_memory(a):
                     if a in self.home:
-                        found[self.home[a]] = None
+                        sources[self.home[a]] = None
                     else:
                         visit(a)
 
         for value in values:
             visit(value)
-        return list(found)
+        return list(sources)
 
     def _append(self, group: Group) -> None:
         if group in self.groups:
@@ -140,20 +140,20 @@ class Grouping:
 
     def body(self, group: Group) -> list[Value]:
         """All operations that a group computes, operands first, including values without a group."""
-        found: dict[Value, None] = {}
+        operations: dict[Value, None] = {}
 
         def visit(value: Value) -> None:
-            if value in found or self.in_memory(value) or self.home.get(value, group) is not group:
+            if value in operations or self.in_memory(value) or self.home.get(value, group) is not group:
                 return
             if value.op != "list_sum":
                 for a in value.args:
                     if isinstance(a, Value):
                         visit(a)
-            found[value] = None
+            operations[value] = None
 
         for value in group.members:
             visit(value)
-        return list(found)
+        return list(operations)
 
     def results(self, group: Group, wanted: Sequence[Value]) -> list[Value]:
         """The members of a group that other groups read or that are in `wanted`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import TensorT
@@ -165,8 +166,7 @@ class Lowering:
         hoisted_rows = Rows()
         before = Body((), ())
         if self.options.hoist:
-            found = hoistable(cases.inner.values())
-            named = {f"hoisted {i}": v for i, v in enumerate(found)}
+            named = {f"hoisted {i}": v for i, v in enumerate(hoistable(cases.inner.values()))}
 
             def keep(names: Sequence[str]) -> Place:
                 starts = [hoisted_rows.add(name, named[name].type) for name in names]
@@ -181,12 +181,12 @@ class Lowering:
                 rows.add(name, types[name])
 
         def place(names: Sequence[str]) -> Place:
-            at = rows.at[names[0]]
+            expected = rows.at[names[0]]
             for name in names:
-                if rows.at[name] != at:
+                if rows.at[name] != expected:
                     listed = ", ".join(names)
                     raise ValueError(f"the states {listed} do not lie side by side: compute them in one order in both cases")
-                at += row_size(types[name])
+                expected += row_size(types[name])
             return Place("state", 0, rows.at[names[0]])
 
         outside: tuple[tuple[int, int], ...] = ()
@@ -275,8 +275,8 @@ class Lowering:
         operations = grouping.body(group)
 
         def param(value: Value, listed: bool = False) -> str:
-            found = self._place(value, lies)
-            key = (found, Mode.LIST if listed else mode(found), value.type)
+            lies_at = self._place(value, lies)
+            key = (lies_at, Mode.LIST if listed else mode(lies_at), value.type)
             return params.setdefault(key, f"p{len(params)}")
 
         for value in operations:
@@ -294,7 +294,7 @@ class Lowering:
         kernel = Kernel(
             main, tuple(Param(name, t, m) for (_, m, t), name in params.items()), tuple(body), tuple(instrs[v] for v in results)
         )
-        return Call(kernel, tuple(found for found, _, _ in params), out, group.per_child)
+        return Call(kernel, tuple(lies_at for lies_at, _, _ in params), out, group.per_child)
 
     def _place(self, value: Value, lies: dict[Value, Place]) -> Place:
         if value in lies:
@@ -306,9 +306,7 @@ class Lowering:
             case "full":
                 return Place("zero")
             case "word":
-                if attributes["table"] not in self.tables:
-                    self.tables.append(attributes["table"])
-                return Place("word", self.tables.index(attributes["table"]))
+                return Place("word", index(self.tables, attributes["table"]))
             case "child":
                 return Place("child", attributes["slot"], self._at(value))
             case "each":
@@ -323,9 +321,14 @@ class Lowering:
         return self.rows[self.current].at[str(value.attributes["state"])]
 
     def _constant(self, value: Value) -> int:
-        if value not in self.constants:
-            self.constants.append(value)
-        return self.constants.index(value)
+        return index(self.constants, value)
+
+
+def index(entries: list[Any], entry: object) -> int:
+    """The position of `entry` in the list, to whose end it is added if it is not there yet."""
+    if entry not in entries:
+        entries.append(entry)
+    return entries.index(entry)
 
 
 def mode(place: Place) -> Mode:

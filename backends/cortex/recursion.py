@@ -229,7 +229,7 @@ def trace(model: Model, weights: Weights) -> Traced:
     for i, (recursion, leaf) in enumerate(zip(model.recursions, leaves, strict=True)):
         inner = dict(recursion.inner(Node(weights, types, i)))
         if {name: v.type for name, v in inner.items()} != types[i]:
-            found = f"{ {n: v.type.shape for n, v in inner.items()} }, { {n: t.shape for n, t in types[i].items()} }"
-            raise ValueError(f"recursion {i}: the inner case has other states than the leaf case: {found}")
+            states = f"{ {n: v.type.shape for n, v in inner.items()} }, { {n: t.shape for n, t in types[i].items()} }"
+            raise ValueError(f"recursion {i}: the inner case has other states than the leaf case: {states}")
         cases.append(Cases(leaf, {name: inner[name] for name in leaf}))
     return Traced(model.structure, tuple(cases), model.output(Node(weights, types)), weights.shapes)

@@ -20,18 +20,18 @@ def rebuild(value: Value, rule: Callable[[Value], Value], memo: dict[int, Value]
 
 def below(values: Iterable[Value]) -> list[Value]:
     """These values and all that they are made of, operands first."""
-    found: dict[int, Value] = {}
+    ordered: dict[int, Value] = {}
 
     def visit(value: Value) -> None:
-        if id(value) not in found:
+        if id(value) not in ordered:
             for a in value.args:
                 if isinstance(a, Value):
                     visit(a)
-            found[id(value)] = value
+            ordered[id(value)] = value
 
     for value in values:
         visit(value)
-    return list(found.values())
+    return list(ordered.values())
 
 
 def starts(value: Value) -> set[str]:
@@ -122,13 +122,13 @@ def divided(value: Value) -> Value:
     weight = value.args[1]
     terms = []
     for kind in (False, True):
-        at, inputs, columns = 0, [], []
-        for part, own in zip(parts, kinds, strict=True):
+        start, inputs, columns = 0, [], []
+        for part, part_kind in zip(parts, kinds, strict=True):
             width = part.type.shape[last]
-            if own is kind:
+            if part_kind is kind:
                 inputs.append(part)
-                columns.append(operation("slice", weight, dim=1, start=at, stop=at + width))
-            at += width
+                columns.append(operation("slice", weight, dim=1, start=start, stop=start + width))
+            start += width
         joined = inputs[0] if len(inputs) == 1 else operation("cat", *inputs, dim=last)
         share = columns[0] if len(columns) == 1 else operation("cat", *columns, dim=1)
         bias = () if kind else value.args[2:]
@@ -144,16 +144,16 @@ def divide(traced: Traced) -> Traced:
 
 def hoistable(values: Iterable[Value]) -> list[Value]:
     """The largest expressions that contain a product and use no child's state."""
-    found: list[Value] = []
-    seen: set[int] = set()
+    largest: list[Value] = []
+    visited: set[int] = set()
 
     def visit(value: Value) -> None:
-        if id(value) in seen:
+        if id(value) in visited:
             return
-        seen.add(id(value))
+        visited.add(id(value))
         if not recursive(value) and not is_constant(value):
             if any(v.op in ("linear", "matmul") for v in below([value])):
-                found.append(value)
+                largest.append(value)
             return
         for a in value.args:
             if isinstance(a, Value):
@@ -161,7 +161,7 @@ def hoistable(values: Iterable[Value]) -> list[Value]:
 
     for value in values:
         visit(value)
-    return found
+    return largest
 
 
 # ---- recursive refactoring

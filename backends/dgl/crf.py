@@ -42,10 +42,10 @@ class Program(GraphProgram[CRF]):
             "best": emissions + model.first,  # right for the first word of a sentence; the other words' values are computed
             "pointer": torch.zeros(emissions.shape, dtype=torch.int64),
         }
-        found = graph.propagate(fields, reduce, None, counts)
+        results = graph.propagate(fields, reduce, None, counts)
         lengths = [len(sentence) for sentence in minibatch]
         with counts.fetching():
-            pointers, last = found["pointer"].numpy(), (found["best"] + model.last).argmax(dim=1).numpy()
+            pointers, last = results["pointer"].numpy(), (results["best"] + model.last).argmax(dim=1).numpy()
         return read_off(pointers, last, lengths)
 
     def states(self, sentences: Sequence[list[int]], gates: Sequence[Tensor], backwards: bool, counts: Counts) -> Tensor:
@@ -77,6 +77,6 @@ def _gates(cell: LSTM) -> tuple[Tensor, Tensor, Tensor]:
 def _cell(sums: Tensor, c: Tensor | None) -> Fields:
     """The next states and cells. `sums`: the sums of all gates; `c`: the cells before, None where they are zero."""
     i, f, o, u = sums.chunk(4, dim=1)
-    made = torch.sigmoid(i) * torch.tanh(u)
-    c = made if c is None else torch.sigmoid(f) * c + made
+    admitted = torch.sigmoid(i) * torch.tanh(u)
+    c = admitted if c is None else torch.sigmoid(f) * c + admitted
     return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}

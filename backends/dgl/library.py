@@ -19,13 +19,13 @@ def load() -> Any:
     the import."""
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
-    told, before = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)
+    backend_is_named, graphbolt = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)
     os.environ.setdefault("DGLBACKEND", "pytorch")
     sys.modules.setdefault(GRAPHBOLT, types.ModuleType(GRAPHBOLT))
     try:
         return importlib.import_module("dgl")
     finally:
-        if not told:
+        if not backend_is_named:
             del os.environ["DGLBACKEND"]
-        if before is None:
+        if graphbolt is None:
             del sys.modules[GRAPHBOLT]

@@ -20,7 +20,7 @@ class Program(GraphProgram[SimTree]):
 
     def run(self, minibatch: Sequence[Pair], counts: Counts) -> list[Tensor]:
         model = self.model
-        both = [pair.left for pair in minibatch] + [pair.right for pair in minibatch]
-        left, right = self.trees.encode(both, counts).chunk(2)
+        trees = [pair.left for pair in minibatch] + [pair.right for pair in minibatch]
+        left, right = self.trees.encode(trees, counts).chunk(2)
         h = torch.sigmoid(model.product(left * right) + model.distance((left - right).abs()))
         return list(torch.softmax(model.classifier(h), dim=1))

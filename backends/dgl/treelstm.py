@@ -43,9 +43,9 @@ class Program(GraphProgram[TreeLSTM]):
         states: Tensor = graph.propagate(fields, reduce, apply, counts)["h"]
         return states[graph.roots]
 
-    def cell(self, gates: Tensor, kept: Tensor | None) -> Fields:
+    def cell(self, gates: Tensor, remembered: Tensor | None) -> Fields:
         i, o, u = gates.chunk(3, dim=1)
         c = torch.sigmoid(i) * torch.tanh(u)
-        if kept is not None:
-            c = c + kept
+        if remembered is not None:
+            c = c + remembered
         return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}

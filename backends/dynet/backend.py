@@ -169,7 +169,7 @@ class Compiled:
         with autobatch=3 DyNet crashes on some."""
         graph = self.graph
         build_ns = self.run_ns - graph.renew_ns - graph.forward_ns - graph.fetch_ns
-        found: dict[str, Any] = {
+        counted: dict[str, Any] = {
             "construct_ms": (graph.renew_ns + build_ns) / 1e6,
             "kernel_ms": graph.forward_ns / 1e6,
             "fetch_ms": graph.fetch_ns / 1e6,
@@ -184,16 +184,16 @@ class Compiled:
             self.run(pool.larger(minibatch, len(minibatch)))
             self.minibatch = minibatch
         if not self.autobatch:
-            return found | {"batches": found["nodes"], "launches": found["nodes"], "mean_batch_width": 1.0}
+            return counted | {"batches": counted["nodes"], "launches": counted["nodes"], "mean_batch_width": 1.0}
         profile, kernel_share = self._profile(self.minibatch)
         if kernel_share is not None:
-            found["kernel_ms"] = kernel_share * found["forward_ms"]
-            found["schedule_ms"] = found["forward_ms"] - found["kernel_ms"]
+            counted["kernel_ms"] = kernel_share * counted["forward_ms"]
+            counted["schedule_ms"] = counted["forward_ms"] - counted["kernel_ms"]
         if profile is not None:
-            found["batches"] = found["launches"] = profile.batches
-            found["mean_batch_width"] = profile.mean_batch_width
-            found["unbatched"] = profile.unbatched
-        return found
+            counted["batches"] = counted["launches"] = profile.batches
+            counted["mean_batch_width"] = profile.mean_batch_width
+            counted["unbatched"] = profile.unbatched
+        return counted
 
     def facts(self) -> Mapping[str, Any]:
         return {

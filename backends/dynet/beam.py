@@ -25,7 +25,7 @@ class Program:
         translator, width = self.translator, self.width
         encode, step, scores = translator.encode(), translator.decoder.step(), translator.scores()
 
-        def decode(sentence: Sequence[int], found: list[list[int]], place: int) -> Task:
+        def decode(sentence: Sequence[int], translations: list[list[int]], number: int) -> Task:
             states = encode(sentence)
             columns = dy.concatenate_cols(states)
             rows = dy.transpose(columns)
@@ -44,7 +44,7 @@ class Program:
                 beam = [h for h in best if h.words[-1] != END]
                 if not beam:
                     break
-            found[place] = best_of(ended or beam)
+            translations[number] = best_of(ended or beam)
 
         def read(wanted: list[list[Any]]) -> list[Any]:
             """For each hypothesis of each task the values and words of its `width` best continuations."""
@@ -58,7 +58,7 @@ class Program:
 
         tasks = Interleaving()
         outputs: list[list[int]] = [[] for _ in minibatch]
-        for place, sentence in enumerate(minibatch):
-            tasks.start(decode(sentence, outputs, place))
+        for number, sentence in enumerate(minibatch):
+            tasks.start(decode(sentence, outputs, number))
         tasks.run(graph, read)
         return outputs

@@ -30,19 +30,19 @@ class Program:
         b_c, W_c = expressions(*self.certainty)
         b, W = expressions(*self.classifier)
 
-        def go(sample: Sample, first: list[Expression | None], place: int) -> Task:
+        def go(sample: Sample, first: list[Expression | None], number: int) -> Task:
             x = self.input(sample.x)
-            for done in range(1, layers + 1):
+            for layer_number in range(1, layers + 1):
                 x = layer(x)
-                first[place] = dy.pick(x, 0, 1)
-                certain = yield dy.logistic(affine([b_c, W_c, first[place]]))
-                if stop(certain, layers - done, split(sample.key, done), real):
+                first[number] = dy.pick(x, 0, 1)
+                certain = yield dy.logistic(affine([b_c, W_c, first[number]]))
+                if stop(certain, layers - layer_number, split(sample.key, layer_number), real):
                     break
 
         tasks = Interleaving()
         first: list[Expression | None] = [None] * len(minibatch)
-        for place, sample in enumerate(minibatch):
-            tasks.start(go(sample, first, place))
+        for number, sample in enumerate(minibatch):
+            tasks.start(go(sample, first, number))
         tasks.run(graph)
         probabilities = graph.values([dy.softmax(affine([b, W, x])) for x in first])
         return [int(np.argmax(p)) for p in probabilities]

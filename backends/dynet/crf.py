@@ -33,7 +33,7 @@ class LSTM:
         def states(words: Sequence[int]) -> list[Expression]:
             h, c = start, None  # the first cell is zero
             f: Expression | None
-            found = []
+            hs = []
             for word in words:
                 if self.shares:
                     of_i, of_f, of_o, of_u = (lookup(share, word, False) for share in self.shares)
@@ -46,8 +46,8 @@ class LSTM:
                     f = None if c is None else sigmoid(affine([b_f, W_f, x, U_f, h]))
                 c = times(i, u) if c is None or f is None else times(f, c) + times(i, u)
                 h = times(o, tanh(c))
-                found.append(h)
-            return found
+                hs.append(h)
+            return hs
 
         return states
 
@@ -96,12 +96,12 @@ class Tags:
             pointers.append(paths.argmax(axis=2))
             best[:going] = paths.max(axis=2) + emissions[starts[:going] + step]
         tag = (best + self.last).argmax(axis=1)
-        found = np.empty(len(emissions), np.int64)
-        found[starts + sizes - 1] = tag
+        tags = np.empty(len(emissions), np.int64)
+        tags[starts + sizes - 1] = tag
         for step in range(len(pointers), 0, -1):
             pointer = pointers[step - 1]
             going = len(pointer)
             tag[:going] = pointer[np.arange(going), tag[:going]]
-            found[starts[:going] + step - 1] = tag[:going]
-        labels = iter(found.tolist())
+            tags[starts[:going] + step - 1] = tag[:going]
+        labels = iter(tags.tolist())
         return [[next(labels) for _ in range(length)] for length in lengths]

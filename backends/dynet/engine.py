@@ -108,9 +108,9 @@ def instruction_set() -> str:
     return compiled_for(Path(loaded_library("libdynet")).read_bytes())
 
 
-def threads(asked: int) -> int:
-    """How many threads DyNet uses if `asked` are allowed: it has none, but a library it was built with may use several."""
-    return asked if any(map(_needs, ("libgomp", "libomp", "libiomp", "libmkl"))) else 1
+def threads(requested: int) -> int:
+    """How many threads DyNet uses if `requested` are allowed: it has none, but a library it was built with may use several."""
+    return requested if any(map(_needs, ("libgomp", "libomp", "libiomp", "libmkl"))) else 1
 
 
 @cache

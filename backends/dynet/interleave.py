@@ -41,8 +41,8 @@ class Interleaving:
                     waiting.append(task)
                 except StopIteration:
                     pass
-            found = read(wanted) if read else graph.values(wanted, self.latest)
-            self.ready = list(zip(waiting, found, strict=True))
+            values = read(wanted) if read else graph.values(wanted, self.latest)
+            self.ready = list(zip(waiting, values, strict=True))
 
 
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:

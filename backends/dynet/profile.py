@@ -99,7 +99,7 @@ def _standard_output() -> Iterator[Callable[[], str]]:
     sys.stdout.flush()
     c.fflush(None)
     with tempfile.TemporaryFile() as file:
-        kept = os.dup(1)
+        original = os.dup(1)
         os.dup2(file.fileno(), 1)
 
         def read() -> str:
@@ -111,5 +111,5 @@ def _standard_output() -> Iterator[Callable[[], str]]:
             yield read
         finally:
             c.fflush(None)
-            os.dup2(kept, 1)
-            os.close(kept)
+            os.dup2(original, 1)
+            os.close(original)

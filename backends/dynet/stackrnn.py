@@ -47,7 +47,7 @@ class Program:
         b_d, W_d = expressions(*self.scores)
         b, W = expressions(*self.classifier)
 
-        def parse(sentence: Sentence, tops: list[Expression | None], place: int) -> Task:
+        def parse(sentence: Sentence, tops: list[Expression | None], number: int) -> Task:
             words = [lookup(table, word, False) for word in sentence.words]
             suffixes = [buffer_start]
             for word, x in zip(reversed(sentence.words), reversed(words), strict=True):
@@ -57,12 +57,12 @@ class Program:
                     suffixes.append(tanh(affine([b_b, W_b, x, U_b, suffixes[-1]])))
             stack: Stack | None = None
             history = action_start
-            height, left = 0, len(words)
+            height, unread = 0, len(words)
             for i in range(2 * len(words) - 1):
-                reduces = left == 0
-                if height > 1 and left > 0:
+                reduces = unread == 0
+                if height > 1 and unread > 0:
                     assert stack is not None
-                    summary = dy.rectify(affine([b_p, S_p, stack[1], B_p, suffixes[left], A_p, history]))
+                    summary = dy.rectify(affine([b_p, S_p, stack[1], B_p, suffixes[unread], A_p, history]))
                     _, p_reduce = yield dy.softmax(affine([b_d, W_d, summary]))
                     reduces = decide(p_reduce, 0, 1, split(sentence.key, i), real) == 1
                 if reduces:
@@ -71,8 +71,8 @@ class Program:
                     value = tanh(affine([b_c, L_c, left_value, R_c, right]))
                     b_action, height = b_reduce, height - 1
                 else:
-                    word, value, below = sentence.words[len(words) - left], words[len(words) - left], stack
-                    b_action, height, left = b_shift, height + 1, left - 1
+                    word, value, below = sentence.words[len(words) - unread], words[len(words) - unread], stack
+                    b_action, height, unread = b_shift, height + 1, unread - 1
                 top = stack_start if below is None else below[1]
                 if shares and not reduces:
                     state = tanh(lookup(shares[1], word, False) + U_s * top)
@@ -80,12 +80,12 @@ class Program:
                     state = tanh(affine([b_s, W_s, value, U_s, top]))
                 stack = (value, state, below)
                 history = tanh(affine([b_action, U_a, history]))
-            tops[place] = stack_start if stack is None else stack[1]
+            tops[number] = stack_start if stack is None else stack[1]
 
         tasks = Interleaving()
         tops: list[Expression | None] = [None] * len(minibatch)
-        for place, sentence in enumerate(minibatch):
-            tasks.start(parse(sentence, tops, place))
+        for number, sentence in enumerate(minibatch):
+            tasks.start(parse(sentence, tops, number))
         tasks.run(graph)
         outputs = [affine([b, W, top]) for top in tops]
         graph.forward(outputs)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from backends.pytorch.batched import Batched
 
 
-WAYS: tuple[Sequences, ...] = ("packed", "padded", "nested")
-SEVERAL_WAYS = ("ragged",)
+LAYOUTS: tuple[Sequences, ...] = ("packed", "padded", "nested")
+WITH_LAYOUTS = ("ragged",)
 
 
 class HandBatched:
@@ -71,16 +71,16 @@ class HandBatched:
         names = ("blas", "onednn") if self.target.device == "cpu" and exact else ("blas",)
         libraries: list[dict[str, Any]] = [{"library": name} for name in names] if self.library == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
-        ways: list[dict[str, Any]] = [{"sequences": way} for way in WAYS] if self.sequences == "all" else [{}]
-        return [library | with_tables | way for way in ways for with_tables in tables for library in libraries]
+        sequences: list[dict[str, Any]] = [{"sequences": layout} for layout in LAYOUTS] if self.sequences == "all" else [{}]
+        return [library | with_tables | layout for layout in sequences for with_tables in tables for library in libraries]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Batched:
         if not (Path(__file__).parent / f"{workload.name}.py").exists():
             raise Unsupported(
                 f"nobody has batched {workload.name} by hand: there is no backends/handbatched/{workload.name}.py"
             )
-        if self.sequences != "packed" and workload.name not in SEVERAL_WAYS:
-            raise Unsupported(f"sequences={self.sequences} is for {', '.join(SEVERAL_WAYS)}, and not for {workload.name}")
+        if self.sequences != "packed" and workload.name not in WITH_LAYOUTS:
+            raise Unsupported(f"sequences={self.sequences} is for {', '.join(WITH_LAYOUTS)}, and not for {workload.name}")
         import torch
 
         from backends.handbatched.setting import Setting
@@ -89,8 +89,8 @@ class HandBatched:
 
         torch.set_num_threads(self.target.threads)
         computing = choose(self.precision, self.target.device, "handbatched")
-        way: Sequences = "packed" if self.sequences == "all" else self.sequences
-        setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True, way)
+        sequences: Sequences = "packed" if self.sequences == "all" else self.sequences
+        setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True, sequences)
         module = loaded(workload, size, seed).to(self.target.device)
         with torch.inference_mode():
             program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)

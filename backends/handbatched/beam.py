@@ -67,27 +67,27 @@ class Program:
         counts.nodes, counts.batches = len(packed.words), len(packed.steps)
         state = state.repeat_interleave(width, dim=0)
         searches = [Search(width, first * width) for first in range(len(minibatch))]  # in the order of lengths
-        rows = [*searches]  # the searches that still have rows, in the order of these
+        active = [*searches]  # the searches that still have rows in `state`, in their order
         last = [END] * len(state)
         for _ in range(translator.longest):
-            counts.nodes, counts.batches = counts.nodes + sum(len(each.beam) for each in rows), counts.batches + 1
+            counts.nodes, counts.batches = counts.nodes + sum(len(search.beam) for search in active), counts.batches + 1
             state = translator.decoder.step(translator.decoder.shares(torch.tensor(last, device=memory.device)), state)
             best = torch.log_softmax(translator.scores(memory, mask, state), dim=1).topk(width, dim=1)
             with counts.fetching():
                 values, words = best.values.tolist(), best.indices.tolist()
-            for each in rows:
-                each.grow(values, words)
-            going = [number for number, each in enumerate(rows) if each.beam]
+            for search in active:
+                search.grow(values, words)
+            going = [number for number, search in enumerate(active) if search.beam]
             if not going:
                 break
-            if len(going) < KEPT * len(rows):
-                kept = torch.tensor(going, device=memory.device)
-                memory, mask = memory[kept], mask[kept]
-                rows = [rows[number] for number in going]
-            before, last = [0] * (width * len(rows)), [END] * (width * len(rows))
-            for number, each in enumerate(rows):
-                for place, hypothesis in enumerate(each.beam, number * width):
-                    before[place], last[place] = hypothesis.row, hypothesis.words[-1]
-                    each.beam[place - number * width] = hypothesis._replace(row=place)
+            if len(going) < KEPT * len(active):
+                searching = torch.tensor(going, device=memory.device)
+                memory, mask = memory[searching], mask[searching]
+                active = [active[number] for number in going]
+            before, last = [0] * (width * len(active)), [END] * (width * len(active))
+            for number, search in enumerate(active):
+                for row, hypothesis in enumerate(search.beam, number * width):
+                    before[row], last[row] = hypothesis.row, hypothesis.words[-1]
+                    search.beam[row - number * width] = hypothesis._replace(row=row)
             state = state[torch.tensor(before, device=memory.device)]
         return [searches[rank].answer() for rank in packed.ranks.tolist()]

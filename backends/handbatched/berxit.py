@@ -43,7 +43,7 @@ class Program:
         x = torch.stack([sample.x for sample in minibatch])
         going = list(range(len(minibatch)))
         last = x.new_empty(len(minibatch), model.hidden)  # the first token of each instance after its last layer so far
-        for done in range(1, model.layers + 1):
+        for layer_number in range(1, model.layers + 1):
             parts = x.split(self.together or len(x))
             for part in parts:
                 part.copy_(self.layer(part))
@@ -55,15 +55,15 @@ class Program:
                 values = certain.flatten().tolist()
             last[going] = first
             stay = []
-            for place, (instance, value) in enumerate(zip(going, values, strict=True)):
+            for row, (instance, value) in enumerate(zip(going, values, strict=True)):
                 score = cast(Any, np.float64(value))
-                if not stop(score, model.layers - done, split(minibatch[instance].key, done), model.real):
-                    stay.append(place)
+                if not stop(score, model.layers - layer_number, split(minibatch[instance].key, layer_number), model.real):
+                    stay.append(row)
             if not stay:
                 break
             if len(stay) < len(going):
                 x = x[stay]
-                going = [going[place] for place in stay]
+                going = [going[row] for row in stay]
         best = self.classifier(last).argmax(dim=1)
         with counts.fetching():
             return best.tolist()
@@ -76,5 +76,5 @@ class Program:
         q, k, v = self.qkv(rows).view(sequences, tokens, 3, model.heads, model.head_size).permute(2, 0, 3, 1, 4)
         context = functional.scaled_dot_product_attention(q, k, v, scale=model.scale).transpose(1, 2).reshape(-1, hidden)
         attended = model.attention_norm(self.attended(context).add_(rows))
-        made: Tensor = model.layer_norm(self.contract(self.expand(attended).relu_()).add_(attended))
-        return made.view(x.shape)
+        normed: Tensor = model.layer_norm(self.contract(self.expand(attended).relu_()).add_(attended))
+        return normed.view(x.shape)

@@ -32,15 +32,15 @@ class Direction:
 
     def states(self, words: Tensor, steps: Sequence[int]) -> Tensor:
         """The states [words, hidden] of words that are in the order of steps."""
-        found = self.inputs(words)
+        shares = self.inputs(words)
         state = None
-        for share in found.split(list(steps)):
+        for share in shares.split(list(steps)):
             if state is None:
                 share += self.first
             else:
                 self.add_share_of(share, state[: len(share)])
             state = share.sigmoid_()
-        return found
+        return shares
 
 
 class Program:

@@ -32,16 +32,16 @@ class Direction:
     def states(self, words: Tensor, steps: Sequence[int], start: Tensor) -> Tensor:
         """The states [words, hidden] of words that are in the order of steps."""
         shares = self.inputs(words)
-        found = shares.new_empty(len(shares), self.hidden)
+        states = shares.new_empty(len(shares), self.hidden)
         h = start.expand(steps[0], -1)
         c = shares.new_zeros(steps[0], self.hidden)
-        for share, states in zip(shares.split(list(steps)), found.split(list(steps)), strict=True):
+        for share, states_of_step in zip(shares.split(list(steps)), states.split(list(steps)), strict=True):
             going = len(share)
             self.add_share_of(share, h[:going])
             i, f, o = share[:, : 3 * self.hidden].sigmoid_().chunk(3, dim=1)
             c = (f * c[:going]).addcmul_(i, share[:, 3 * self.hidden :].tanh_())
-            h = torch.mul(o, c.tanh(), out=states)
-        return found
+            h = torch.mul(o, c.tanh(), out=states_of_step)
+        return states
 
 
 class Program:

@@ -46,15 +46,15 @@ def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
     order = np.argsort(diagonal, kind="stable")
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    # Each cell's upper and left neighbour, in two columns. Numbers of neighbours outside are wrong; `there` drops them.
+    # Each cell's upper and left neighbour, in two columns. Numbers of neighbours outside are wrong; `present` drops them.
     neighbours = np.stack((places[np.maximum(np.arange(len(words)) - width, 0)], np.roll(places, 1)), axis=1)[order]
-    there = np.stack((row > 0, column > 0), axis=1)[order]
+    present = np.stack((row > 0, column > 0), axis=1)[order]
     ends = np.cumsum(np.bincount(diagonal)).tolist()
     inner = []
     for first, end in pairwise(ends):
-        some = there[first:end]
-        count = some.sum(axis=1)
-        below = torch.from_numpy(neighbours[first:end][some]).to(device)
+        present_here = present[first:end]
+        count = present_here.sum(axis=1)
+        below = torch.from_numpy(neighbours[first:end][present_here]).to(device)
         inner.append(Level(first, end - first, below, torch.from_numpy(np.cumsum(count) - count).to(device)))
     return Diagonals(torch.from_numpy(words[order]).to(device), inner, torch.from_numpy(places).to(device))
 
@@ -70,13 +70,13 @@ class Program:
     def run(self, minibatch: Sequence[Grid], counts: Counts) -> list[Tensor]:
         """The scores of every grid, each of shape [rows, columns, classes]."""
         with counts.ingesting():
-            found = diagonals(minibatch, self.device)
-        states = self.inputs(found.words)
-        corners = found.inner[0].first if found.inner else len(states)
-        counts.batches, counts.nodes = len(found.inner) + 2, 2 * len(states)  # the classifier after the cells
+            cells = diagonals(minibatch, self.device)
+        states = self.inputs(cells.words)
+        corners = cells.inner[0].first if cells.inner else len(states)
+        counts.batches, counts.nodes = len(cells.inner) + 2, 2 * len(states)  # the classifier after the cells
         states[:corners].tanh_()
-        for level in found.inner:
+        for level in cells.inner:
             rows = states[level.first : level.first + level.size]
             self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
             rows.tanh_()
-        return by_grid(self.classifier(states).index_select(0, found.places), minibatch)
+        return by_grid(self.classifier(states).index_select(0, cells.places), minibatch)

@@ -41,10 +41,10 @@ class Steps:
     def read(self, words: Tensor, steps: Sequence[int], start: Tensor) -> tuple[Tensor, Tensor]:
         """All states of packed sentences, padded with zeros, [sentences, steps, hidden], and the last state of each,
         [sentences, hidden]. The longest sentence comes first."""
-        found = start.new_zeros(steps[0], len(steps), self.hidden)
+        padded = start.new_zeros(steps[0], len(steps), self.hidden)
         state = start.repeat(steps[0], 1)
         for number, share in enumerate(self.shares(words).split(list(steps))):
             going = len(share)
             state[:going] = self.step(share, state[:going])
-            found[:going, number] = state[:going]
-        return found, state
+            padded[:going, number] = state[:going]
+        return padded, state

@@ -35,18 +35,18 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
-        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
+            forest = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(forest.inner), forest.nodes - forest.leaves
         self.make_room(self.vocabulary + counts.nodes)
-        for level in found.inner:
+        for level in forest.inner:
             self.compose(level.children, slice(level.first, level.first + level.size))
-        return list(self.classifier(self.vectors.index_select(0, found.roots)))
+        return list(self.classifier(self.vectors.index_select(0, forest.roots)))
 
     def make_room(self, rows: int) -> None:
         """Makes the tables long enough for `rows` rows, the vocabulary first. They grow once, for the largest mini-batch."""
         if rows > len(self.vectors):
-            more = rows - self.vocabulary
-            self.vectors = torch.cat((self.vectors[: self.vocabulary], self.vectors.new_empty(more, self.hidden)))
+            inner_nodes = rows - self.vocabulary
+            self.vectors = torch.cat((self.vectors[: self.vocabulary], self.vectors.new_empty(inner_nodes, self.hidden)))
             matrices = self.matrices.new_empty(rows, self.hidden, self.hidden)
             matrices[: self.vocabulary] = self.matrices[: self.vocabulary]
             self.matrices = matrices
@@ -63,5 +63,5 @@ class Program:
             torch.bmm(self.matrix.expand(len(below), -1, -1), below, out=self.matrices[rows])
             self.matrices[rows].add_(self.matrix_bias)
         else:
-            made = self.packed(below.transpose(1, 2).reshape(-1, 2 * hidden))
-            self.matrices[rows] = made.view(-1, hidden, hidden).transpose(1, 2)
+            products = self.packed(below.transpose(1, 2).reshape(-1, 2 * hidden))
+            self.matrices[rows] = products.view(-1, hidden, hidden).transpose(1, 2)

@@ -74,12 +74,12 @@ class Program:
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
             order = range(len(minibatch))
-            found = laid_out(minibatch, sorted(order, key=lambda i: len(minibatch[i])) if self.sorts else order, self.device)
-        x = embedding(found.words, self.words) + embedding(found.positions, self.positions)
+            text = laid_out(minibatch, sorted(order, key=lambda i: len(minibatch[i])) if self.sorts else order, self.device)
+        x = embedding(text.words, self.words) + embedding(text.positions, self.positions)
         counts.nodes, counts.batches = len(minibatch) * len(self.layers), len(self.layers)
-        x = self.attend(self.layers, x, found.lengths)
+        x = self.attend(self.layers, x, text.lengths)
         outputs: list[Tensor] = [x] * len(minibatch)
-        for number, rows in zip(found.order, x.split(found.lengths), strict=True):
+        for number, rows in zip(text.order, x.split(text.lengths), strict=True):
             outputs[number] = rows
         return outputs
 
@@ -92,25 +92,25 @@ def by_length(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Ten
         context = torch.empty_like(x)
         for (length, count), qkv, out in zip(groups, layer.qkv(x).split(sizes), context.split(sizes), strict=True):
             q, k, v = qkv.view(count, length, 3, layer.heads, layer.head_size).permute(2, 0, 3, 1, 4)
-            found = scaled_dot_product_attention(q, k, v)
-            out.view(count, length, layer.heads, layer.head_size).copy_(found.transpose(1, 2))
+            attended = scaled_dot_product_attention(q, k, v)
+            out.view(count, length, layer.heads, layer.head_size).copy_(attended.transpose(1, 2))
         x = layer.finish(x, context)
     return x
 
 
 def masked(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor:
     """All layers in the way *padded*. Rows of padding are computed and ignored. `x`: [words, hidden]."""
-    there = torch.arange(max(lengths), device=x.device) < torch.tensor(lengths, device=x.device)[:, None]
-    padded = x.new_zeros(*there.shape, x.shape[1])
-    padded[there] = x
-    mask = there[:, None, None]
+    present = torch.arange(max(lengths), device=x.device) < torch.tensor(lengths, device=x.device)[:, None]
+    padded = x.new_zeros(*present.shape, x.shape[1])
+    padded[present] = x
+    mask = present[:, None, None]
     count, length, hidden = padded.shape
     rows = padded.view(-1, hidden)
     for layer in layers:
         q, k, v = layer.qkv(rows).view(count, length, 3, layer.heads, layer.head_size).permute(2, 0, 3, 1, 4)
         context = scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(-1, hidden)
         rows = layer.finish(rows, context)
-    return rows.view(padded.shape)[there]
+    return rows.view(padded.shape)[present]
 
 
 def nested(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor:

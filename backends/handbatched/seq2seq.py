@@ -62,8 +62,8 @@ class Program:
             packed = pack(minibatch, self.device)
         memory, mask, state = translator.read(packed)
         counts.nodes, counts.batches = len(packed.words), len(packed.steps)
-        found: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
-        rows: list[list[int] | None] = [*found]  # the list that each row appends its words to; None: its sentence has ended
+        translations: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
+        rows: list[list[int] | None] = [*translations]  # where each row appends words; None: its sentence has ended
         words = torch.full((len(rows),), END, device=memory.device)
         for _ in range(translator.longest):
             state = translator.decoder.step(translator.decoder.shares(words), state)
@@ -82,7 +82,7 @@ class Program:
             if not stay:
                 break
             if len(stay) < KEPT * len(rows):
-                kept = torch.tensor(stay, device=memory.device)
-                memory, mask, state, words = memory[kept], mask[kept], state[kept], words[kept]
+                going = torch.tensor(stay, device=memory.device)
+                memory, mask, state, words = memory[going], mask[going], state[going], words[going]
                 rows = [rows[row] for row in stay]
-        return [found[rank] for rank in packed.ranks.tolist()]
+        return [translations[rank] for rank in packed.ranks.tolist()]

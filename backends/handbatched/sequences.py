@@ -39,11 +39,11 @@ def pack(sentences: Sequence[Sequence[int]], device: str) -> Packed:
     step = np.arange(len(flat)) - starts
     rank = np.repeat(ranks, lengths)
     places = begins[step] + rank
-    behind = begins[np.repeat(lengths, lengths) - 1 - step] + rank
+    places_reversed = begins[np.repeat(lengths, lengths) - 1 - step] + rank
     words, reversed_words, mirrored = (np.empty_like(flat) for _ in range(3))
     words[places] = flat
-    reversed_words[behind] = flat
-    mirrored[places] = behind
+    reversed_words[places_reversed] = flat
+    mirrored[places] = places_reversed
     arrays = (words, reversed_words, mirrored, places, ranks)
-    forwards, backwards, other, own, order = (torch.from_numpy(each).to(device) for each in arrays)
-    return Packed(forwards, backwards, steps.tolist(), other, own, order)
+    forwards, backwards, *orders = (torch.from_numpy(array).to(device) for array in arrays)
+    return Packed(forwards, backwards, steps.tolist(), *orders)

@@ -22,7 +22,7 @@ class Program:
         self.has_tables = self.trees.has_tables
 
     def run(self, minibatch: Sequence[Pair], counts: Counts) -> list[Tensor]:
-        both = [pair.left for pair in minibatch] + [pair.right for pair in minibatch]
-        left, right = self.trees.encode(both, counts).chunk(2)
+        trees = [pair.left for pair in minibatch] + [pair.right for pair in minibatch]
+        left, right = self.trees.encode(trees, counts).chunk(2)
         h = (self.products(left * right) + self.distances((left - right).abs_())).sigmoid_()
         return list(torch.softmax(self.trees.classifier(h), dim=1))

@@ -29,11 +29,11 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
-        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
+            forest = levels(minibatch, Leaf, left_and_right, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(forest.inner), forest.nodes - forest.leaves
         if self.vocabulary + counts.nodes > len(self.states):
             self.states = torch.cat((self.states[: self.vocabulary], self.states.new_empty(counts.nodes, self.hidden)))
-        for level in found.inner:
+        for level in forest.inner:
             pairs = self.states.index_select(0, level.children).view(-1, 2 * self.hidden)
             torch.tanh(self.cell(pairs), out=self.states[level.first : level.first + level.size])
-        return list(self.states.index_select(0, found.roots))
+        return list(self.states.index_select(0, forest.roots))

@@ -29,15 +29,15 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, left_and_right, self.device)
-        counts.batches, counts.nodes = found.batches, found.nodes
+            forest = levels(minibatch, Leaf, left_and_right, self.device)
+        counts.batches, counts.nodes = forest.batches, forest.nodes
         hidden = self.hidden
-        leaves = self.inputs(found.words)
-        states = leaves.new_empty(found.nodes, hidden)
-        torch.mul(1 - leaves[:, :hidden].sigmoid_(), leaves[:, hidden:].tanh_(), out=states[: found.leaves])
-        for level in found.inner:
+        leaves = self.inputs(forest.words)
+        states = leaves.new_empty(forest.nodes, hidden)
+        torch.mul(1 - leaves[:, :hidden].sigmoid_(), leaves[:, hidden:].tanh_(), out=states[: forest.leaves])
+        for level in forest.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
             gates = self.gates(sums).sigmoid_()
             candidates = self.candidate(gates[:, hidden:] * sums).tanh_()
             torch.lerp(candidates, sums, gates[:, :hidden], out=states[level.first : level.first + level.size])
-        return list(self.classifier(states.index_select(0, found.roots)))
+        return list(self.classifier(states.index_select(0, forest.roots)))

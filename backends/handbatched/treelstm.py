@@ -40,23 +40,23 @@ class Program:
     def encode(self, trees: Sequence[Tree], counts: Counts) -> Tensor:
         """The states of the roots: [instances, hidden]."""
         with counts.ingesting():
-            found = levels(trees, Leaf, children, self.device)
-        counts.batches, counts.nodes = found.batches, found.nodes
+            forest = levels(trees, Leaf, children, self.device)
+        counts.batches, counts.nodes = forest.batches, forest.nodes
         hidden = self.hidden
-        leaves = self.inputs(found.words)
-        states = leaves.new_empty(found.nodes, 2 * hidden)
+        leaves = self.inputs(forest.words)
+        states = leaves.new_empty(forest.nodes, 2 * hidden)
         self.cells(leaves, None, states[: len(leaves)])
-        for level in found.inner:
+        for level in forest.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
             self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])
-        return states.index_select(0, found.roots)[:, :hidden]
+        return states.index_select(0, forest.roots)[:, :hidden]
 
-    def cells(self, gates: Tensor, kept: Tensor | None, states: Tensor) -> None:
+    def cells(self, gates: Tensor, remembered: Tensor | None, states: Tensor) -> None:
         """Computes rows of `states` from the sums of the gates i, o, u and (not for leaves) the children's forgotten cells."""
         hidden = self.hidden
         i_and_o, u = gates[:, : 2 * hidden].sigmoid_(), gates[:, 2 * hidden :].tanh_()
         i, o = i_and_o[:, :hidden], i_and_o[:, hidden:]
-        c = i * u if kept is None else torch.addcmul(kept, i, u)
+        c = i * u if remembered is None else torch.addcmul(remembered, i, u)
         h = torch.mul(o, torch.tanh(c), out=states[:, :hidden])
         torch.mul(self.forget(h).sigmoid_(), c, out=states[:, hidden:])
 

@@ -26,12 +26,12 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, left_and_right, self.device, heads=True)
-        counts.batches, counts.nodes = found.batches, found.nodes
-        states = self.inputs(found.words)
-        states[: found.leaves].tanh_()
-        for level in found.inner:
+            forest = levels(minibatch, Leaf, left_and_right, self.device, heads=True)
+        counts.batches, counts.nodes = forest.batches, forest.nodes
+        states = self.inputs(forest.words)
+        states[: forest.leaves].tanh_()
+        for level in forest.inner:
             rows = states[level.first : level.first + level.size]
             self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
             rows.tanh_()
-        return list(self.classifier(states.index_select(0, found.roots)))
+        return list(self.classifier(states.index_select(0, forest.roots)))

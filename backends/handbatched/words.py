@@ -19,5 +19,5 @@ class WordProducts:
 
     def __call__(self, words: Tensor) -> Tensor:
         """The products of the words with these numbers: [words, out]. The tensor is new and may be changed."""
-        found = self.rows.index_select(0, words)
-        return self.multiply(found) if self.multiply else found
+        rows = self.rows.index_select(0, words)
+        return self.multiply(rows) if self.multiply else rows

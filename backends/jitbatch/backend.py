@@ -58,7 +58,7 @@ class JitBatch:
         import backends.jitbatch.subtrees  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        return [{"granularity": each} for each in GRANULARITIES] if self.granularity == "best" else [{}]
+        return [{"granularity": granularity} for granularity in GRANULARITIES] if self.granularity == "best" else [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Model:
         import torch

@@ -25,52 +25,52 @@ class Cell(Kind):
     the method on placeholders, `operands` are the sorts of these, `result` is what the method returned."""
 
     def __init__(self, number: int, name: str, trace: Recorder, operands: Sequence[Sort], result: Any) -> None:
-        kept: list[int] = []
-        structure = numbered(result, kept)
-        super().__init__(number, name, operands, [trace.results[i].sort for i in kept], ints=len(trace.ints))
+        result_indices: list[int] = []
+        structure = numbered(result, result_indices)
+        super().__init__(number, name, operands, [trace.results[i].sort for i in result_indices], ints=len(trace.ints))
         self.result = None if type(result) is Lazy else structure
-        self.kept = kept
+        self.result_indices = result_indices
         self.program: list[tuple[Kind, list[int], int, int]] = []
         self.launches = 0
-        at, produced, ints = 0, len(operands), 0
+        position, produced, ints = 0, len(operands), 0
         code = trace.code
-        while at < len(code):
-            kind = trace.kinds.all[code[at]]
+        while position < len(code):
+            kind = trace.kinds.all[code[position]]
             if isinstance(kind, Input):
                 raise CannotDefer(f"{name} makes tensors of its own")
-            after = at + 1 + len(kind.operands)
-            self.program.append((kind, code[at + 1 : after], produced, ints))
+            after = position + 1 + len(kind.operands)
+            self.program.append((kind, code[position + 1 : after], produced, ints))
             produced += len(kind.sorts)
             ints += kind.ints
             self.launches += kind.launches
             if kind.unbatched is not None:
                 self.unbatched = f"{kind.name}: {kind.unbatched}"
-            at = after
+            position = after
         self.results = produced
         self.dead = self._dead()
 
     def _dead(self) -> list[list[int]]:
         """For each operation the results that no later operation uses, so that their memory can be freed."""
         last: dict[int, int] = {}
-        for at, (kind, operands, first, _) in enumerate(self.program):
+        for call, (kind, operands, first, _) in enumerate(self.program):
             for i in (*operands, *range(first, first + len(kind.sorts))):
-                last[i] = at
+                last[i] = call
         dead: list[list[int]] = [[] for _ in self.program]
-        for i, at in last.items():
-            if i not in self.kept:
-                dead[at].append(i)
+        for i, call in last.items():
+            if i not in self.result_indices:
+                dead[call].append(i)
         return dead
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
         values: list[Any] = [*operands, *[None] * (self.results - len(operands))]
-        for (kind, used, first, at), dead in zip(self.program, self.dead, strict=True):
-            own = ints[at * n : (at + kind.ints) * n] if ints is not None and kind.ints else None
-            found = kind.run([values[i] for i in used], own, n)
-            for i, value in enumerate(found):
+        for (kind, used, first, ints_at), dead in zip(self.program, self.dead, strict=True):
+            own_ints = ints[ints_at * n : (ints_at + kind.ints) * n] if ints is not None and kind.ints else None
+            results = kind.run([values[i] for i in used], own_ints, n)
+            for i, value in enumerate(results):
                 values[first + i] = value
             for i in dead:
                 values[i] = None
-        return [values[i] for i in self.kept]
+        return [values[i] for i in self.result_indices]
 
 
 class DeferredCell:

@@ -84,9 +84,9 @@ class Pools:
                 larger = torch.empty(
                     max(top, 2 * len(pool) if pool is not None else 0), *sort.shape, dtype=sort.dtype, device=self.device
                 )
-                kept = used.get(sort, 0)
-                if pool is not None and kept:
-                    larger[:kept] = pool[:kept]
+                rows_in_use = used.get(sort, 0)
+                if pool is not None and rows_in_use:
+                    larger[:rows_in_use] = pool[:rows_in_use]
                 self.tensors[sort] = larger
 
 
@@ -107,23 +107,23 @@ def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Te
         elif kind.inputs:
             operands = [inputs[i] for i in step.inputs]
         else:
-            found = []
+            gathered_operands = []
             for source in step.sources:
                 if isinstance(source, Whole):
-                    found.append(results[source.step][source.output])
+                    gathered_operands.append(results[source.step][source.output])
                 elif len(source) == 3:
                     sort, first, after = source
-                    found.append(tensors[sort][first:after])
+                    gathered_operands.append(tensors[sort][first:after])
                 else:
                     sort, rows = source
-                    found.append(tensors[sort].index_select(0, rows))
+                    gathered_operands.append(tensors[sort].index_select(0, rows))
                     meter.gathered_bytes += rows.numel() * sort.bytes
                     meter.launches += 1
-            operands = found
-        own = ints.index_select(0, step.ints) if step.ints is not None and ints is not None else None
+            operands = gathered_operands
+        step_ints = ints.index_select(0, step.ints) if step.ints is not None and ints is not None else None
         inside = meter.copy_ns + meter.kernel_ns
         gathered = clock()
-        outputs = kind.run(operands, own, step.n)
+        outputs = kind.run(operands, step_ints, step.n)
         computed = clock()
         inside = meter.copy_ns + meter.kernel_ns - inside  # the time of the plan that a subtree has run within this one
         for output, begin, sort in zip(outputs, step.stored, kind.sorts, strict=True):

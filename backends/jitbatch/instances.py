@@ -22,19 +22,19 @@ def has_tensors(cls: type) -> bool:
     return _has_tensors[cls]
 
 
-def _finds_tensor(hint: Any, seen: set[Any]) -> bool:
+def _finds_tensor(hint: Any, visited: set[Any]) -> bool:
     if isinstance(hint, type) and is_dataclass(hint):
-        if hint in seen:
+        if hint in visited:
             return False
-        seen.add(hint)
+        visited.add(hint)
         try:
             hints = typing.get_type_hints(hint)
         except Exception:  # a name that cannot be resolved: look at the objects
             return True
-        return any(_finds_tensor(each, seen) for each in hints.values())
+        return any(_finds_tensor(hint_inside, visited) for hint_inside in hints.values())
     inner = typing.get_args(hint)
     if inner:
-        return any(_finds_tensor(each, seen) for each in inner)
+        return any(_finds_tensor(hint_inside, visited) for hint_inside in inner)
     return hint not in HOST and hint is not Ellipsis
 
 
@@ -47,13 +47,13 @@ def deferred(value: Any, defer: Callable[[Tensor], Any]) -> Any:
         return defer(value)
     if kind is list or kind is tuple:
         items = [deferred(item, defer) for item in value]
-        same = all(a is b for a, b in zip(items, value, strict=True))
-        return value if same else kind(items)
+        unchanged = all(a is b for a, b in zip(items, value, strict=True))
+        return value if unchanged else kind(items)
     if is_dataclass(value) and not isinstance(value, type) and has_tensors(kind):
         parts = [getattr(value, field.name) for field in fields(value)]
         items = [deferred(part, defer) for part in parts]
-        same = all(a is b for a, b in zip(items, parts, strict=True))
-        return value if same else kind(*items)
+        unchanged = all(a is b for a, b in zip(items, parts, strict=True))
+        return value if unchanged else kind(*items)
     return value
 
 

@@ -128,16 +128,16 @@ class Kinds:
         args, kwargs = template(args, slot), template(kwargs, slot)
         zeros = [torch.zeros(sort.shape, dtype=sort.dtype, device=self.device) for sort in sorts]
         call = Call(function, args, kwargs, tuple(sorts), None)
-        found = call(zeros)
+        output = call(zeros)
         name = call.name
-        if isinstance(found, Tensor):
-            results, result = [Sort.of(found)], None
+        if isinstance(output, Tensor):
+            results, result = [Sort.of(output)], None
             call = Call(function, args, kwargs, tuple(sorts), results[0])
-        elif isinstance(found, tuple | list) and found and all(isinstance(each, Tensor) for each in found):
-            results, result = [Sort.of(each) for each in found], type(found)(range(len(found)))
+        elif isinstance(output, tuple | list) and output and all(isinstance(each, Tensor) for each in output):
+            results, result = [Sort.of(each) for each in output], type(output)(range(len(output)))
             call = Call(function, args, kwargs, tuple(sorts), tuple(results))
         else:
-            raise CannotDefer(f"{name} gives a {type(found).__name__}, and deferred tensors have no values yet")
+            raise CannotDefer(f"{name} gives a {type(output).__name__}, and deferred tensors have no values yet")
         kind = self.add(lambda number: Operation(number, call, results, self.device))
         kind.result = result
         return kind

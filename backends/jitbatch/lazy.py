@@ -220,8 +220,8 @@ class Lazy(Deferred):
         self.sort = sort
 
     def value(self) -> Tensor:
-        found: Tensor = Recording.recorder.wait(self)
-        return found
+        tensor: Tensor = Recording.recorder.wait(self)
+        return tensor
 
 
 class Shared(Deferred):

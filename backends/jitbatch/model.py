@@ -108,13 +108,13 @@ class Run:
     def values(self, lazies: Sequence[Lazy]) -> list[Tensor]:
         """New tensors with the values of results that have been computed, read with one gather for each sort."""
         by_sort: dict[Sort, list[int]] = {}
-        for place, lazy in enumerate(lazies):
-            by_sort.setdefault(lazy.sort, []).append(place)
+        for i, lazy in enumerate(lazies):
+            by_sort.setdefault(lazy.sort, []).append(i)
         values: list[Any] = [None] * len(lazies)
-        for sort, places in by_sort.items():
-            rows = torch.from_numpy(self.rows[[lazies[place].index for place in places]]).to(self.pools.device)
-            for place, value in zip(places, self.pools.tensors[sort].index_select(0, rows).unbind(), strict=True):
-                values[place] = value
+        for sort, indices in by_sort.items():
+            rows = torch.from_numpy(self.rows[[lazies[i].index for i in indices]]).to(self.pools.device)
+            for i, value in zip(indices, self.pools.tensors[sort].index_select(0, rows).unbind(), strict=True):
+                values[i] = value
         return values
 
 
@@ -199,11 +199,11 @@ class Model(OnDevice):
         values = run.values(lazies)
         if self.device != "cpu":
             by_sort: dict[Sort, list[int]] = {}
-            for place, lazy in enumerate(lazies):
-                by_sort.setdefault(lazy.sort, []).append(place)
-            for places in by_sort.values():
-                for place, value in zip(places, torch.stack([values[p] for p in places]).cpu().unbind(), strict=True):
-                    values[place] = value
+            for i, lazy in enumerate(lazies):
+                by_sort.setdefault(lazy.sort, []).append(i)
+            for indices in by_sort.values():
+                for i, value in zip(indices, torch.stack([values[p] for p in indices]).cpu().unbind(), strict=True):
+                    values[i] = value
         run.fetch_ns += perf_counter_ns() - start
         return values
 

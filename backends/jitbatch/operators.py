@@ -74,9 +74,9 @@ def batched(call: Call, device: torch.device) -> tuple[Batched, str | None]:
     """The function that computes the call for many instances at once, and None; or, if it has to compute them one by one, the
     reason. It takes the operands with the axis of instances first and gives results alike. `device` is where they lie."""
     rule = RULES.get(call.name)
-    found = rule(call) if rule is not None else None
-    if found is not None:
-        return found, None
+    compute = rule(call) if rule is not None else None
+    if compute is not None:
+        return compute, None
     if not call.sorts:
         return one_by_one(call), "no operand of its own"
     mapped = torch.vmap(lambda *operands: call(operands))
@@ -94,10 +94,10 @@ def batched(call: Call, device: torch.device) -> tuple[Batched, str | None]:
 
 def one_by_one(call: Call) -> Batched:
     def run(operands: Sequence[Tensor]) -> Any:
-        found = [call(each) for each in zip(*operands, strict=True)]
+        results = [call(operands_of_one) for operands_of_one in zip(*operands, strict=True)]
         if isinstance(call.result, Sort):
-            return torch.stack(found)
-        return [torch.stack(results) for results in zip(*found, strict=True)]
+            return torch.stack(results)
+        return [torch.stack(output) for output in zip(*results, strict=True)]
 
     return run
 
@@ -152,7 +152,7 @@ def matmul(call: Call) -> Batched | None:
             rows, columns = len(a.shape) > 1, len(b.shape) > 1
             axes = max(len(a.shape), len(b.shape), 2)
 
-            def both(operands: Sequence[Tensor]) -> Tensor:
+            def product(operands: Sequence[Tensor]) -> Tensor:
                 left, right = operands
                 left = left if rows else left.unsqueeze(1)
                 right = right if columns else right.unsqueeze(-1)
@@ -161,7 +161,7 @@ def matmul(call: Call) -> Batched | None:
                     result = result.squeeze(-1)
                 return result if rows else result.squeeze(-1 if not columns else -2)
 
-            return both
+            return product
         case (Slot(0, a), Tensor() as weight) if weight.dim() <= 2:
             return lambda operands: torch.matmul(operands[0], weight)
         case (Tensor() as weight, Slot(0, b)) if weight.dim() == 2 and len(b.shape) == 1:
@@ -173,8 +173,8 @@ def matmul(call: Call) -> Batched | None:
 
 def batch_join(call: Call) -> Batched | None:
     """`cat` and `stack`."""
-    parts, *rest = call.args
-    dim = rest[0] if rest else call.kwargs.get("dim", 0)
+    parts, *dim_if_given = call.args
+    dim = dim_if_given[0] if dim_if_given else call.kwargs.get("dim", 0)
     if set(call.kwargs) - {"dim"} or not all(isinstance(part, Slot | Tensor) for part in parts):
         return None
     axis = dim + 1 if dim >= 0 else dim
@@ -197,15 +197,15 @@ def along(call: Call) -> Batched | None:
     if not call.args or type(call.args[0]) is not Slot or any(type(a) is Slot for a in call.args[1:]):
         return None
     args, kwargs = list(call.args[1:]), dict(call.kwargs)
-    where = DIM_AT.get(call.name, 0)
+    dim_position = DIM_AT.get(call.name, 0)
     if "dim" in kwargs:
         dim = kwargs.pop("dim")
-        rest = args
-    elif len(args) > where and isinstance(args[where], int) and not isinstance(args[where], bool):
-        dim = args[where]
-        rest = args[:where] + args[where + 1 :]
-    elif call.name in DIM_DEFAULT and len(args) <= where:
-        dim, rest = DIM_DEFAULT[call.name], args
+        other_args = args
+    elif len(args) > dim_position and isinstance(args[dim_position], int) and not isinstance(args[dim_position], bool):
+        dim = args[dim_position]
+        other_args = args[:dim_position] + args[dim_position + 1 :]
+    elif call.name in DIM_DEFAULT and len(args) <= dim_position:
+        dim, other_args = DIM_DEFAULT[call.name], args
     else:
         return None
     if not isinstance(dim, int):
@@ -215,10 +215,10 @@ def along(call: Call) -> Batched | None:
     function = call.function
     if call.name in ("softmax", "log_softmax"):
         kwargs.pop("_stacklevel", None)
-        if kwargs.get("dtype") is not None or len(rest) > 0:
+        if kwargs.get("dtype") is not None or len(other_args) > 0:
             return None
         function, kwargs = getattr(torch, call.name), {"dim": axis}
-    return lambda operands: function(operands[0], *rest, **kwargs)
+    return lambda operands: function(operands[0], *other_args, **kwargs)
 
 
 DIM_AT = {"chunk": 1, "split": 1}
@@ -257,8 +257,8 @@ def indexed(call: Call) -> Batched | None:
         case (Slot(0, _), index):
             parts = index if isinstance(index, tuple) else (index,)
             if all(part is None or part is Ellipsis or isinstance(part, int | slice) for part in parts):
-                whole = (slice(None), *parts)
-                return lambda operands: operands[0][whole]
+                batched_index = (slice(None), *parts)
+                return lambda operands: operands[0][batched_index]
     return None
 
 

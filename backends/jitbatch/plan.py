@@ -94,7 +94,7 @@ def analyse(
     tops = dict(tops)
     steps = []
     last: dict[int, int] = {}
-    for batch, found in zip(batches, operands, strict=True):
+    for batch, operands_of_batch in zip(batches, operands, strict=True):
         stored: list[int | None] = []
         results = np.asarray(batch.results) - base
         for output, sort in enumerate(batch.kind.sorts):
@@ -106,15 +106,15 @@ def analyse(
             rows[results + output] = start + np.arange(len(results))
             stored.append(start)
         sources: list[Whole | Rows] = []
-        for sort, used in zip(batch.kind.operands, found, strict=True):
+        for sort, used in zip(batch.kind.operands, operands_of_batch, strict=True):
             if isinstance(used, Whole):
                 last[used.step] = batch.number
                 sources.append(used)
             else:
-                at = np.where(
+                stored_rows = np.where(
                     used >= base, rows[np.maximum(used - base, 0)], earlier[np.minimum(used, base - 1)] if base else -1
                 )
-                sources.append(Rows(sort, at))
+                sources.append(Rows(sort, stored_rows))
         ints, inputs = data[batch.number]
         steps.append(Step(batch.kind, len(results), sources, ints, inputs, stored))
     for step, user in last.items():
@@ -157,14 +157,14 @@ def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[
     ints_at: list[int] = []  # for each call, in the order of recording, where its ints begin; likewise inputs_at
     inputs_at: list[int] = []
     calls_of: dict[tuple[int, int], list[int]] = {}
-    at = ints = inputs = call = 0
+    position = ints = inputs = call = 0
     end = len(code)
-    while at < end:
-        number = code[at]
+    while position < end:
+        number = code[position]
         kind = kinds[number]
-        after = at + 1 + len(kind.operands)
+        after = position + 1 + len(kind.operands)
         depth = 0
-        for operand in code[at + 1 : after]:
+        for operand in code[position + 1 : after]:
             if operand >= base and depths[operand - base] >= depth:
                 depth = depths[operand - base] + 1
         key = (depth, number)
@@ -172,7 +172,7 @@ def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[
         if batch is None:
             batch = batches[key] = Batch(kind)
             calls_of[key] = []
-        batch.calls.append(at)
+        batch.calls.append(position)
         batch.results.append(base + len(depths))
         calls_of[key].append(call)
         depths.extend([depth] * len(kind.sorts))
@@ -181,7 +181,7 @@ def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[
         ints += kind.ints
         inputs += kind.inputs
         call += 1
-        at = after
+        position = after
     ordered = sorted(batches, key=lambda key: key[0])
     data = []
     for step, key in enumerate(ordered):

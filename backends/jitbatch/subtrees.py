@@ -114,17 +114,17 @@ class Subtree(Kind):
     """The record of a call on one structure, with its plan: a batch computes all calls on equal structures."""
 
     def __init__(self, number: int, name: str, trace: Recorder, result: Any) -> None:
-        kept: list[int] = []
-        structure = numbered(result, kept)
-        super().__init__(number, name, [], [trace.results[i].sort for i in kept], ints=len(trace.ints))
+        result_indices: list[int] = []
+        structure = numbered(result, result_indices)
+        super().__init__(number, name, [], [trace.results[i].sort for i in result_indices], ints=len(trace.ints))
         self.result = None if type(result) is Lazy else structure
         self.kinds = trace.kinds
         self.launches = 0
         self.nested = True
         alive = np.zeros(trace.count, bool)
-        alive[kept] = True
+        alive[result_indices] = True
         self.plan = analyse(0, trace.code, 0, trace.kinds.all, np.empty(0, np.int64), {}, alive)
-        self.rows = [int(self.plan.rows[i]) for i in kept]
+        self.rows = [int(self.plan.rows[i]) for i in result_indices]
         self.ready: dict[int, Ready] = {}
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
@@ -165,9 +165,9 @@ class DeferredSubtree:
             self.refused[self.name] = str(error)
             return self.method(*args)
         kind, int_operands = traced
-        own: list[int] = []
-        ints(args[0], own)
-        recorder.ints += [each if type(each) is int else each.of(own) for each in int_operands]
+        own_ints: list[int] = []
+        ints(args[0], own_ints)
+        recorder.ints += [operand if type(operand) is int else operand.of(own_ints) for operand in int_operands]
         return recorder.emit(kind, [])
 
     def trace(self, recorder: Recorder, structure: Any) -> tuple[Kind, list[Any]]:
@@ -186,9 +186,9 @@ class DeferredSubtree:
 
 def recursive_methods(model: nn.Module) -> tuple[list[str], list[str]]:
     """The model's methods that can call themselves: those that never wait for a tensor's value, and those that do."""
-    own = [cls for cls in type(model).__mro__ if issubclass(cls, nn.Module) and cls is not nn.Module]
-    found = {name: value for cls in reversed(own) for name, value in vars(cls).items()}
-    methods = {name: each for name, each in found.items() if isinstance(each, FunctionType) and not name.startswith("__")}
+    classes = [cls for cls in type(model).__mro__ if issubclass(cls, nn.Module) and cls is not nn.Module]
+    own = {name: value for cls in reversed(classes) for name, value in vars(cls).items()}
+    methods = {name: f for name, f in own.items() if isinstance(f, FunctionType) and not name.startswith("__")}
     reached = {name: _reached(method, methods) for name, method in methods.items()}
     recursive = [name for name in methods if name in reached[name]]
     waiting = [name for name in recursive if WAITS & reached[name]]
@@ -198,15 +198,15 @@ def recursive_methods(model: nn.Module) -> tuple[list[str], list[str]]:
 def _reached(function: FunctionType, methods: dict[str, FunctionType]) -> set[str]:
     """The names of all attributes and functions in the code that a function can reach by calls."""
     names: set[str] = set()
-    ahead, seen = [function], {function}
-    while ahead:
-        current = ahead.pop()
+    pending, visited = [function], {function}
+    while pending:
+        current = pending.pop()
         for name in _names(current.__code__):
             names.add(name)
             for called in (methods.get(name), current.__globals__.get(name)):
-                if isinstance(called, FunctionType) and called not in seen:
-                    seen.add(called)
-                    ahead.append(called)
+                if isinstance(called, FunctionType) and called not in visited:
+                    visited.add(called)
+                    pending.append(called)
     return names
 
 

@@ -71,12 +71,12 @@ class PyTorch:
         if self.mode != "eager":
             for cell in cells(workload, self.mode):
                 method = getattr(module, cell)
-                made: Mapping[str, Callable[[Any], Any]] = {
+                compilers: Mapping[str, Callable[[Any], Any]] = {
                     "script": Traced,
                     "compile": lambda m: torch.compile(m, dynamic=False),
                     "graphs": Graphed,
                 }
-                setattr(module, cell, made[self.mode](method))
+                setattr(module, cell, compilers[self.mode](method))
         return Model(module, self.target.device, dtype, computing, self.precision)
 
 

@@ -107,10 +107,10 @@ class Batched(OnDevice):
         }
 
     def facts(self) -> Mapping[str, Any]:
-        found: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
+        facts: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
         if self.device == "cpu":
-            found["instruction_set"] = libraries.capability()
-        return found | {"load_time": "tables" if self.program.has_tables else "", **fact(self.precision)}
+            facts["instruction_set"] = libraries.capability()
+        return facts | {"load_time": "tables" if self.program.has_tables else "", **fact(self.precision)}
 
 
 def torch_library(device: str, also: str = "") -> str:

@@ -25,8 +25,8 @@ class Traced:
 
     def trace(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         def call(*tensors: Any) -> Any:
-            given = iter(tensors)
-            return self.method(*(a if isinstance(a, nn.Module) else next(given) for a in args))
+            remaining = iter(tensors)
+            return self.method(*(a if isinstance(a, nn.Module) else next(remaining) for a in args))
 
         traced: Callable[..., Any] = torch.jit.trace(
             call, tuple(a for a in args if not isinstance(a, nn.Module)), check_trace=False
@@ -50,5 +50,5 @@ class Graphed:
 def copied(value: Any) -> Any:
     """The same structure of tuples and lists, with a copy of each tensor."""
     if isinstance(value, tuple | list):
-        return type(value)(copied(each) for each in value)
+        return type(value)(copied(item) for item in value)
     return value.clone() if isinstance(value, torch.Tensor) else value

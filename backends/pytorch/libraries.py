@@ -47,7 +47,7 @@ def products_instructions(dtype: torch.dtype) -> str:
 def describe(dtype: torch.dtype) -> str:
     """All of this in words, as in "its own loops AVX-512, products oneMKL 2024.2 on AVX2"."""
     own = capability()
-    seen = " and ".join(SPELLED.get(name, name) for name in products_instructions(dtype).split(", ") if name)
+    instructions = " and ".join(SPELLED.get(name, name) for name in products_instructions(dtype).split(", ") if name)
     parts = [f"its own loops {SPELLED.get(own, own)}"] if own else []
-    parts.append(f"products {products()}" + (f" on {seen}" if seen else ""))
+    parts.append(f"products {products()}" + (f" on {instructions}" if instructions else ""))
     return ", ".join(parts)

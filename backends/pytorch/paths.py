@@ -11,12 +11,12 @@ def read_off(pointers: np.ndarray, last: np.ndarray, lengths: Sequence[int]) -> 
     """The best path of each sentence. The words of all sentences follow one another; `lengths` says how many each has.
     `pointers` [words, tags]: for each tag of a word, the best tag of the word before (not used for first words). `last`
     [words]: the best tag of each word if the sentence ended with it."""
-    found = []
+    paths = []
     end = 0
     for length in lengths:
         end += length
         path: list[int] = []
         for word in range(end - 1, end - 1 - length, -1):
             path.append(int(pointers[word + 1, path[-1]] if path else last[word]))
-        found.append(path[::-1])
-    return found
+        paths.append(path[::-1])
+    return paths

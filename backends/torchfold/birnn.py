@@ -20,10 +20,10 @@ class Operations(ModelOperations[BiRNN]):
         behind = self.scan(fold, "behind", sentence[::-1])
         return [fold.add("score", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]
 
-    def scan(self, fold: Any, way: str, words: Sequence[int]) -> list[Node]:
+    def scan(self, fold: Any, direction: str, words: Sequence[int]) -> list[Node]:
         states: list[Node] = []
         for word in words:
-            states.append(fold.add(way, word, states[-1]) if states else fold.add(f"first_{way}", word))
+            states.append(fold.add(direction, word, states[-1]) if states else fold.add(f"first_{direction}", word))
         return states
 
     def outputs(self, minibatch: Sequence[list[int]], results: Tensor) -> list[list[int]]:

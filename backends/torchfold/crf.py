@@ -33,17 +33,17 @@ class Operations(ModelOperations[CRF]):
         behind = self.scan(fold, "behind", sentence[::-1])
         emissions = [fold.add("emit", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]
         best = fold.add("begin", emissions[0])
-        found = [best, fold.add("end", best)]
+        wanted = [best, fold.add("end", best)]
         for emission in emissions[1:]:
             best, pointer = fold.add("search", best, emission).split(2)
-            found += [pointer, fold.add("end", best)]
-        return found
+            wanted += [pointer, fold.add("end", best)]
+        return wanted
 
-    def scan(self, fold: Any, way: str, words: Sequence[int]) -> list[Node]:
-        h, c = fold.add(f"first_{way}", words[0]).split(2)
+    def scan(self, fold: Any, direction: str, words: Sequence[int]) -> list[Node]:
+        h, c = fold.add(f"first_{direction}", words[0]).split(2)
         states = [h]
         for word in words[1:]:
-            h, c = fold.add(way, word, h, c).split(2)
+            h, c = fold.add(direction, word, h, c).split(2)
             states.append(h)
         return states
 
@@ -63,11 +63,11 @@ class Operations(ModelOperations[CRF]):
     def first_behind(self, words: Tensor) -> State:
         return self.step("behind", words, self.model.start.expand(len(words), -1), None)
 
-    def step(self, way: str, words: Tensor, h: Tensor, c: Tensor | None) -> State:
-        weight, bias = self.gates[way]
+    def step(self, direction: str, words: Tensor, h: Tensor, c: Tensor | None) -> State:
+        weight, bias = self.gates[direction]
         i, f, o, u = linear(torch.cat((self.model.embedding(words), h), dim=1), weight, bias).chunk(4, dim=1)
-        made = torch.sigmoid(i) * torch.tanh(u)
-        c = made if c is None else torch.sigmoid(f) * c + made
+        admitted = torch.sigmoid(i) * torch.tanh(u)
+        c = admitted if c is None else torch.sigmoid(f) * c + admitted
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def emit(self, f: Tensor, b: Tensor) -> Tensor:

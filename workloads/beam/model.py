@@ -75,7 +75,7 @@ class Beam(Seq2Seq):
         memory = torch.stack(states)
         beam = [Hypothesis([END], 0.0, states[-1])]
         ended: list[Hypothesis] = []
-        found = math.inf
+        margin = math.inf
         for _ in range(self.longest):
             grown: list[Hypothesis] = []
             for h in beam:
@@ -84,13 +84,13 @@ class Beam(Seq2Seq):
                 grown += [extended(h, float(value), int(word), state) for value, word in zip(*best, strict=True)]
             grown.sort(key=lambda h: h.score, reverse=True)
             room = self.width - len(ended)
-            found = min(found, _distance(grown[room - 1].score, grown[room].score))
+            margin = min(margin, _distance(grown[room - 1].score, grown[room].score))
             ended += [h for h in grown[:room] if h.words[-1] == END]
             beam = [h for h in grown[:room] if h.words[-1] != END]
             if not beam:
                 break
         scores = sorted((h.score / len(h.words) for h in (ended or beam)), reverse=True)
-        return min([found, *(_distance(scores[0], other) for other in scores[1:2])])
+        return min([margin, *(_distance(scores[0], other) for other in scores[1:2])])
 
     def log_probabilities(self, memory: Tensor, state: Tensor) -> Tensor:
         return torch.log_softmax(self.classify(state, self.attend(memory, state)), dim=-1)

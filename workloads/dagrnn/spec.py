@@ -45,8 +45,8 @@ class Spec(ModelSpec):
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         low, high = self.extents[shape["hidden"]]
-        found: list[Any] = []
+        grids: list[Any] = []
         for _ in range(n):
             height, width = random.integers(low, high + 1, 2)
-            found.append(random.integers(shape["vocabulary"], size=(height, width)).tolist())
-        return found
+            grids.append(random.integers(shape["vocabulary"], size=(height, width)).tolist())
+        return grids

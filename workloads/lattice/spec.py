@@ -60,7 +60,7 @@ class Spec(ModelSpec):
 
         mean, spread = (TINY_MEAN, TINY_SPREAD) if shape["hidden"] == 16 else (MEAN_LENGTH, SPREAD_LENGTH)
         variance = np.log1p((spread / mean) ** 2)
-        found: list[Any] = []
+        lattices: list[Any] = []
         for _ in range(n):
             drawn = np.rint(random.lognormal(np.log(mean) - variance / 2, variance**0.5))
             length = int(np.clip(drawn, MIN_LENGTH, MAX_LENGTH))
@@ -69,5 +69,5 @@ class Spec(ModelSpec):
                 for size, probability in ENDING.items():
                     if random.random() < probability and size <= last + 1:
                         words[last].append(Word(draw_words(random, 1, shape["words"])[0], last + 1 - size))
-            found.append(Lattice(draw_words(random, length, shape["characters"]), words))
-        return found
+            lattices.append(Lattice(draw_words(random, length, shape["characters"]), words))
+        return lattices

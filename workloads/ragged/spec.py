@@ -52,9 +52,9 @@ class Spec(SentenceSpec):
         return Ragged(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        found = super().samples(shape, random, n)
-        for number, sentence in enumerate(found, 1):
+        sentences = super().samples(shape, random, n)
+        for number, sentence in enumerate(sentences, 1):
             words, positions = len(sentence), shape["positions"]
             if words > positions:
                 raise DataError(f"{self.data}: sentence {number} has {words} words; the model has {positions} positions")
-        return found
+        return sentences

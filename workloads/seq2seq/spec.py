@@ -61,9 +61,9 @@ class Spec(SentenceSpec):
         return Seq2Seq(**shape)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
-        found = super().params(size, seed)
-        found["output.weight"][0] *= np.float32(END_GAIN[size])
-        return found
+        params = super().params(size, seed)
+        params["output.weight"][0] *= np.float32(END_GAIN[size])
+        return params
 
     def margins(self, model: Any, instance: Any) -> list[float]:
         """For each word and the end: how much the best score exceeds the second best, relative to the largest absolute score.

@@ -62,5 +62,5 @@ class Spec(trees.TreeSpec):
         from workloads.simtree.model import Pair
         from workloads.treelstm.model import Leaf, Node
 
-        found = trees.take(self.data, random, shape["vocabulary"], Leaf, Node, 2 * n, SICK)
-        return [Pair(left, right) for left, right in zip(found[::2], found[1::2], strict=True)]
+        both_trees = trees.take(self.data, random, shape["vocabulary"], Leaf, Node, 2 * n, SICK)
+        return [Pair(left, right) for left, right in zip(both_trees[::2], both_trees[1::2], strict=True)]

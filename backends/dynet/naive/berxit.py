@@ -29,10 +29,10 @@ class Program:
 
     def label(self, sample: Sample, graph: Graph) -> int:
         x = self.input(sample.x)
-        for done in range(1, self.layers + 1):
+        for layer_number in range(1, self.layers + 1):
             x = self.layer(x)
             (certain,) = graph.values([dy.logistic(self.certainty(dy.pick(x, 0, 1)))])
-            if stop(certain, self.layers - done, split(sample.key, done), self.real):
+            if stop(certain, self.layers - layer_number, split(sample.key, layer_number), self.real):
                 break
         (probabilities,) = graph.values([dy.softmax(self.classifier(dy.pick(x, 0, 1)))])
         return int(np.argmax(probabilities))

@@ -18,8 +18,8 @@ from backends.dynet.naive import Layer
 class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
         self.words = parameters.table(parameters["embedding.weight"])
-        self.starts = [parameters.add(parameters[f"{way}_start"]) for way in ("forward", "backward")]
-        self.cells = [Layer(parameters, f"{way}_cell") for way in ("forward", "backward")]
+        self.starts = [parameters.add(parameters[f"{direction}_start"]) for direction in ("forward", "backward")]
+        self.cells = [Layer(parameters, f"{direction}_cell") for direction in ("forward", "backward")]
         self.classifier = Layer(parameters, "classifier")
 
     def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[list[int]]:
@@ -32,8 +32,8 @@ class Program:
         labels = iter(np.argmax(graph.values(best), axis=1).tolist() if best else [])
         return [[next(labels) for _ in sentence] for sentence in minibatch]
 
-    def scan(self, way: int, inputs: list[Expression]) -> list[Expression]:
-        state, cell = self.starts[way].expr(True), self.cells[way]
+    def scan(self, direction: int, inputs: list[Expression]) -> list[Expression]:
+        state, cell = self.starts[direction].expr(True), self.cells[direction]
         states = []
         for x in inputs:
             state = dy.logistic(cell(dy.concatenate([x, state])))

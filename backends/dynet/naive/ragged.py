@@ -22,8 +22,8 @@ class Program:
         outputs = []
         for sentence in minibatch:
             words = [dy.lookup(self.words, word, False) for word in sentence]
-            places = [dy.lookup(self.positions, place, False) for place in range(len(sentence))]
-            x = dy.concatenate_cols(words) + dy.concatenate_cols(places)
+            positions = [dy.lookup(self.positions, position, False) for position in range(len(sentence))]
+            x = dy.concatenate_cols(words) + dy.concatenate_cols(positions)
             for layer in self.layers:
                 x = layer(x)
             outputs.append(x)

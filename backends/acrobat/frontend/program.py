@@ -25,7 +25,7 @@ from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
-from backends.acrobat.frontend.tensors.values import Module
+from backends.acrobat.frontend.tensors.values import Module, fingerprint
 from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
 from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
@@ -45,6 +45,7 @@ class ProgramBuilder(DiagnosedFunctions):
         self.module = module
         self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
         self.changing = Changing(list(module.modules()))
+        self.kept: set[Any] = set()  # what modules are that are arguments and kept in objects: each has functions of its own
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
         canonical: dict[Any, str] = {}  # by memory, the name of the weight: tied parameters share one
@@ -90,8 +91,20 @@ class ProgramBuilder(DiagnosedFunctions):
     def path_of(self, module: nn.Module) -> str:
         return next((path for path, m in self.module.named_modules() if m is module), "")
 
-    def has_state(self, owner: Any) -> bool:
-        return isinstance(owner, nn.Module) and any(map(self.carried.attributes_of, owner.modules()))
+    def is_apart(self, owner: Any) -> bool:
+        if not isinstance(owner, nn.Module):
+            return False
+        parts = list(owner.modules())
+        kept = bool(self.kept) and any(fingerprint(m) in self.kept for m in parts)
+        return kept or any(map(self.carried.attributes_of, parts))
+
+    def keep_apart(self, module: Any) -> bool:
+        like = fingerprint(module)
+        if like in self.kept:
+            return True
+        self.kept.add(like)
+        self.changed = True
+        return False
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""

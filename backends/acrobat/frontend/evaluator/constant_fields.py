@@ -7,6 +7,8 @@ holds the number of its own among them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Method, OneOf
@@ -54,17 +56,18 @@ def as_constant(f: Frame, classes: list[type], name: str, held: Value) -> Value:
 
 
 def _same_everywhere(f: Frame, value: Value) -> Value | None:
-    """A module, function, class or method as every function of the program knows it; None for other values. One that is an
-    argument is none: the function is compiled once for several modules."""
+    """A module, function, class or method as every function of the program knows it; None for other values. A module that is an
+    argument is one from the next round on: the function is compiled for each such module then, not once for several."""
     match value:
         case Static(v):
             return value if callable(v) else None
         case Method(owner):
-            return value if _same_everywhere(f, owner) is not None else None
+            found = _same_everywhere(f, owner)
+            return None if found is None else replace(value, owner=found)
         case Special(python_object=held) if held is not None:
             try:
                 found = f.program.wrap(held)
             except Refused:
                 return None
-            return found if found == value else None
+            return found if found == value or f.program.keep_apart(held) else None
     return None

@@ -158,9 +158,14 @@ class Functions:
         """The name of a module in the model."""
         raise NotImplementedError
 
-    def has_state(self, owner: Any) -> bool:
+    def is_apart(self, owner: Any) -> bool:
         """Whether an object that an argument stands for shares its functions with no other one of its class: a module, if the
-        model assigns to attributes of it or of its parts, and reads them."""
+        model assigns to attributes of it or of its parts, and reads them, or keeps the module or a part in an object."""
+        raise NotImplementedError
+
+    def keep_apart(self, module: Any) -> bool:
+        """Whether a module that an argument stands for shares its functions with no other one; from the next round on neither
+        it does nor those like it."""
         raise NotImplementedError
 
     def flags(self, name: str) -> n.Weight | None:
@@ -218,7 +223,7 @@ class Functions:
 
     def key(self, function: Any, values: Sequence[Value]) -> Any:
         """The key of a function for these arguments. Raises Mismatch."""
-        return (function, tuple(signature(v, self.has_state) for v in values))
+        return (function, tuple(signature(v, self.is_apart) for v in values))
 
     def name_of(self, key: Any) -> str:
         """The name in the program of the function with this key."""

@@ -91,6 +91,18 @@ class Counting:
         self.n += 1
 
 
+class Part(nn.Module):
+    """A part of the model that makes objects which keep what it has itself: a module, and a method of one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(4, 4)
+
+    def forward(self, xs: Any, act: Any) -> Tensor:
+        keeper, settings = Keeper(self, act), Settings(self.embedding.forward, act)  # type: ignore[arg-type]
+        return keeper.leaf(xs[0]) + settings.cell(torch.tensor(xs[-1]))
+
+
 class Model(nn.Module):
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:
         super().__init__()
@@ -99,6 +111,7 @@ class Model(nn.Module):
         self.linear = nn.Linear(4, 4)
         self.second = nn.Linear(4, 4)
         self.cells = nn.ModuleList([nn.GRUCell(4, 4), nn.GRUCell(4, 4)])
+        self.parts = nn.ModuleList([Part(), Part()])
         self.forward = work.__get__(self)  # type: ignore[assignment,attr-defined]
 
 
@@ -182,7 +195,25 @@ def stacks_of_their_own(self: Any, xs: Any) -> Any:
     return stack.state, buffer.state, len(stack.items)
 
 
-DIFFERENT = [different_ones, stacks_of_their_own]
+def made_by_a_function(self: Any, xs: Any) -> Any:
+    """The module that an object keeps is an argument where the object is made."""
+
+    def stack_of(cell: Any, x: int) -> Any:
+        stack = Stack(cell)
+        stack.push(self.embedding(torch.tensor(x)))
+        return stack
+
+    stacks = [stack_of(self.cells[0], xs[0]), stack_of(self.cells[1], xs[0]), stack_of(self.cells[0], xs[-1])]
+    for stack in stacks:
+        stack.push(self.embedding.weight[2])
+    return [stack.state for stack in stacks]
+
+
+def made_by_a_part(self: Any, xs: Any) -> Any:
+    return [self.parts[0](xs, torch.tanh), self.parts[1](xs, torch.relu), self.parts[0](xs[:1], torch.tanh)]
+
+
+DIFFERENT = [different_ones, stacks_of_their_own, made_by_a_function, made_by_a_part]
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])

@@ -256,8 +256,11 @@ class Generator:
         lines = ["void set_up(Session& s) {"]
         for i, (r, tables) in enumerate(zip(self.program.recursions, self.tables, strict=True)):
             lines += ["    {", "        Recursion r;"]
-            lines += [f"        r.slots = {self.program.structure.slots};", f"        r.reverse = {flag(i > 0)};"]
-            lines += [f"        r.batching = {flag(o.batching)};", f"        r.unroll = {flag(o.unroll and o.batching)};"]
+            lines += [f"        r.slots = {self.program.structure.slots};", f"        r.reverse = {str(i > 0).lower()};"]
+            lines += [
+                f"        r.batching = {str(o.batching).lower()};",
+                f"        r.unroll = {str(o.unroll and o.batching).lower()};",
+            ]
             lines += [f"        r.row = {r.row};"]
             lines += [f"        r.child.push_back({{{slot}, {at}}});" for slot, at in tables.child]
             lines += [f"        r.each.push_back({at});" for at in tables.each]
@@ -291,7 +294,3 @@ EITHER = """static void either_{i}(Session& s, Worker& w, int64_t n0, int64_t n1
     }}
 }}
 """
-
-
-def flag(value: bool) -> str:
-    return "true" if value else "false"

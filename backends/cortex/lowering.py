@@ -110,6 +110,7 @@ class Program:
 
 
 def row_size(t: TensorT) -> int:
+    """The 4-byte elements that a tensor takes up in a row, a multiple of `ALIGN`."""
     return -(-t.width // ALIGN) * ALIGN
 
 
@@ -332,6 +333,7 @@ def index(entries: list[Any], entry: object) -> int:
 
 
 def mode(place: Place) -> Mode:
+    """How a kernel finds an operand that lies there."""
     if place.kind == "shared":
         return Mode.SHARED
     return Mode.GATHERED if place.kind in ("word", "child", "each", "own") else Mode.CONTIGUOUS

@@ -82,10 +82,12 @@ def tanh(x: Value) -> Value:
 
 
 def argmax(x: Value) -> Value:
+    """The index of the largest element of each row."""
     return operation("argmax", x, dim=len(x.type.shape) - 1)
 
 
 def linear(x: Value, weight: Value, bias: Value | None = None) -> Value:
+    """`x` times the transposed weight, plus the bias, as `torch.nn.functional.linear`."""
     return operation("linear", x, weight) if bias is None else operation("linear", x, weight, bias)
 
 
@@ -98,6 +100,7 @@ def zeros(*shape: int) -> Value:
 
 
 def is_zero(value: Operand) -> bool:
+    """Whether this is the number zero or a tensor of nothing but zeros."""
     if isinstance(value, Value):
         return value.op == "full" and value.attributes["value"] == 0.0
     return value == 0.0

@@ -94,10 +94,12 @@ def propagated(value: Value) -> Value:
 
 
 def same(a: Operand, value: Value) -> bool:
+    """Whether `a` is a tensor of the type that `value` has, so that it can take its place."""
     return isinstance(a, Value) and a.type == value.type
 
 
 def propagate(traced: Traced) -> Traced:
+    """The model with `propagated` applied to every operation, operands first."""
     memo: dict[int, Value] = {}
 
     def of(values: Mapping[str, Value]) -> dict[str, Value]:

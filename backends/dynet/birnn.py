@@ -45,6 +45,7 @@ class Program:
 
 
 def scan_words_first(parameters: list[Expression], inputs: list[Expression]) -> list[Expression]:
+    """The states of an RNN; the products of all words are computed before those of the states."""
     affine = dy.affine_transform
     _, b, W, _ = parameters
     return scan_shares(parameters, [affine([b, W, x]) for x in inputs])
@@ -62,6 +63,7 @@ def scan_shares(parameters: list[Expression], shares: list[Expression]) -> list[
 
 
 def scan_at_once(parameters: list[Expression], inputs: list[Expression]) -> list[Expression]:
+    """The states of an RNN; the word's and the state's products of a step are one affine transform."""
     affine, sigmoid = dy.affine_transform, dy.logistic
     state, b, W, U = parameters
     states = []

@@ -25,10 +25,12 @@ class Rows:
 
 
 class Program:
+    layer: type = Layer
+
     def __init__(self, model: Any, parameters: Parameters) -> None:
         self.words = parameters.table(parameters["embedding.weight"])
         self.positions = parameters.table(parameters["positions.weight"])
-        self.layers = [Layer(layer, parameters, f"layers.{i}.") for i, layer in enumerate(model.layers)]
+        self.layers = [self.layer(layer, parameters, f"layers.{i}.") for i, layer in enumerate(model.layers)]
 
     def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[Rows]:
         """The output of every sentence, a row for each word."""

@@ -35,6 +35,7 @@ class Diagonals(NamedTuple):
 
 
 def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
+    """Reads the grids, numbers their cells diagonal by diagonal, and puts the index vectors on `device`."""
     heights = np.array([len(grid) for grid in grids])
     widths = np.array([len(grid[0]) for grid in grids])
     sizes = heights * widths

@@ -35,6 +35,7 @@ class Words(NamedTuple):
 
 
 def laid_out(sentences: Sequence[Sequence[int]], order: Sequence[int], device: str) -> Words:
+    """The sentences with these numbers in the mini-batch, in this order, as index vectors on `device`."""
     lengths = np.array([len(sentences[i]) for i in order])
     words = np.fromiter(chain.from_iterable(sentences[i] for i in order), np.int64, int(lengths.sum()))
     positions = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -29,6 +29,7 @@ class Packed(NamedTuple):
 
 
 def pack(sentences: Sequence[Sequence[int]], device: str) -> Packed:
+    """Packs sentences and puts the index vectors on `device`. At least one sentence must have a word."""
     lengths = np.array([len(sentence) for sentence in sentences])
     flat = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
     ranks = np.empty(len(lengths), np.int64)

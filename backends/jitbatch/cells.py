@@ -120,6 +120,7 @@ class DeferredCell:
 
 
 def no_value(lazy: Lazy) -> Tensor:
+    """The `wait` of a recorder while code is traced, when no tensor has a value: raises CannotDefer."""
     raise CannotDefer("it waits for a tensor's value")
 
 

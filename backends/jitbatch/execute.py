@@ -28,6 +28,8 @@ class Ready:
 
 
 class ReadyStep:
+    """A step with its index vectors. `sources`: where each operand lies; `combined`, in place of these: one gather for all."""
+
     __slots__ = ("combined", "frees", "handed", "inputs", "ints", "kind", "n", "sources", "stored")
 
     def __init__(self, step: Step, copies: int, device: torch.device) -> None:

@@ -93,6 +93,8 @@ def batched(call: Call, device: torch.device) -> tuple[Batched, str | None]:
 
 
 def one_by_one(call: Call) -> Batched:
+    """Computes the call for one instance after the other, and stacks the results."""
+
     def run(operands: Sequence[Tensor]) -> Any:
         results = [call(operands_of_one) for operands_of_one in zip(*operands, strict=True)]
         if isinstance(call.result, Sort):
@@ -226,6 +228,7 @@ DIM_DEFAULT = {"chunk": 0, "split": 0, "unbind": 0}
 
 
 def reshaped(call: Call) -> Batched | None:
+    """`view`, `reshape` and `flatten`: the shape of one result, with the axis of instances before it. None for other types."""
     if not isinstance(call.result, Sort) or type(call.args[0]) is not Slot or call.result.dtype != call.sorts[0].dtype:
         return None
     shape = call.result.shape
@@ -245,6 +248,7 @@ def transposed(call: Call) -> Batched | None:
 
 
 def unsqueezed(call: Call) -> Batched | None:
+    """`unsqueeze` at a dimension that is known now; None for other arguments."""
     match call.args, call.kwargs:
         case (Slot(0, sort), int(dim)), {}:
             axis = dim % (len(sort.shape) + 1) + 1
@@ -253,6 +257,7 @@ def unsqueezed(call: Call) -> Batched | None:
 
 
 def indexed(call: Call) -> Batched | None:
+    """An index of numbers, slices, None and Ellipsis; None for other indices."""
     match call.args:
         case (Slot(0, _), index):
             parts = index if isinstance(index, tuple) else (index,)

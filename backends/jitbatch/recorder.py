@@ -189,6 +189,7 @@ def signature(value: Any, operands: list[int]) -> Any:
 
 
 def structured(structure: Any, lazies: list[Lazy]) -> Any:
+    """The structure of a result, a number in it being replaced by the deferred tensor of that number in `lazies`."""
     if type(structure) is int:
         return lazies[structure]
     if isinstance(structure, tuple | list):

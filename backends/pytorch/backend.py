@@ -81,6 +81,7 @@ class PyTorch:
 
 
 def cells(workload: Workload, mode: str) -> Sequence[str]:
+    """The names of the methods that `mode` is applied to. Raises Unsupported where the workload names none."""
     names: Sequence[str] = getattr(workload, "cells", ())
     if not names:
         raise Unsupported(f"mode={mode} takes straight-line tensor code only, and {workload.name} names no `cells`")

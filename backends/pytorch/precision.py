@@ -58,6 +58,7 @@ def choose(
 
 
 def processor_flags() -> set[str]:
+    """The features of the processor by the names that Linux has for them; none on other systems."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("flags"):
             return set(line.split())

@@ -38,6 +38,7 @@ class Program:
 
 
 def arc(gates: Sequence[Layer], x: Expression, h: Expression, c: Expression) -> tuple[Expression, Expression]:
+    """The next state and cell of an LSTM with these gates, on the input `x`."""
     xh = dy.concatenate([x, h])
     i, f, o, u = (gate(xh) for gate in gates)
     c = dy.cmult(dy.logistic(f), c) + dy.cmult(dy.logistic(i), dy.tanh(u))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import dynet as dy
 
-from backends.dynet.engine import Graph, Parameters
+from backends.dynet import ragged
+from backends.dynet.engine import Graph
 from backends.dynet.naive.transformer import Layer
 from backends.dynet.ragged import Rows
 
 
-class Program:
-    def __init__(self, model: Any, parameters: Parameters) -> None:
-        self.words = parameters.table(parameters["embedding.weight"])
-        self.positions = parameters.table(parameters["positions.weight"])
-        self.layers = [Layer(layer, parameters, f"layers.{i}.") for i, layer in enumerate(model.layers)]
+class Program(ragged.Program):
+    layer = Layer
 
     def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[Rows]:
         outputs = []

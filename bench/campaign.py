@@ -12,8 +12,8 @@ from time import monotonic
 from bench import lock, machine, record, sessions, support
 from bench.cell import Cell
 from bench.config import Config, cells
-from bench.isolate import limits
 from bench.measure import Group
+from bench.memory import limits
 from bench.progress import Progress
 from bench.registry import ConfigError
 from bench.software import changes, software

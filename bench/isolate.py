@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 
 import psutil
 
-from bench.config import Isolate
 from bench.environment import child_environment
 from bench.family import Family, Usage, kill_orphans, reap
 from bench.handover import Reader
-from bench.log import cap, one_line
+from bench.log import cap, end_of, last_line, one_line
+from bench.memory import kills_for_memory
 from bench.outcome import OUT_OF_MEMORY
 from bench.replies import LONGEST, Unreadable, parse
 from bench.status import Status
@@ -89,7 +89,7 @@ class Child:
         self.left_s = deadline_s  # working time that is left; only the time from a request to its reply counts
         self.deadline_s = deadline_s
         self._peak = 0
-        self._kills_before = _kills_for_memory()
+        self._kills_before = kills_for_memory()
         self._token = uuid.uuid4().hex
         self._buffer = bytearray()
         self._asked, self._since = "", 0.0
@@ -175,8 +175,8 @@ class Child:
         left_s = self._seconds_left()
         self.usage.replied(self._asked, self.left_s - left_s)
         self.left_s = left_s
-        line, _, rest = bytes(self._buffer).partition(b"\n")
-        self._buffer = bytearray(rest)
+        line, _, following = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(following)
         try:
             reply = parse(line, self._asked)
         except Unreadable as error:
@@ -250,70 +250,39 @@ class Child:
         except subprocess.TimeoutExpired:  # alive, but it closed its pipes
             code, closed = -signal.SIGKILL, True
         self.kill()
-        last = _last_line(self.log)
+        last = last_line(self.log)
         if code >= 0:
             return Ended(Status.FAILED, f"the process ended with code {code}" + (f": {last}" if last else ""))
         name = SIGNALS.get(-code, f"signal {-code}")
         why = f"the process was ended by {name}" + (f": {last}" if last else "")
-        starved = self._peak > self.memory_bytes / 2 or _kills_for_memory() > self._kills_before
-        if (-code == signal.SIGKILL and starved) or (-code == signal.SIGABRT and OUT_OF_MEMORY.search(_tail(self.log))):
+        starved = self._peak > self.memory_bytes / 2 or kills_for_memory() > self._kills_before
+        if (-code == signal.SIGKILL and starved) or (-code == signal.SIGABRT and OUT_OF_MEMORY.search(end_of(self.log))):
             return Ended(Status.OOM, why)
         return Ended(Status.FAILED, why, again=-code in OUTSIDE and not closed)
 
 
-def environment(threads: int, given: Mapping[str, str] | None) -> dict[str, str]:
+def environment(threads: int, variables: Mapping[str, str] | None) -> dict[str, str]:
     """All environment variables of a cell's process, except its token."""
-    here = str(Path(__file__).resolve().parent.parent)
+    project = str(Path(__file__).resolve().parent.parent)
     return {
-        **{name: value for name, value in child_environment(threads, given).items() if name != ANSWERS},
-        "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")])),
+        **{name: value for name, value in child_environment(threads, variables).items() if name != ANSWERS},
+        "PYTHONPATH": os.pathsep.join(filter(None, [project, os.environ.get("PYTHONPATH", "")])),
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",
         "PYTHONHASHSEED": "0",
     }
 
 
-def limits(isolate: Isolate) -> dict[str, float | int]:
-    """The deadline and the memory limit for a cell that begins now."""
-    memory = free_memory() if isolate.memory_gb is None else int(isolate.memory_gb * 2**30)
-    return {"deadline_s": isolate.deadline_s, "memory_bytes": memory}
-
-
-def free_memory() -> int:
-    """The bytes that a cell may use by default: nine tenths of what is free in the machine and in this control group."""
-    available = psutil.virtual_memory().available
-    limit, used = (_number(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
-    if limit is not None and used is not None:
-        available = min(available, limit - used)
-    return int(available * 0.9)
-
-
-def _number(path: Path) -> int | None:
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):  # no control group, or no limit ("max")
-        return None
-
-
 def _carrying(token: str) -> set[int]:
     """The ids of processes with a child's token in their environment, also of those that left its session and process tree."""
-    found = set()
+    pids = set()
     for process in psutil.process_iter():
         try:
             if process.environ().get(TOKEN) == token:
-                found.add(process.pid)
+                pids.add(process.pid)
         except (psutil.Error, OSError):
             continue
-    return found
-
-
-def _kills_for_memory() -> int:
-    """How many processes of this control group the kernel has killed for want of memory."""
-    try:
-        lines = (Path("/sys/fs/cgroup") / "memory.events").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+    return pids
 
 
 def _kill(pid: int) -> None:
@@ -321,22 +290,3 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
-
-
-def _tail(log: Path, size: int = 8192) -> str:
-    """The end of a log; empty where the backend has removed it."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - size))
-            return file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return ""
-
-
-def _last_line(log: Path) -> str:
-    """The line of the log that says what happened: the first one of Python's fault handler if it wrote any, else the last."""
-    lines = [line.strip() for line in _tail(log).splitlines() if line.strip()]
-    for line in lines:
-        if line.startswith("Fatal Python error"):
-            return one_line(line)
-    return one_line(lines[-1], 200) if lines else ""

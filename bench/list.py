@@ -21,7 +21,8 @@ from bench.cell import Part
 from bench.config import variants
 from bench.contract import Target
 from bench.family import adopting
-from bench.isolate import Child, Ended, free_memory
+from bench.isolate import Child, Ended
+from bench.memory import free_memory
 from bench.registry import ConfigError
 from bench.status import Exit
 

@@ -52,3 +52,22 @@ def one_line(value: object, longest: int = LONGEST) -> str:
         if short:
             return short if len(short) <= longest else short[: longest - 3] + "..."
     return ""
+
+
+def end_of(log: Path, size: int = 8192) -> str:
+    """The last `size` bytes of a log as text; empty where the backend has removed it."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - size))
+            return file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def last_line(log: Path) -> str:
+    """The line of the log that says what happened: the first one of Python's fault handler if it wrote any, else the last."""
+    lines = [line.strip() for line in end_of(log).splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith("Fatal Python error"):
+            return one_line(line)
+    return one_line(lines[-1], 200) if lines else ""

@@ -14,7 +14,8 @@ from pathlib import Path
 from bench import machine, placing, record
 from bench.cell import Cell
 from bench.config import Isolate, Measure
-from bench.isolate import Child, environment, limits
+from bench.isolate import Child, environment
+from bench.memory import limits
 from bench.oracle import Oracle
 from bench.store import Record
 from bench.template import Template

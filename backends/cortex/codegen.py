@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.interface import CpuCode, Emitted
-from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, index
+from backends.cortex.lowered import Body, Call, Copy, Lowered, Place, Program, index
 from backends.cortex.recursion import Chain, Grid, Tree
 
 KINDS = {Tree: "tree", Chain: "chain", Grid: "grid"}

@@ -24,7 +24,7 @@ from backends.acrobat.kernels.cpu.emit import emit, llvm_version
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.packing import aligned, pack
 from backends.cortex.codegen import Generator
-from backends.cortex.lowering import Body, Call, Program, row_size
+from backends.cortex.lowered import Body, Call, Program, row_size
 from backends.cortex.recursion import Tree, Value
 
 COUNTERS = (

@@ -8,110 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import TensorT
-from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode, Param
+from backends.acrobat.core.units import Instr, Kernel, Mode, Param
 from backends.cortex.grouping import Group, Grouping
+from backends.cortex.lowered import Body, Call, Copy, Lowered, Place, Program, index, row_size
 from backends.cortex.options import Options
-from backends.cortex.recursion import LEAVES, Cases, Structure, Traced, Tree, Value
-from backends.cortex.transforms import (
-    below,
-    divide,
-    hoistable,
-    is_constant,
-    packed,
-    propagate,
-    refactor,
-    text,
-)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a tensor lies: from element `at` on in a row, which depends on `kind`.
-
-    shared: constant number `a`; zero: zeros; word: the row of table `a` that the node's word names; child: the states of the
-    child in slot `a`; each: those of every child; own: those of the node in recursion `a` (for outputs); state, hoisted and
-    out: the node's row of states, hoisted values and outputs; temporary: intermediate number `a` of the body."""
-
-    kind: str
-    a: int = 0
-    at: int = 0
-
-
-@dataclass(frozen=True)
-class Call:
-    """A kernel with the places of its params, in their order, and of its results."""
-
-    kernel: Kernel
-    operands: tuple[Place, ...]
-    out: Place
-    per_child: bool
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of rows of `elements` 4-byte elements."""
-
-    source: Place
-    out: Place
-    elements: int
-
-
-@dataclass(frozen=True)
-class Body:
-    """What is computed for each node of a wavefront: kernels and copies, one after the other."""
-
-    steps: tuple[Call | Copy, ...]
-    temporaries: tuple[tuple[int, bool], ...]
-    """For each intermediate the elements of a row, and whether it has a row for each child (else for each node)."""
-
-    @property
-    def row_bytes(self) -> int:
-        """The bytes of operands, intermediates and results for one node."""
-        kernels = [s.kernel for s in self.steps if isinstance(s, Call)]
-        operands = [row_size(p.type) for k in kernels for p in k.params if p.mode is not Mode.SHARED]
-        return 4 * (sum(operands) + sum(k.row_size for k in kernels))
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """One recursion. `row`, `hoisted_row`: the 4-byte elements of a node's row of states and of hoisted values. `outside`: the
-    states of missing children, each as the number of its constant and its start in the row."""
-
-    leaf: Body
-    inner: Body
-    hoisted: Body
-    row: int
-    hoisted_row: int
-    outside: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Program:
-    """`constants`: expressions of weights, computed at load; `tables`: names of the parameters whose rows words select."""
-
-    structure: Structure
-    recursions: tuple[Lowered, ...]
-    output: Body
-    result: TensorT
-    constants: tuple[Value, ...]
-    tables: tuple[str, ...]
-    options: Options
-
-    def describe(self) -> str:
-        """All of the program that decides what is built, as text."""
-        constants = "\n".join(map(text, self.constants))
-        structure = type(self.structure).__name__ + str(self.structure.slots) + str(getattr(self.structure, "node_word", ""))
-        parts = (self.recursions, self.output, self.result, self.tables, self.options)
-        return "\n".join([structure, *map(repr, parts), constants])
-
-
-def row_size(t: TensorT) -> int:
-    """The 4-byte elements that a tensor takes up in a row, a multiple of `ALIGN`."""
-    return -(-t.width // ALIGN) * ALIGN
+from backends.cortex.recursion import LEAVES, Cases, Traced, Tree, Value
+from backends.cortex.transforms import below, divide, hoistable, is_constant, packed, propagate, refactor
 
 
 def lower(traced: Traced, options: Options) -> Program:
@@ -323,13 +228,6 @@ class Lowering:
 
     def _constant(self, value: Value) -> int:
         return index(self.constants, value)
-
-
-def index(entries: list[Any], entry: object) -> int:
-    """The position of `entry` in the list, to whose end it is added if it is not there yet."""
-    if entry not in entries:
-        entries.append(entry)
-    return entries.index(entry)
 
 
 def mode(place: Place) -> Mode:

@@ -12,7 +12,8 @@ import pytest
 from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.cortex.codegen import Generator
 from backends.cortex.executable import bodies
-from backends.cortex.lowering import Call, lower
+from backends.cortex.lowered import Call
+from backends.cortex.lowering import lower
 from backends.cortex.options import SWITCHES, Options
 from backends.cortex.recursion import Weights, trace
 from bench.outputs import flatten

@@ -77,8 +77,8 @@ def correlation(values: np.ndarray) -> float:
     coefficient = float(series[1:] @ series[:-1]) / square if square > 0 else 0.0
     # In short series this estimate is too low by (1 + 3 rho) / rounds (Kendall 1954).
     unbiased = float(np.clip((coefficient + 1 / rounds) / (1 - 3 / rounds), -1.0, 1.0))
-    # The variance of `found` is (1 - rho^2) / rounds; the correction multiplies it by 1 / (1 - 3 / rounds)^2. The bound is the
-    # rho from which `unbiased` is `UPPER` standard deviations away.
+    # The variance of `coefficient` is (1 - rho^2) / rounds; the correction multiplies it by 1 / (1 - 3 / rounds)^2. The bound
+    # is the rho from which `unbiased` is `UPPER` standard deviations away.
     slack = UPPER**2 / rounds / (1 - 3 / rounds) ** 2
     bound = (unbiased + np.sqrt(slack * (1 + slack - unbiased**2))) / (1 + slack)
     return float(np.clip(bound, 0.0, HIGHEST))

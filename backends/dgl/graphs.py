@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from backends.dgl.library import load
 from backends.pytorch.batched import Counts
+from backends.pytorch.programs import grid_cells
 
 dgl = load()
 
@@ -113,17 +114,14 @@ def trees(
 def grids(instances: Sequence[list[list[int]]], counts: Counts) -> Graph:
     """The graph of grids: a node for every cell, row by row. `leaves`, the upper left corners, do not come first."""
     with counts.ingesting():
-        heights, widths = (np.array(sizes) for sizes in ([len(g) for g in instances], [len(g[0]) for g in instances]))
-        sizes = heights * widths
-        words = np.fromiter(chain.from_iterable(chain.from_iterable(instances)), np.int64, int(sizes.sum()))
-        cells, width = np.arange(len(words)), np.repeat(widths, sizes)
-        inside = cells - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        below, right = cells[inside >= width], cells[inside % width > 0]
+        words, width, inside = grid_cells(instances)
+        nodes = np.arange(len(words))
+        below, right = nodes[inside >= width], nodes[inside % width > 0]
         source = torch.from_numpy(np.concatenate((below - width[below], right - 1)))
         target = torch.from_numpy(np.concatenate((below, right)))
     with counts.constructing():
         graph = dgl.graph((source, target), num_nodes=len(words))
-    return Graph(graph, torch.from_numpy(words), len(instances), torch.from_numpy(cells))
+    return Graph(graph, torch.from_numpy(words), len(instances), torch.from_numpy(nodes))
 
 
 def chains(instances: Sequence[Sequence[int]], backwards: bool, counts: Counts) -> Graph:

@@ -6,7 +6,7 @@ The products of all words are computed first and become the states in place; the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import Level
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
-from backends.pytorch.programs import by_grid
+from backends.pytorch.programs import by_grid, grid_cells
 from workloads.dagrnn.model import DAGRNN
 
 Grid = list[list[int]]
@@ -36,12 +36,7 @@ class Diagonals(NamedTuple):
 
 def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
     """Reads the grids, numbers their cells diagonal by diagonal, and puts the index vectors on `device`."""
-    heights = np.array([len(grid) for grid in grids])
-    widths = np.array([len(grid[0]) for grid in grids])
-    sizes = heights * widths
-    words = np.fromiter(chain.from_iterable(chain.from_iterable(grids)), np.int64, int(sizes.sum()))
-    width = np.repeat(widths, sizes)
-    inside = np.arange(len(words)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    words, width, inside = grid_cells(grids)
     row, column = inside // width, inside % width
     diagonal = row + column
     order = np.argsort(diagonal, kind="stable")
@@ -71,13 +66,13 @@ class Program:
     def run(self, minibatch: Sequence[Grid], counts: Counts) -> list[Tensor]:
         """The scores of every grid, each of shape [rows, columns, classes]."""
         with counts.ingesting():
-            cells = diagonals(minibatch, self.device)
-        states = self.inputs(cells.words)
-        corners = cells.inner[0].first if cells.inner else len(states)
-        counts.batches, counts.nodes = len(cells.inner) + 2, 2 * len(states)  # the classifier after the cells
+            order = diagonals(minibatch, self.device)
+        states = self.inputs(order.words)
+        corners = order.inner[0].first if order.inner else len(states)
+        counts.batches, counts.nodes = len(order.inner) + 2, 2 * len(states)  # the classifier after the cells
         states[:corners].tanh_()
-        for level in cells.inner:
+        for level in order.inner:
             rows = states[level.first : level.first + level.size]
             self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
             rows.tanh_()
-        return by_grid(self.classifier(states).index_select(0, cells.places), minibatch)
+        return by_grid(self.classifier(states).index_select(0, order.places), minibatch)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,6 +19,14 @@ def side_by_side(*layers: nn.Linear) -> tuple[Tensor, Tensor]:
 def left_and_right(node: Any) -> tuple[Any, Any]:
     """The children of an inner node of a binary tree."""
     return node.left, node.right
+
+
+def grid_cells(grids: Sequence[list[list[int]]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For all cells, grid after grid, row by row: their words, the widths of their grids, and their numbers in their grids."""
+    widths = np.array([len(grid[0]) for grid in grids])
+    sizes = widths * np.array([len(grid) for grid in grids])
+    words = np.fromiter(chain.from_iterable(chain.from_iterable(grids)), np.int64, int(sizes.sum()))
+    return words, np.repeat(widths, sizes), np.arange(len(words)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def by_sentence(labels: Iterable[int], sentences: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, reduce
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -78,6 +79,12 @@ def cases() -> dict[str, Case]:
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)
     found["stackrnn, no words at all"] = Case("stackrnn", words[:1])
     return found
+
+
+def cases_with_programs(test: str) -> tuple[list[str], dict[str, Case]]:
+    """The workloads for which the backend whose test is the file `test` has a program, and their cases by name."""
+    programs = [name for name in NAMES if (Path(test).parents[1] / f"{name}.py").exists()]
+    return programs, {name: case for name, case in cases().items() if case.workload in programs}
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +11,11 @@ from bench import facts
 from bench.contract import Target, Unsupported
 from bench.outputs import fingerprint, flatten
 from bench.verify import Difference
-from workloads.tests.cases import cases, expected
+from workloads.tests.cases import cases_with_programs, expected
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node
 
-PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
-CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+PROGRAMS, CASES = cases_with_programs(__file__)
 
 
 def test_there_are_programs() -> None:

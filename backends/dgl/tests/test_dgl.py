@@ -14,12 +14,11 @@ import pytest
 from backends.dgl.backend import DGL
 from bench import facts
 from bench.contract import Target, Unsupported
-from workloads.tests.cases import assert_right, cases
-from workloads.tests.conftest import NAMES, spec
+from workloads.tests.cases import assert_right, cases_with_programs
+from workloads.tests.conftest import spec
 
 installed = pytest.mark.skipif(find_spec("dgl") is None, reason="DGL is not installed")
-PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
-CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+PROGRAMS, CASES = cases_with_programs(__file__)
 
 
 def compiled(workload: str) -> Any:

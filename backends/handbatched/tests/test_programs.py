@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,12 @@ from bench import facts
 from bench.contract import Target, Unsupported
 from bench.outputs import fingerprint, flatten
 from bench.verify import Difference
-from workloads.tests.cases import cases, expected
-from workloads.tests.conftest import NAMES, spec
+from workloads.tests.cases import cases_with_programs, expected
+from workloads.tests.conftest import spec
 from workloads.treelstm.model import Leaf, Node
 from workloads.treernn import model as treernn
 
-PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
-CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+PROGRAMS, CASES = cases_with_programs(__file__)
 LIBRARIES = ("blas", "onednn")
 
 

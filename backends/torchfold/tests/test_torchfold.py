@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +11,11 @@ import torch
 from backends.torchfold.backend import TorchFold
 from bench import facts
 from bench.contract import Target, Unsupported
-from workloads.tests.cases import assert_right, cases
-from workloads.tests.conftest import NAMES, spec
+from workloads.tests.cases import assert_right, cases_with_programs
+from workloads.tests.conftest import spec
 
 installed = pytest.mark.skipif(find_spec("torchfold") is None, reason="TorchFold is not installed")
-PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
-CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+PROGRAMS, CASES = cases_with_programs(__file__)
 TWO_RESULTS = ("crf", "mvrnn", "simtree", "treelstm")  # of these only operations on words alone are recognised as equal
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, TupleT
@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.loop_variables import (
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.evaluator.watched import Watched, check, watched
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -46,6 +47,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         _skip(f, s)
         return
     quits = any(ends(b) for b in s.body)
+    lists = watched(f, s)
     found = carried_names(f, s, item)
     carried, types, untyped = found.names, found.types, found.untyped
     if any(contains_unknown(t) for t in types):
@@ -72,7 +74,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def once() -> Value:
             enter()
-            return _round(f, s, held_in(Dyn(var)), scope, found, quits)
+            return _round(f, s, held_in(Dyn(var)), scope, found, quits, lists)
 
         body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
         made: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
@@ -179,13 +181,23 @@ def _body(f: Frame, s: LoopStatement, type: TupleT, round: Callable[[], Value]) 
         return b.finish(unknown().atom if is_unknown(value) else f.atom(f.coerce(value, type)))
 
 
-def _round(f: Frame, s: LoopStatement, item: Value | None, start: Mapping[str, Value], carried: Carried, quits: bool) -> Value:
-    """Compile one round, which begins with the values in `start`. Gives the tuple of the carried names' new values, whether
-    each of the names that are `untyped` has none, and, with `quits`, whether the loop ends."""
+def _round(
+    f: Frame,
+    s: LoopStatement,
+    item: Value | None,
+    start: Mapping[str, Value],
+    carried: Carried,
+    quits: bool,
+    lists: Sequence[Watched] = (),
+) -> Value:
+    """Compile one round, which begins with the values in `start` and leaves `lists` as long as they are. Gives the tuple of the
+    carried names' new values, whether each of the names that are `untyped` has none, and, with `quits`, whether the loop ends."""
     if isinstance(s, ast.For) and item is not None:
         assign(f, s.target, item)
 
     def leave(done: bool) -> Value:
+        if not done:
+            check(f, s, lists)
         values: list[Value] = []
         lost = dict.fromkeys(carried.untyped, False)
         for name, t in zip(carried.names, carried.types, strict=True):

@@ -570,6 +570,8 @@ class WalkChange(Base):
         for x in xs:
             n = Node(x, self.emb.weight[x])
             top.add(n)
+        other = top
+        other.label += 1
         for c in top.children:
             if c.label == 3 and len(top.children) < 8:
                 top.children.append(Node(1, c.h))

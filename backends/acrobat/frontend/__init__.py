@@ -12,10 +12,14 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
+from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.program import ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
+
+DIVISIONS = 6
+"""The most builds with classes that are divided into versions, each of which joins those that the one before has met."""
 
 
 def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:
@@ -42,15 +46,40 @@ def build_with_reads(
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it. Where a build ends with problems, another one begins with what it has met: classes
-    that stand in one place are a union, types of recursions are known as far as the source tells them. Raises CompileError."""
-    closes, joined = True, JoinedClasses()
+    """The program and what has built it. Where a build ends with problems, another one begins with what it has met, and at last
+    with classes that are divided into versions; where that does not help either, the problems are those from before. Raises
+    CompileError."""
+    division = Division()
+    try:
+        return _built_with(module, hint, sample, division)
+    except CompileError as error:
+        problems = error
+    for _ in range(DIVISIONS):
+        if not division.joins and not division.divide(problems.problems):
+            break
+        try:
+            return _built_with(module, hint, sample, division)
+        except CompileError:
+            if not division.joins:
+                break
+    raise problems from None
+
+
+def _built_with(
+    module: nn.Module, hint: Any, sample: Sequence[Any] | None, division: Division
+) -> tuple[ProgramBuilder, Program]:
+    """The program and what has built it, with these versions of classes. Where a build ends with problems, another one begins
+    with what it has met: classes that stand in one place are a union, types of recursions are known as far as the source tells
+    them. Raises CompileError, also where versions of one class stand in one place, which is noted in `division`."""
+    closes, joined = True, JoinedClasses(division=division)
     before_trees: CompileError | None = None
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
             return builder, builder.build(hint, sample)
         except CompileError as error:
+            if division.join(builder.datatypes.met()):
+                raise
             more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:
                 more = builder.datatypes.joined(trees=False, references=True)

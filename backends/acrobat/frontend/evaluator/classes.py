@@ -13,6 +13,7 @@ from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import contains_unknown
@@ -37,7 +38,7 @@ def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
 
 
 def _as_in_python(classes: Sequence[type]) -> list[Static]:
-    return [Static(dict if issubclass(c, RecordOf) else c) for c in classes]
+    return [Static(dict if issubclass(c, RecordOf) else original(c)) for c in classes]
 
 
 def _class_of_mixed(f: Frame, node: ast.AST, value: Dyn) -> Value:
@@ -109,10 +110,10 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         case staticmethod(__func__=types.FunctionType() as function):
             return Static(function)
         case classmethod(__func__=types.FunctionType() as function):
-            return Partial(Static(function), (Static(classes[0]),), ()) if len(classes) == 1 else None
+            return Partial(Static(function), (Static(original(classes[0])),), ()) if len(classes) == 1 else None
         case int() | float() | str() | bool() | tuple():
             return Static(found[0])
         case dict() | list():
-            f.program.reads.note_object(classes[0], name, found[0])
+            f.program.reads.note_object(original(classes[0]), name, found[0])
             return Static(found[0])
     return None

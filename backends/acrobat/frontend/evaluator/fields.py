@@ -67,7 +67,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
     found = field_at_first(f, value, have, name)
     if isinstance(found, Dyn) and datatypes.may_be_missing(have, name) and optional(f, found) is not None:
-        message = f"AttributeError: {value.type.name!r} object has no attribute {name!r}"
+        message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
         return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
     return found
 

@@ -12,7 +12,7 @@ import ast
 import dataclasses
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -25,8 +25,8 @@ from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
-from backends.acrobat.frontend.source import LIFTED, Lifted, source_of
-from backends.acrobat.frontend.values import Static, Value, type_or_none, unknown
+from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
+from backends.acrobat.frontend.values import Special, Static, Value, type_or_none, unknown
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -44,6 +44,9 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
         return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
     if dataclasses.is_dataclass(cls) and has_generated_init(cls):
         args, kwargs = _in_order_of_fields(f, node, cls, args, kwargs, init), {}
+    elif not dataclasses.is_dataclass(cls):
+        constants = tuple(map(_constant, (*args, *(v for _, v in sorted(kwargs.items())))))
+        cls = datatypes.version_of(cls, (span_of(node, f.file), constants))
     making = _Initialisation(f, node, cls)
     if not making.run(init, cls.__name__, args, kwargs):
         return unknown()
@@ -61,6 +64,17 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
     f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
     return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+
+
+def _constant(value: Value) -> Hashable:
+    """What tells arguments apart with which objects of one class have attributes of different types: a module, a function, a
+    size."""
+    match value:
+        case Special(python_object=held) if held is not None:
+            return id(held)
+        case Static(v) if type(v) is int or isinstance(v, types.FunctionType):
+            return v  # type: ignore[no-any-return]
+    return None
 
 
 def _in_order_of_fields(

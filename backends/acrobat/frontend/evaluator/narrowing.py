@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.constant_fields import as_constant, con
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, of_type
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, type_of
 from backends.acrobat.ir import nodes as n
@@ -28,7 +29,7 @@ def of_class(
         return f.problem(node, "the classes of `isinstance` are known at compile time")
 
     def is_wanted(cls: type) -> bool:
-        return cls in wanted if exactly else issubclass(cls, wanted)
+        return original(cls) in wanted if exactly else issubclass(cls, wanted)
 
     if optional(f, value) is not None:
 

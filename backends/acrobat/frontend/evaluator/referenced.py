@@ -86,7 +86,7 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
     if changeable(f, type_or_none(found)):  # the reader may keep a reference; `Frame.borrowed` undoes this
         f.owned -= {claim for c in classes for claim in claims(_name(f, c))}
     if datatypes.may_be_missing(have, name) and isinstance(found, Dyn) and f.without_none(found.type) != found.type:
-        message = f"AttributeError: {owner.type.name!r} object has no attribute {name!r}"  # type: ignore[union-attr]
+        message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
         return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
     return found
 

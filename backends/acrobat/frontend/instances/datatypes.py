@@ -24,6 +24,7 @@ from backends.acrobat.frontend.instances.annotations import (
     union_members,
     unions_in,
 )
+from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_strings import strings_in
@@ -107,6 +108,14 @@ class Datatypes(SampleTypes):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
 
+    def version_of(self, cls: type, key: Key) -> type:
+        """The version of an ordinary class for an object that the model makes; `key` says where, and with which constants."""
+        return cls if cls in self.seen else self._joined.division.version(cls, key)
+
+    def met(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
+        """The unions of which values were met in one place in the last round, in pairs."""
+        return [(self.cases[one], self.cases[other]) for one, other in self.apart]
+
     def note_apart(self, types: Sequence[Any]) -> None:
         """Note that values of these types were met in one place."""
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._only_made(t.name)))
@@ -137,7 +146,7 @@ class Datatypes(SampleTypes):
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
         `trees` also those of numbers or strings and tuples, with `references` the classes whose objects are numbers. The same
         object if there were none."""
-        unions = self._joined.joined([(self.cases[one], self.cases[other]) for one, other in self.apart], self.made)
+        unions = self._joined.joined(self.met(), self.made)
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         return unions.with_trees(self.trees_apart) if trees else unions
 
@@ -342,7 +351,7 @@ class Datatypes(SampleTypes):
         return isinstance(t, type) and dataclasses.is_dataclass(t) and known
 
     def _python_class(self, cls: type) -> type:
-        return stand_in(cls, self.made[cls]) if cls in self.made else cls
+        return stand_in(original(cls), self.made[cls]) if cls in self.made else cls
 
     def _extent(self, e: Any) -> int:
         value = getattr(self.root, e, None) if isinstance(e, str) else e

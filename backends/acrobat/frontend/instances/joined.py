@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.instances.divided import Division
 
 Attributes = tuple[str, ...]
 
@@ -26,6 +27,7 @@ class JoinedClasses:
     attributes: dict[type, Attributes] = field(default_factory=dict)
     trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
+    division: Division = field(default_factory=Division)  # versions of classes
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the

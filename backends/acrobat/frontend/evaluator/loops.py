@@ -191,7 +191,7 @@ def _round(
     lists: Sequence[Watched] = (),
 ) -> Value:
     """Compile one round, which begins with the values in `start` and leaves `lists` as long as they are. Gives the tuple of the
-    carried names' new values, whether each of the names that are `untyped` has none, and, with `quits`, whether the loop ends."""
+    carried names' new values, whether each of the names that are `untyped` has none, and, with `quits`, if it ends."""
     if isinstance(s, ast.For) and item is not None:
         assign(f, s.target, item)
 

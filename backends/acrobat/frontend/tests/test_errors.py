@@ -725,7 +725,7 @@ def test_wrong_statement(tmp_path: Path, written: str) -> None:
             "torch.relu([s.x, s.x])",
             "`torch.stack(xs)` makes one tensor of a list `xs` of tensors, `[f(x) for x in xs]` takes each",
         ),
-        ("xs = [s.x]\nxs.append(s.x[:2])", "a list has elements of one type: write the list in one, as in `[a, b]`"),
+        ("xs = [s.x]\nxs.append(s.x[None])", "a list has elements of one type: write the list in one, as in `[a, b]`"),
     ],
 )
 def test_what_to_write_instead_of_a_list(tmp_path: Path, written: str, advice: str) -> None:

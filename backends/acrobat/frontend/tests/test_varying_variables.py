@@ -59,7 +59,22 @@ def joined_lists(self, x):
     return whole, whole.sum(0), torch.cat([whole, x], dim=1)
 
 
-@pytest.mark.parametrize("forward", [beam, chosen, other_way_round, columns_added, joined_lists])
+def lists_of_several_extents(self, x):
+    """The first elements of the lists have extents that are fixed, others have others."""
+    found, states, seen = [], [], {}
+    found.append(torch.zeros(2, 4))
+    found.append(torch.ones(2, 3) * x[0, 0])
+    found.append(x[:, :2])
+    state = x[:1]
+    for i in range(len(x)):
+        states.append((i, state.t()))
+        seen[i] = state
+        state = torch.cat([state, x[i : i + 1]])
+    k = len(x) % 3
+    return found[k], found[k].sum(0), states, states[-1][1].sum(1), seen[len(x) - 1], torch.cat([*found[:1], x])
+
+
+@pytest.mark.parametrize("forward", [beam, chosen, other_way_round, columns_added, joined_lists, lists_of_several_extents])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
 

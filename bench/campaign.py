@@ -79,8 +79,8 @@ class Campaign:
         latest_rows: dict[str, Record] = {}
         todo = []
         settings = config.measure.settings()
-        kept = {c.id: store.history(c.id) if config.measure.stored else [] for c in group}
-        usable = {i: [row for row in rows if record.whole(row) and sessions.usable(row, settings)] for i, rows in kept.items()}
+        past = {c.id: store.history(c.id) if config.measure.stored else [] for c in group}
+        usable = {i: [row for row in rows if record.whole(row) and sessions.usable(row, settings)] for i, rows in past.items()}
         chosen = sessions.together(usable)
         for cell in group:
             latest = chosen.get(cell.id)
@@ -182,5 +182,5 @@ def _roomier(latest: Record, config: Config) -> bool:
 
 def _repeats(record: Record, latest: Record | None) -> bool:
     """Whether the cell is still unavailable, for the same reason as in its latest row: that is not worth another row."""
-    same = ("status", "why", "source")
-    return record["status"] == Status.UNAVAILABLE and latest is not None and all(record[k] == latest[k] for k in same)
+    compared = ("status", "why", "source")
+    return record["status"] == Status.UNAVAILABLE and latest is not None and all(record[k] == latest[k] for k in compared)

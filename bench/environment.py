@@ -38,41 +38,41 @@ def tunes(name: str) -> bool:
     return name in NAMES or name.startswith(PREFIXES)
 
 
-def withheld_variables(given: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> list[str]:
+def withheld_variables(chosen: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> list[str]:
     """The variables of the shell that measured processes do not get."""
-    return sorted(name for name in shell if tunes(name) and name not in given)
+    return sorted(name for name in shell if tunes(name) and name not in chosen)
 
 
-def performance(threads: int, given: Mapping[str, str]) -> dict[str, str]:
+def performance(threads: int, chosen: Mapping[str, str]) -> dict[str, str]:
     """The variables that tune libraries, as a measured process gets them: the same number of threads for every library, huge
-    pages for every allocation, and the `given` ones, which take precedence.
+    pages for every allocation, and the `chosen` ones, which take precedence.
 
     Where programs must ask the kernel for huge pages ("madvise"), some systems do and others do not; with this setting the C
     library asks for them on behalf of all. OpenMP's default waiting policy (spin briefly, then sleep) stays: always sleeping
     would make every parallel region of every backend slower than its users see it."""
-    made = {name: str(threads) for name in COUNTS}
+    variables = {name: str(threads) for name in COUNTS}
     if "[madvise]" in _read(HUGE_PAGES):
-        made["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
-    return made | dict(given)
+        variables["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+    return variables | dict(chosen)
 
 
 def child_environment(
-    threads: int, given: Mapping[str, str] | None = None, shell: Mapping[str, str] = os.environ
+    threads: int, chosen: Mapping[str, str] | None = None, shell: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """All variables of a measured process."""
-    return {name: value for name, value in shell.items() if not tunes(name)} | performance(threads, given or {})
+    return {name: value for name, value in shell.items() if not tunes(name)} | performance(threads, chosen or {})
 
 
-def validated_variables(given: Mapping[str, object]) -> dict[str, str]:
+def validated_variables(variables: Mapping[str, object]) -> dict[str, str]:
     """The variables of `isolate.env` with their values as texts. Raises ValueError where one cannot be set."""
-    made = {}
-    for name, value in given.items():
+    texts = {}
+    for name, value in variables.items():
         if name in RESERVED:
             raise ValueError(f"isolate.env.{name}: the harness sets this one itself")
         if not name or "=" in name or "\0" in f"{name}{value}" or isinstance(value, bool | dict | list) or value is None:
             raise ValueError(f"isolate.env.{name}={value!r}: a variable's name and its text, as in isolate.env.MKL_CBWR=AVX2")
-        made[name] = str(value)
-    return made
+        texts[name] = str(value)
+    return texts
 
 
 def _read(path: Path) -> str:

@@ -36,16 +36,16 @@ def notes(variants: Sequence[Column], shown: Sequence[Column]) -> list[str]:
     for column in shown:
         ran = describe(column.row.record.get("ran", {}))
         if ran:
-            asked = column.row.cell.threads
+            threads = column.row.cell.threads
             lines.append(
-                f"{column.name}: {ran}" + (f" of the {asked} asked for" if columns.ran_on_fewer(column.row) else "") + "."
+                f"{column.name}: {ran}" + (f" of the {threads} asked for" if columns.ran_on_fewer(column.row) else "") + "."
             )
     if differs(shown):
         within = same_work(variants)
-        done = [f"{c.name} ({load_time(c.row)})" for c in shown if load_time(c.row)]
+        at_load = [f"{c.name} ({load_time(c.row)})" for c in shown if load_time(c.row)]
         names = ", ".join(label(c.row.cell) for c in within.values())
         lines.append(
-            f"Done while loading, which others do inside the clock: {', '.join(done)}. '{NO_LOAD_TIME}' compares {names}."
+            f"Done while loading, which others do inside the clock: {', '.join(at_load)}. '{NO_LOAD_TIME}' compares {names}."
         )
         for column in shown:
             if column.name not in within:

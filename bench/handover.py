@@ -30,9 +30,9 @@ class Writer:
         latest: dict[int, tuple[Flat, Described]] = {}
         end = 0
         for minibatch, flat in outputs:
-            known, same = latest.get(minibatch, (None, {}))
+            known, description = latest.get(minibatch, (None, {}))
             if known is not None and equal(known, flat):
-                described.append(same)
+                described.append(description)
                 continue
             entry = {
                 "minibatch": minibatch,
@@ -55,11 +55,11 @@ class Writer:
     def _append(self, array: np.ndarray, end: int) -> int:
         return self._write(array.data.cast("B") if array.size else memoryview(b""), end)
 
-    def _write(self, left: memoryview, end: int) -> int:
-        size = len(left)
-        while left:
-            count = os.pwrite(self.descriptor, left, end)
-            left, end = left[count:], end + count
+    def _write(self, unwritten: memoryview, end: int) -> int:
+        size = len(unwritten)
+        while unwritten:
+            count = os.pwrite(self.descriptor, unwritten, end)
+            unwritten, end = unwritten[count:], end + count
         return size
 
 
@@ -98,22 +98,22 @@ class Reader:
             os.close(self.descriptor)
             self.descriptor = -1
 
-    def _array(self, place: Sequence[Any], what: str, wanted: int) -> np.ndarray:
-        size, start = int(place[1]), int(place[2])
+    def _array(self, described: Sequence[Any], kind: str, expected: int) -> np.ndarray:
+        size, start = int(described[1]), int(described[2])
         try:
-            dtype = np.dtype(str(place[0]))
+            dtype = np.dtype(str(described[0]))
         except TypeError:
-            raise Wrong(f"outputs are {place[0]} where {what} are asked for") from None
-        if size != wanted:
-            raise Wrong(f"outputs are of the wrong kind (integer for float, or the reverse): {size} {what}, not {wanted}")
-        if dtype.kind not in ("f" if what == "floats" else "iub"):
-            raise Wrong(f"outputs are {dtype.name} where {what} are asked for")
+            raise Wrong(f"outputs are {described[0]} where {kind} are asked for") from None
+        if size != expected:
+            raise Wrong(f"outputs are of the wrong kind (integer for float, or the reverse): {size} {kind}, not {expected}")
+        if dtype.kind not in ("f" if kind == "floats" else "iub"):
+            raise Wrong(f"outputs are {dtype.name} where {kind} are asked for")
         if start + size * dtype.itemsize > os.fstat(self.descriptor).st_size:
             raise Wrong("outputs were not handed over whole")
-        found = np.empty(size, dtype)
-        if size and os.preadv(self.descriptor, [found.data.cast("B")], start) != found.nbytes:
+        array = np.empty(size, dtype)
+        if size and os.preadv(self.descriptor, [array.data.cast("B")], start) != array.nbytes:
             raise Wrong("outputs were not handed over whole")
-        return found
+        return array
 
 
 def equal(a: Flat, b: Flat) -> bool:

@@ -74,12 +74,12 @@ def observe(call: Callable[[], object], seconds: float = SECONDS) -> dict[str, i
     return counts
 
 
-def instruction_sets(seen: Mapping[str, int] | None) -> str:
+def instruction_sets(counts: Mapping[str, int] | None) -> str:
     """The instruction sets of the arithmetic seen, the most frequent first, as in "avx2, avx512"; empty where too few were."""
-    total = sum(seen.values()) if seen else 0
-    if seen is None or total < FEW:
+    total = sum(counts.values()) if counts else 0
+    if counts is None or total < FEW:
         return ""
-    return ", ".join(name for name, count in Counter(seen).most_common() if count >= SHARE * total)
+    return ", ".join(name for name, count in Counter(counts).most_common() if count >= SHARE * total)
 
 
 def width(code: bytes) -> int | None:
@@ -96,9 +96,9 @@ def width(code: bytes) -> int | None:
         space, prefix, opcode = code[1] & 0x1F, code[2] & 3, code[3]
         bits = 256 if code[2] & 4 else 128
     else:
-        at = 1 if code[0] == 0x66 else 0
-        at += 1 if code[at] & 0xF0 == 0x40 else 0
-        space, prefix, opcode, bits = (1 if code[at] == 0x0F else 0), 0, code[at + 1], 128
+        opcode_at = 1 if code[0] == 0x66 else 0
+        opcode_at += 1 if code[opcode_at] & 0xF0 == 0x40 else 0
+        space, prefix, opcode, bits = (1 if code[opcode_at] == 0x0F else 0), 0, code[opcode_at + 1], 128
     packed = space == 1 and prefix < 2 and opcode in ARITHMETIC
     fused = space == 2 and prefix == 1 and opcode in FUSED
     return bits if packed or fused else None
@@ -153,16 +153,16 @@ class Watcher:
 def main() -> None:
     pid, seconds = int(sys.argv[1]), float(sys.argv[2])
     end = monotonic() + seconds
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     try:
         watcher = Watcher(pid)
-        while monotonic() < end and sum(seen.values()) < ENOUGH:
-            seen += watcher.look()
+        while monotonic() < end and sum(counts.values()) < ENOUGH:
+            counts += watcher.look()
             sleep(PAUSE_S)
         allowed = bool(watcher.threads)
     except OSError:
         allowed = False
-    print(json.dumps(dict(seen.most_common()) if allowed else None))
+    print(json.dumps(dict(counts.most_common()) if allowed else None))
 
 
 if __name__ == "__main__":

@@ -112,13 +112,13 @@ class Group:
     def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any], at_once: int) -> None:
         """Do `work` for every item, for `at_once` of them at a time."""
         if at_once == 1 or len(items) < 2:
-            for each in items:
-                work(each)
+            for item in items:
+                work(item)
             return
         pool = ThreadPoolExecutor(at_once)
         try:
-            for done in [pool.submit(work, each) for each in items]:
-                done.result()
+            for future in [pool.submit(work, item) for item in items]:
+                future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for running in list(self.live):  # so that the threads of the pool do not wait for them
@@ -215,9 +215,9 @@ class Group:
         """Measure the peak of the processor, with the cells' number of threads, just before the rounds."""
         cell = self.cells[0]
         if self.live and cell.device == "cpu" and self.measure.stored:
-            found = peak.measure(cell.threads)
+            measured_peak = peak.measure(cell.threads)
             for running in self.live:
-                running.row["peak"] = found
+                running.row["peak"] = measured_peak
 
     def _turn(self, running: Running, number: int, order: Sequence[int]) -> None:
         """A turn of one cell in round `number`."""
@@ -255,8 +255,9 @@ class Group:
                 f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
             )
         self._unseen(running)
-        seen = running.verifier.seen
-        row["verified"] |= {"max_abs": seen.absolute, "max_rel": seen.relative, "times_float32": round(seen.times_float32, 2)}
+        errors = running.verifier.seen
+        times_float32 = round(errors.times_float32, 2)
+        row["verified"] |= {"max_abs": errors.absolute, "max_rel": errors.relative, "times_float32": times_float32}
         row["flags"] += running.verifier.judge_precision(str(row["ran"].get("precision", "")))
         try:
             child.left_s = min(child.left_s, CLOSE_S)
@@ -311,8 +312,8 @@ class Group:
         """End a cell whose program an open variant of its backend has too: that variant's row will be this cell's as well."""
         with self._telling:
             for other in self.live:
-                same = other.identity is not None and other.identity == running.identity
-                if other is not running and same and other.cell.backend.name == running.cell.backend.name:
+                same_program = other.identity is not None and other.identity == running.identity
+                if other is not running and same_program and other.cell.backend.name == running.cell.backend.name:
                     self.live.remove(running)
                     other.twins.append(running)
                     running.child.kill()

@@ -25,10 +25,10 @@ def place(compiled: Compiled, instances: Sequence[Instance]) -> tuple[list[Insta
     the clock, `place_busy_s`, which is the processor time of the process if that is less, and `copy_s`, the seconds in which
     the harness copies the same tensors."""
     start = _now()
-    found = [np.array(tensor) for tensor in tensors(list(instances))]
+    copies = [np.array(tensor) for tensor in tensors(list(instances))]
     copy_s = _since(start)[0]
-    cost = {"tensors": len(found), "numbers": sum(each.size for each in found), "copy_s": copy_s}
-    if not found:
+    cost = {"tensors": len(copies), "numbers": sum(each.size for each in copies), "copy_s": copy_s}
+    if not copies:
         return list(instances), {"place_s": 0.0, "place_busy_s": 0.0, **cost}
     start = _now()
     placed = compiled.place(instances)

@@ -86,7 +86,7 @@ def program_version(program: str) -> str:
     if shutil.which(program) is None:
         return "none"
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        completed = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return "none"
-    return done.stdout.partition("\n")[0].strip() or "none"
+    return completed.stdout.partition("\n")[0].strip() or "none"

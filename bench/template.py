@@ -144,9 +144,9 @@ def _load(workload: Mapping[str, Any]) -> None:
 
     importlib.import_module("bench.worker")
     try:
-        made = resolve(workload["target"])(**workload["options"])
-        if hasattr(made, "load"):
-            made.load()
+        instance = resolve(workload["target"])(**workload["options"])
+        if hasattr(instance, "load"):
+            instance.load()
     except Exception:
         traceback.print_exc()
 

@@ -103,7 +103,7 @@ class StopRule:
         before = False
         if rounds >= self._next_look or rounds >= self.measure.max_rounds:
             self._next_look = math.ceil(rounds * LOOK_AGAIN)
-            before, self._narrow = self._narrow, all(self._is_narrow(found) for found in self.summaries.values())
+            before, self._narrow = self._narrow, all(self._is_narrow(summary) for summary in self.summaries.values())
         if rounds < self.measure.min_rounds:
             return None
         if before and self._narrow:
@@ -116,10 +116,10 @@ class StopRule:
 
     def share_done(self, rounds: int, spent_s: float) -> float:
         """The share of the measuring that is done, from 0 to 1, for the progress bar."""
-        widest = max((found.relative_half_width for found in self.summaries.values()), default=float("inf"))
+        widest = max((summary.relative_half_width for summary in self.summaries.values()), default=float("inf"))
         narrow = (self.measure.relative_ci / widest) ** 2 if widest > 0 else 1.0  # a width falls with the root of the rounds
         spent = spent_s / (self.measure.budget_s * self.cells)
         return min(1.0, max(narrow, rounds / self.measure.max_rounds, spent))
 
-    def _is_narrow(self, found: stats.Summary) -> bool:
-        return found.relative_half_width <= self.measure.relative_ci
+    def _is_narrow(self, summary: stats.Summary) -> bool:
+        return summary.relative_half_width <= self.measure.relative_ci

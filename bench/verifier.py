@@ -66,18 +66,18 @@ class Verifier:
             self.reader.empty()
         return len(answers)
 
-    def judge_precision(self, said: str) -> list[str]:
+    def judge_precision(self, claimed: str) -> list[str]:
         """A flag if the cell was asked to multiply in less than float32, or if its errors show that it did so and the backend
-        `said` so itself. Raises `Ended` if the errors show it and the backend did not say so."""
+        names that precision itself (`claimed`). Raises `Ended` if the errors show it and `claimed` is empty."""
         if self.precision != "fp32":
             known = f", {self.seen.times_float32:.0f} times eager float32's" if self.seen.times_float32 else ""
             return [f"products in {self.precision}: outputs are off by {self.seen.relative:.1e} of the largest at most{known}"]
         if self.seen.times_float32 <= FEWER_BITS:
             return []
-        found = f"outputs are {self.seen.times_float32:.0f} times as far from the right ones as eager float32's"
-        if said:
-            return [f"{found}: computed in {said}"]
-        raise Ended(Status.WRONG, f"{found}: they were not computed in float32")
+        finding = f"outputs are {self.seen.times_float32:.0f} times as far from the right ones as eager float32's"
+        if claimed:
+            return [f"{finding}: computed in {claimed}"]
+        raise Ended(Status.WRONG, f"{finding}: they were not computed in float32")
 
     def judge_fetches(self, fetches: Sequence[Sequence[Any]]) -> None:
         """Raises `Ended` where work was done in fetching the outputs. `fetches`: the fields of one `clock.Fetch` each."""

@@ -116,30 +116,30 @@ class Expected:
             choices.append((part.integers.astype(np.int64), np.asarray(answer.margins, np.float64)))
         return choices
 
-    def check(self, got: Flat, seen: Difference) -> Difference:
+    def check(self, outputs: Flat, seen: Difference) -> Difference:
         """Compare the outputs of a run with the right ones. Returns `seen` widened by their differences. Raises Wrong with the
         first difference that is out of tolerance, or with what is wrong about structure or type."""
         if self.choices is not None:
-            self._check_choices(self.choices, got)
+            self._check_choices(self.choices, outputs)
             return seen._replace(n=self.n)
-        if got.shape != self.shape:
-            raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {short(self.shape)}")
-        if got.floats.size != self.floats.size:
+        if outputs.shape != self.shape:
+            raise Wrong(f"outputs have the wrong structure: {short(outputs.shape)} instead of {short(self.shape)}")
+        if outputs.floats.size != self.floats.size:
             raise Wrong("outputs are of the wrong kind (integer for float, or the reverse)")
         if self.floats.size:
-            self._check_precision(got)
-            difference = np.abs(got.floats.astype(np.float64) - self.floats)
+            self._check_precision(outputs)
+            difference = np.abs(outputs.floats.astype(np.float64) - self.floats)
             bad = ~(difference <= self.tolerance)  # written so that a NaN is bad
             if bad.any():
                 at = int(np.argmax(bad))
                 raise Wrong(
-                    f"instance {self.instance[at]}: {got.floats[at]:.6g} instead of {self.floats[at]:.6g} "
+                    f"instance {self.instance[at]}: {outputs.floats[at]:.6g} instead of {self.floats[at]:.6g} "
                     f"({np.count_nonzero(bad)} of {bad.size} elements, {len(set(self.instance[bad]))} of {self.n} instances)"
                 )
             relative = difference / self.scale
             seen = seen.widen(self.n, float(difference.max()), float(relative.max()), self._times_float32(relative))
         if self.integers.size:
-            self._check_indices(got.integers.astype(np.int64))
+            self._check_indices(outputs.integers.astype(np.int64))
         return seen._replace(n=self.n)
 
     def _times_float32(self, relative: np.ndarray) -> float:
@@ -149,48 +149,48 @@ class Expected:
         errors = np.sqrt(np.add.reduceat(relative**2, self.starts) / self.counts)
         return _high(errors) / self.float32_error
 
-    def _check_precision(self, got: Flat) -> None:
+    def _check_precision(self, outputs: Flat) -> None:
         """Raise Wrong if a cell in float32 gave numbers of fewer bits: arrays of a narrower type, or numbers whose lowest bits
         are all zero where the right ones are not. Wider arrays are fine, since a library may give Python's floats."""
         if self.precision != "fp32":
             return
-        narrow = [name for name in got.types if name not in ("float32", "float64")]
+        narrow = [name for name in outputs.types if name not in ("float32", "float64")]
         if narrow:
             raise Wrong(f"outputs are {narrow[0]}, where float32 is asked for")
-        bits = got.floats.astype(np.float32).view(np.uint32)[self.telling]
+        bits = outputs.floats.astype(np.float32).view(np.uint32)[self.telling]
         if len(bits) >= FEWEST_TELLING and not (bits & LOW_BITS).any():
             raise Wrong("outputs have at most 10 bits of fraction, as float16 has, where float32 is asked for")
 
-    def _check_indices(self, got: np.ndarray) -> None:
-        bad = got != self.integers
+    def _check_indices(self, outputs: np.ndarray) -> None:
+        bad = outputs != self.integers
         if self.scores is not None and bad.any():
-            inside = (got >= 0) & (got < self.scores.shape[1])
+            inside = (outputs >= 0) & (outputs < self.scores.shape[1])
             best = self.scores.max(axis=1)
-            chosen = self.scores[np.arange(len(got)), np.where(inside, got, 0)]
+            chosen = self.scores[np.arange(len(outputs)), np.where(inside, outputs, 0)]
             slack = self.rtol * np.abs(best) + self.atol * np.abs(self.scores).max(axis=1)
             bad = ~(inside & (best - chosen <= slack))
         if bad.any():
             at = int(np.argmax(bad))
             raise Wrong(
-                f"instance {self.integer_instance[at]}: index {got[at]} instead of {self.integers[at]} "
+                f"instance {self.integer_instance[at]}: index {outputs[at]} instead of {self.integers[at]} "
                 f"({np.count_nonzero(bad)} of {bad.size} indices)"
             )
 
-    def _check_choices(self, choices: Sequence[tuple[np.ndarray, np.ndarray]], got: Flat) -> None:
-        counts = lengths(got)
+    def _check_choices(self, choices: Sequence[tuple[np.ndarray, np.ndarray]], outputs: Flat) -> None:
+        counts = lengths(outputs)
         if counts is None or len(counts) != len(choices):
-            raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {len(choices)} lists of indices")
+            raise Wrong(f"outputs have the wrong structure: {short(outputs.shape)} instead of {len(choices)} lists of indices")
         ends = np.cumsum(counts)
         for i, (right, margins) in enumerate(choices):
-            mine = got.integers[ends[i] - counts[i] : ends[i]].astype(np.int64)
-            both = min(len(mine), len(right))
-            different = np.flatnonzero(mine[:both] != right[:both])
-            at = int(different[0]) if different.size else both
-            if at == len(mine) == len(right):
+            chosen = outputs.integers[ends[i] - counts[i] : ends[i]].astype(np.int64)
+            shared = min(len(chosen), len(right))
+            different = np.flatnonzero(chosen[:shared] != right[:shared])
+            at = int(different[0]) if different.size else shared
+            if at == len(chosen) == len(right):
                 continue
             if margins[min(at, len(margins) - 1)] > TIE * self.atol / ATOL:
-                what, wanted = (str(x[at]) if at < len(x) else "the end" for x in (mine, right))
-                raise Wrong(f"instance {i}: choice {at} is {what} instead of {wanted}")
+                actual, wanted = (str(x[at]) if at < len(x) else "the end" for x in (chosen, right))
+                raise Wrong(f"instance {i}: choice {at} is {actual} instead of {wanted}")
 
 
 def _high(errors: np.ndarray) -> float:

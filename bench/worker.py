@@ -96,8 +96,8 @@ class Session:
         """Run the mini-batches in turn, for up to two seconds, and observe which instructions they execute. `seen`: how often
         each instruction set was seen; None where too little was, or where it cannot be observed."""
         following = itertools.cycle(self.minibatches)
-        seen = observe(lambda: self.compiled.run(list(next(following))))
-        return {"seen": seen if instruction_sets(seen) else None}
+        counts = observe(lambda: self.compiled.run(list(next(following))))
+        return {"seen": counts if instruction_sets(counts) else None}
 
     def turn(self, order: list[int], first: int, steady: int, timed: int) -> Reply:
         """One turn over the mini-batches in this order: the first `first` of them once, after the pause that this process has
@@ -115,12 +115,12 @@ class Session:
             for number in range(steady + 1):
                 sampled = number == 0 or number > steady - timed
                 for i in order if number else order[:first]:
-                    taken = self._run(i, fetches=2 if number == steady and i == order[-1] else 1)
+                    sample = self._run(i, fetches=2 if number == steady and i == order[-1] else 1)
                     if sampled:
-                        samples.append(taken)
+                        samples.append(sample)
                         passes.append(number)
                     else:
-                        settled_s += taken.run_ns / 1e9
+                        settled_s += sample.run_ns / 1e9
         after = os.times()
         self.fetches += [s.fetched for s in samples]
         counted = [s for s, number in zip(samples, passes, strict=True) if number or not steady]
@@ -264,8 +264,8 @@ def _workload(part: Mapping[str, Any]) -> Workload:
 
 def _unseen(workload: Workload) -> Callable[[str, int, int], list[Any]]:
     """The function that draws instances which resemble the workload's, also where it reads its own from a data file."""
-    found: Callable[[str, int, int], list[Any]] = getattr(workload, "unseen", workload.instances)
-    return found
+    draw: Callable[[str, int, int], list[Any]] = getattr(workload, "unseen", workload.instances)
+    return draw
 
 
 def main() -> None:

@@ -50,36 +50,36 @@ def _file(path: Path) -> list[Published]:
         raise Invalid(f"{path}: {error}") from error
     if not isinstance(content, dict) or not {"name", "paper", "values"} <= set(content):
         raise Invalid(f"{path}: needs the keys name, paper and values")
-    return [_value(path, i, each, content) for i, each in enumerate(content["values"])]
+    return [_value(path, i, entry, content) for i, entry in enumerate(content["values"])]
 
 
-def _value(path: Path, index: int, each: dict[str, Any], content: dict[str, Any]) -> Published:
-    lacking = [key for key in NEEDED if key not in each]
+def _value(path: Path, index: int, entry: dict[str, Any], content: dict[str, Any]) -> Published:
+    lacking = [key for key in NEEDED if key not in entry]
     if lacking:
         raise Invalid(f"{path}: values[{index}] lacks {', '.join(lacking)}")
-    if not isinstance(each["value"], int | float) or not each["source"]:
+    if not isinstance(entry["value"], int | float) or not entry["source"]:
         raise Invalid(f"{path}: values[{index}] needs a number as value and a source")
-    if (each["page"] is None or each["table"] is None) and UNCONFIRMED not in str(each["note"]):
+    if (entry["page"] is None or entry["table"] is None) and UNCONFIRMED not in str(entry["note"]):
         raise Invalid(f"{path}: values[{index}] has no page or table; its note must then say that they are {UNCONFIRMED}")
-    places = [f"page {each['page']}" if each["page"] is not None else "", str(each["table"] or "")]
-    source = ", ".join(part for part in places if part) or f"{each['place']}; page and table {UNCONFIRMED}"
+    places = [f"page {entry['page']}" if entry["page"] is not None else "", str(entry["table"] or "")]
+    source = ", ".join(part for part in places if part) or f"{entry['place']}; page and table {UNCONFIRMED}"
     return Published(
         path.stem,
         content["paper"],
-        each["what"],
-        float(each["value"]),
-        each["unit"],
-        each.get("hardware"),
+        entry["what"],
+        float(entry["value"]),
+        entry["unit"],
+        entry.get("hardware"),
         source,
-        each["source"],
+        entry["source"],
     )
 
 
 def table(values: Sequence[Published]) -> Table:
     published = Table("published", "Published values", ["paper", "what", "value", "unit", "where", "hardware", "source"])
-    for each in values:
-        shown = Value(f"{each.value:g}", each.value)
-        words = [Value(text) for text in (each.unit, each.where, each.hardware or "", each.source)]
-        published.lines.append(Line([Value(each.paper), Value(each.what), shown, *words]))
+    for entry in values:
+        shown = Value(f"{entry.value:g}", entry.value)
+        words = [Value(text) for text in (entry.unit, entry.where, entry.hardware or "", entry.source)]
+        published.lines.append(Line([Value(entry.paper), Value(entry.what), shown, *words]))
     published.notes.append("These numbers are the papers' own, from other machines; none of them was measured here.")
     return published

@@ -152,6 +152,11 @@ def distinct(items):
     return kept
 
 
+def same_tree(a, b):
+    """Whether two trees of tuples or lists are equal, on all levels."""
+    return a == b
+
+
 def same_object(one, other):
     """`one is other` where either may be None."""
     if one is None or other is None:

@@ -171,10 +171,18 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
     if f.program.datatypes.builds_trees and all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)):
         what = "trees of which the depth is known at run time only are not compared"
         return f.problem(node, what, "compare them in a function that calls itself")
+    if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not _compares(f, a, b):
+        same_tree = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same_tree, [a, b], {})
+        return negation(f, same_tree) if isinstance(op, ast.NotEq) and not is_unknown(same_tree) else same_tree
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
             return by_type(f, node, one, lambda _, inner, other=other: _equal(f, node, op, inner, other))  # type: ignore[misc]
     return None
+
+
+def _compares(f: Frame, a: Value, b: Value) -> bool:
+    """Whether the function that is compiled is the one that compares these two trees, by their cases."""
+    return f.function is library.python.same_tree and (a, b) == (f.env.get("a"), f.env.get("b"))
 
 
 def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:

@@ -281,7 +281,9 @@ def test_attributes_of_made_objects_natively(codegen, tmp_path) -> None:
 
 class Floats(Base):
     def forward(self, words):
-        leaves = [Leaf("a", 1.5), Leaf("b", words[0])]
+        leaves = [Leaf("a", 1.5) for _ in words]
+        for word in words:
+            leaves.append(Leaf("b", word))
         return leaves[0].value
 
 

@@ -34,51 +34,51 @@ class Case:
 @cache
 def cases() -> dict[str, Case]:
     """All cases by name. The first case of a workload has the name of the workload."""
-    found = {name: Case(name, spec(name).instances("tiny", 0, 6)) for name in NAMES}
-    found |= {f"{name}, one": Case(name, spec(name).instances("tiny", 1, 1)) for name in NAMES}
-    found |= {f"{name}, all equal": Case(name, spec(name).instances("tiny", 1, 1) * 4) for name in NAMES}
-    found |= {f"{name}, none": Case(name, []) for name in NAMES}
+    named = {name: Case(name, spec(name).instances("tiny", 0, 6)) for name in NAMES}
+    named |= {f"{name}, one": Case(name, spec(name).instances("tiny", 1, 1)) for name in NAMES}
+    named |= {f"{name}, all equal": Case(name, spec(name).instances("tiny", 1, 1) * 4) for name in NAMES}
+    named |= {f"{name}, none": Case(name, []) for name in NAMES}
     for name in DECIDING:
-        found[f"{name}, real decisions"] = Case(name, spec(name).instances("tiny", 2, 5), {"decisions": "real"})
+        named[f"{name}, real decisions"] = Case(name, spec(name).instances("tiny", 2, 5), {"decisions": "real"})
     leaves: list[tree.Tree] = [tree.Leaf(word) for word in range(60)]
     chain = reduce(lambda below, leaf: tree.Node([below, leaf]), leaves)
     fan = tree.Node([tree.Node(leaves[:1]), tree.Node(leaves[1:4]), *leaves[4:9]])
-    found["treelstm, a leaf alone"] = Case("treelstm", [leaves[5]])
-    found["treelstm, a leaf, any number of children, a long chain"] = Case("treelstm", [leaves[5], fan, chain, leaves[7]])
-    found["simtree, two leaves, a leaf and a chain"] = Case("simtree", [Pair(leaves[5], leaves[5]), Pair(chain, leaves[7])])
+    named["treelstm, a leaf alone"] = Case("treelstm", [leaves[5]])
+    named["treelstm, a leaf, any number of children, a long chain"] = Case("treelstm", [leaves[5], fan, chain, leaves[7]])
+    named["simtree, two leaves, a leaf and a chain"] = Case("simtree", [Pair(leaves[5], leaves[5]), Pair(chain, leaves[7])])
     ends: list[mv.Tree] = [mv.Leaf(word) for word in range(40)]
     comb = reduce(lambda below, leaf: mv.Node(leaf, below), ends)
-    found["mvrnn, a leaf alone"] = Case("mvrnn", [ends[3]])
-    found["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])
+    named["mvrnn, a leaf alone"] = Case("mvrnn", [ends[3]])
+    named["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])
     combs: dict[str, Any] = {"treegru": gru.Leaf(0), "treefc": fc.Leaf(0), "treernn": rnn.Leaf(0)}
     for word in range(40):
         combs["treegru"] = gru.Node(combs["treegru"], gru.Leaf(word))
         combs["treefc"] = fc.Node(fc.Leaf(word), combs["treefc"])
         combs["treernn"] = rnn.Node(7, rnn.Leaf(word), combs["treernn"])
     for name, leaf in (("treegru", gru.Leaf(3)), ("treefc", fc.Leaf(3)), ("treernn", rnn.Leaf(3))):
-        found[f"{name}, a leaf, a long chain"] = Case(name, [leaf, combs[name], leaf])
-    found["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
-    found["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
-    found["birnn, no words at all"] = Case("birnn", [[], []])
-    found["dagrnn, a cell, a row, a column, a large grid"] = Case(
+        named[f"{name}, a leaf, a long chain"] = Case(name, [leaf, combs[name], leaf])
+    named["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
+    named["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
+    named["birnn, no words at all"] = Case("birnn", [[], []])
+    named["dagrnn, a cell, a row, a column, a large grid"] = Case(
         "dagrnn", [[[3]], [[1, 2, 3]], [[4], [5]], [[i * j % 100 for i in range(12)] for j in range(9)]]
     )
     none, nested = (
         Lattice([5], [[]]),
         Lattice([5, 6, 7, 8], [[], [Word(1, 0)], [Word(2, 1), Word(3, 0)], [Word(4, 0), Word(2, 1)]]),
     )
-    found["lattice, one character, words within words, long ones without words"] = Case(
+    named["lattice, one character, words within words, long ones without words"] = Case(
         "lattice", [none, nested, Lattice(list(range(50)), [[] for _ in range(50)]), none]
     )
-    found["crf, no words, one, many"] = Case("crf", [[], [3], list(range(90)), [], [4, 4]])
-    found["crf, no words at all"] = Case("crf", [[], []])
+    named["crf, no words, one, many"] = Case("crf", [[], [3], list(range(90)), [], [4, 4]])
+    named["crf, no words at all"] = Case("crf", [[], []])
     for name in ("seq2seq", "beam", "ragged"):
-        found[f"{name}, one word, many"] = Case(name, [[3], list(range(70)), [5, 6], [3], [4, 4]])
-    found["ragged, as many words as hidden units"] = Case("ragged", [list(range(16)), list(range(3, 19)), [7]])
+        named[f"{name}, one word, many"] = Case(name, [[3], list(range(70)), [5, 6], [3], [4, 4]])
+    named["ragged, as many words as hidden units"] = Case("ragged", [list(range(16)), list(range(3, 19)), [7]])
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
-    found["stackrnn, no words, one, many"] = Case("stackrnn", words)
-    found["stackrnn, no words at all"] = Case("stackrnn", words[:1])
-    return found
+    named["stackrnn, no words, one, many"] = Case("stackrnn", words)
+    named["stackrnn, no words at all"] = Case("stackrnn", words[:1])
+    return named
 
 
 def cases_with_programs(test: str) -> tuple[list[str], dict[str, Case]]:

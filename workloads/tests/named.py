@@ -12,5 +12,5 @@ NAMES = sorted(path.parent.name for path in ROOT.glob("*/spec.py"))
 
 
 def spec(name: str, **options: str) -> ModelSpec:
-    made: ModelSpec = importlib.import_module(f"workloads.{name}.spec").Spec(**options)
-    return made
+    named_spec: ModelSpec = importlib.import_module(f"workloads.{name}.spec").Spec(**options)
+    return named_spec

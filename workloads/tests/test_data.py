@@ -44,8 +44,8 @@ def shape(tree: Any) -> tuple[int, int, int]:
     return sum(p[0] for p in parts), 1 + sum(p[1] for p in parts), 1 + max(p[2] for p in parts)
 
 
-def shapes(found: list[Any]) -> np.ndarray:
-    return np.array([shape(tree) for tree in found])
+def shapes(trees_read: list[Any]) -> np.ndarray:
+    return np.array([shape(tree) for tree in trees_read])
 
 
 def test_a_tree_is_read() -> None:

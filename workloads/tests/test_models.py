@@ -93,8 +93,8 @@ def test_birnn_reads_both_ways() -> None:
     f2 = sig(m.forward_cell(cat((y, f1))))
     b2 = sig(m.backward_cell(cat((y, m.backward_start))))
     b1 = sig(m.backward_cell(cat((x, b2))))
-    for got, expected in zip(m.scores([3, 5]), (cat((f1, b1)), cat((f2, b2))), strict=True):
-        close(got, m.classifier(expected))
+    for outputs, expected in zip(m.scores([3, 5]), (cat((f1, b1)), cat((f2, b2))), strict=True):
+        close(outputs, m.classifier(expected))
     assert [index.item() for index in m([3, 5])] == [scores.argmax().item() for scores in m.scores([3, 5])]
     assert m([]) == []
     assert len(m([7])) == 1
@@ -249,8 +249,8 @@ def test_dagrnn_takes_the_upper_and_the_left_neighbour() -> None:
     e = tanh(x[4] + W @ (b + d))
     c = tanh(x[2] + W @ b)
     f = tanh(x[5] + W @ (c + e))
-    got = m([[0, 1, 2], [3, 4, 5]])
-    for row, states in zip(got, [(a, b, c), (d, e, f)], strict=True):
+    outputs = m([[0, 1, 2], [3, 4, 5]])
+    for row, states in zip(outputs, [(a, b, c), (d, e, f)], strict=True):
         for scores, h in zip(row, states, strict=True):
             close(scores, m.classifier(h))
 
@@ -268,8 +268,8 @@ def test_lattice_adds_the_arcs_that_end_at_a_character() -> None:
     second = arc("character", m.characters.weight[8], first)
     third = arc("character", m.characters.weight[9], second)
     over_two, over_all = arc("word", m.words.weight[3], first), arc("word", m.words.weight[4], start)
-    got = m(Lattice([7, 8, 9], [[], [], [Span(3, 1), Span(4, 0)]]))
-    for scores, h in zip(got, [first[0], second[0], third[0] + over_two[0] + over_all[0]], strict=True):
+    outputs = m(Lattice([7, 8, 9], [[], [], [Span(3, 1), Span(4, 0)]]))
+    for scores, h in zip(outputs, [first[0], second[0], third[0] + over_two[0] + over_all[0]], strict=True):
         close(scores, m.classifier(h))
 
 
@@ -365,13 +365,13 @@ def test_a_wide_beam_finds_the_best_translation() -> None:
         memory = torch.stack(states)
         state = m.step(m.decoder, m.target_embedding.weight[END], states[-1])
         first = m.log_probabilities(memory, state).tolist()
-        ways: dict[tuple[int, ...], float] = {(END,): first[END]}
+        scores_by_path: dict[tuple[int, ...], float] = {(END,): first[END]}
         for word in range(1, len(first)):
             after = m.step(m.decoder, m.target_embedding.weight[word], state)
-            ways[word, END] = first[word] + m.log_probabilities(memory, after)[END].item()
-        kept = sorted(ways, key=lambda way: ways[way])[-m.width :]
+            scores_by_path[word, END] = first[word] + m.log_probabilities(memory, after)[END].item()
+        kept = sorted(scores_by_path, key=lambda path: scores_by_path[path])[-m.width :]
         assert tuple(m(sentence)) in kept
-        assert max(kept, key=lambda way: ways[way] / (len(way) + 1)) == tuple(m(sentence))
+        assert max(kept, key=lambda path: scores_by_path[path] / (len(path) + 1)) == tuple(m(sentence))
 
 
 def test_ragged_is_pytorchs_own_encoder() -> None:

@@ -48,8 +48,9 @@ def test_sizes(workload: ModelSpec) -> None:
 @pytest.mark.parametrize("size", ["tiny", "small"])
 def test_float32_is_close_to_float64(workload: ModelSpec, size: str) -> None:
     n = 20 if size == "tiny" else 3
-    got = outputs(workload, size, workload.instances(size, 3, n), seed=3)
-    for output, (expected, scores, *_) in zip(got, answers(workload, size, 3, workload.instances(size, 3, n)), strict=True):
+    computed = outputs(workload, size, workload.instances(size, 3, n), seed=3)
+    right = answers(workload, size, 3, workload.instances(size, 3, n))
+    for output, (expected, scores, *_) in zip(computed, right, strict=True):
         pairs = list(zip(leaves(output), leaves(expected), strict=True))
         if scores is None:
             for a, b in pairs:
@@ -126,14 +127,14 @@ def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
     model: Any = loaded(workload, size, 0)
     instances = workload.instances(size, 0, 4 if workload.name in SLOW else 10)
     with torch.inference_mode(), Watch() as watch:
-        got = [arrays(model.scores(i) if hasattr(model, "scores") else model(i)) for i in instances]
+        computed = [arrays(model.scores(i) if hasattr(model, "scores") else model(i)) for i in instances]
     assert np.isfinite(watch.largest)
     assert watch.largest < (1000 if workload.name == "crf" else 100)  # it adds up scores along a sentence
     for name, values in watch.squashed:
         assert values.std() > 0.01, name
         assert (values.abs() > 0.995).float().mean() < (0.6 if workload.name == "nestedrnn" else 0.2), name
     for pick in (0, -1):
-        ends = [np.atleast_2d(leaves(output)[pick])[pick] for output in got]
+        ends = [np.atleast_2d(leaves(output)[pick])[pick] for output in computed]
         assert np.std(ends, axis=0).max() > 1e-3
         different = len(ends)
         if workload.name == "lattice" and pick == 0:  # the first output depends on the first character alone

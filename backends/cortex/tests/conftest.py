@@ -25,12 +25,12 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def compiled() -> Iterator[Any]:
     """`compiled(workload, threads=1, **switches)`: a model at size tiny, with the parameters of seed 0."""
-    made: list[Compiled] = []
+    compiled_models: list[Compiled] = []
 
     def compile(workload: str, threads: int = 1, **switches: Any) -> Compiled:
-        made.append(Cortex(Target(threads=threads), **switches).compile(spec(workload), "tiny", 0, 8))
-        return made[-1]
+        compiled_models.append(Cortex(Target(threads=threads), **switches).compile(spec(workload), "tiny", 0, 8))
+        return compiled_models[-1]
 
     yield compile
-    for model in made:
+    for model in compiled_models:
         model.close()

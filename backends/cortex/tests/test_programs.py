@@ -29,13 +29,13 @@ def test_outputs_are_right(compiled: Any, name: str, threads: int) -> None:
     model = compiled(case.workload, threads)
     before = fingerprint(case.instances)
     model.run(case.instances[:1])  # the memory made for one instance is too small for all
-    kept = model.run(case.instances)
+    outputs = model.run(case.instances)
     model.run(case.instances[:1])
     if case.instances:
-        expected(name).check(flatten(model.fetch(kept)), Difference())  # results outlive the next mini-batch
+        expected(name).check(flatten(model.fetch(outputs)), Difference())  # results outlive the next mini-batch
         expected(name).check(flatten(model.fetch(model.run(case.instances))), Difference())
     else:
-        assert kept == []
+        assert outputs == []
     assert fingerprint(case.instances) == before
 
 
@@ -107,8 +107,8 @@ def test_a_tree_without_end_is_an_error(compiled: Any) -> None:
 
 
 def test_facts(compiled: Any) -> None:
-    told = facts.validated_facts(compiled("treelstm", 2).facts())
-    assert told["threads"] == 2 and told["load_time"] == "" and told["library"].startswith("generated kernels")
+    validated = facts.validated_facts(compiled("treelstm", 2).facts())
+    assert validated["threads"] == 2 and validated["load_time"] == "" and validated["library"].startswith("generated kernels")
 
 
 @pytest.mark.parametrize("workload", [name for name in NAMES if name not in PROGRAMS])

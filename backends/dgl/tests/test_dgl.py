@@ -52,8 +52,8 @@ def test_equal_instances_take_no_more_frontiers(workload: str) -> None:
 
 @installed
 def test_facts_name_the_library() -> None:
-    told = facts.validated_facts(compiled("treelstm").facts())
-    assert told["library"].startswith("DGL 2.1") and "PyTorch" in told["library"]
+    validated = facts.validated_facts(compiled("treelstm").facts())
+    assert validated["library"].startswith("DGL 2.1") and "PyTorch" in validated["library"]
 
 
 @installed
@@ -64,8 +64,8 @@ def test_importing_leaves_nothing_behind(tmp_path: Path) -> None:
         "assert dgl is load() and 'dgl.graphbolt' not in sys.modules and 'DGLBACKEND' not in os.environ"
     )
     environment = {name: value for name, value in os.environ.items() if name != "DGLBACKEND"} | {"HOME": str(tmp_path)}
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
+    completed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
     assert not (tmp_path / ".dgl").exists()
 
 

@@ -20,10 +20,10 @@ class Case(shared.Case):
 
 
 def cases() -> dict[str, Case]:
-    found = {name: Case(c.workload, c.instances, c.options, answers=name) for name, c in shared.cases().items()}
-    for name in [n for n, case in found.items() if case.workload in TABLES]:
-        case = found[name]
-        found[f"{name}, tables"] = Case(case.workload, case.instances, case.options, tables=True, answers=name)
-    for name, case in [(name, case) for name, case in found.items() if case.instances and not case.tables]:
-        found[f"{name}, naive"] = Case(case.workload, case.instances, case.options, formulation="naive", answers=name)
-    return found
+    all_cases = {name: Case(c.workload, c.instances, c.options, answers=name) for name, c in shared.cases().items()}
+    for name in [n for n, case in all_cases.items() if case.workload in TABLES]:
+        case = all_cases[name]
+        all_cases[f"{name}, tables"] = Case(case.workload, case.instances, case.options, tables=True, answers=name)
+    for name, case in [(name, case) for name, case in all_cases.items() if case.instances and not case.tables]:
+        all_cases[f"{name}, naive"] = Case(case.workload, case.instances, case.options, formulation="naive", answers=name)
+    return all_cases

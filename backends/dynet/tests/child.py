@@ -28,14 +28,14 @@ def run(autobatch: Any, case: Case) -> dict[str, Any]:
     first = compiled.fetch(compiled.run(list(placed)))
     compiled.run(placed[:1])
     outputs = compiled.run(list(placed))
-    found: dict[str, Any] = {"outputs": compiled.fetch(outputs), "again": compiled.fetch(outputs), "first": first}
-    found |= {
+    outcome: dict[str, Any] = {"outputs": compiled.fetch(outputs), "again": compiled.fetch(outputs), "first": first}
+    outcome |= {
         "counters": dict(compiled.counters()),
         "facts": dict(compiled.facts()),
         "unchanged": fingerprint(placed) == before,
     }
     compiled.close()
-    return found
+    return outcome
 
 
 def main() -> None:

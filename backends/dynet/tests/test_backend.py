@@ -102,9 +102,9 @@ def test_the_mini_batch_that_pools_grow_by_is_larger(batch_size: int, larger: in
 
 
 def test_tables_and_strategies_are_variants_of_their_own() -> None:
-    found = DyNet(Target(), tables="both").variants()
-    assert len(found) == 6
-    assert {(v["autobatch"], v["tables"]) for v in found} == {(n, t) for n in (1, 2, 3) for t in (False, True)}
+    variants = DyNet(Target(), tables="both").variants()
+    assert len(variants) == 6
+    assert {(v["autobatch"], v["tables"]) for v in variants} == {(n, t) for n in (1, 2, 3) for t in (False, True)}
     assert DyNet(Target(), autobatch=1, tables="both").variants() == [{"tables": False}, {"tables": True}]
 
 
@@ -130,9 +130,9 @@ def test_a_broken_build_is_a_reason(tmp_path: Path) -> None:
         (tmp_path / name).write_text("raise RuntimeError")
     (tmp_path / "libdynet.so").write_text("no library")
     code = "import sys; from backends.dynet.backend import *; print(DyNet(Target(), path=sys.argv[1]).available())"
-    told = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True).stdout
-    assert told.startswith("DyNet cannot be imported (")
-    assert "libdynet.so" in told
+    completed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert completed.startswith("DyNet cannot be imported (")
+    assert "libdynet.so" in completed
 
 
 def test_a_build_counts_by_its_files_and_not_by_where_it_lies(tmp_path: Path) -> None:

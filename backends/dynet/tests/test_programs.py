@@ -30,12 +30,12 @@ ROOT = Path(__file__).resolve().parents[3]
 @cache
 def results(autobatch: int) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
-        given, found = Path(folder, "cases"), Path(folder, "results")
-        given.write_bytes(pickle.dumps(CASES))
-        command = [sys.executable, "-m", "backends.dynet.tests.child", str(autobatch), str(given), str(found)]
-        done = subprocess.run([*command, "--dynet-gpus", "3", "--dynet-mem", "1"], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, f"ended with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-        loaded_results: dict[str, Any] = pickle.loads(found.read_bytes())
+        cases_file, results_file = Path(folder, "cases"), Path(folder, "results")
+        cases_file.write_bytes(pickle.dumps(CASES))
+        command = [sys.executable, "-m", "backends.dynet.tests.child", str(autobatch), str(cases_file), str(results_file)]
+        child = subprocess.run([*command, "--dynet-gpus", "3", "--dynet-mem", "1"], cwd=ROOT, capture_output=True, text=True)
+        assert child.returncode == 0, f"ended with {child.returncode}\n{child.stdout[-2000:]}\n{child.stderr[-4000:]}"
+        loaded_results: dict[str, Any] = pickle.loads(results_file.read_bytes())
         return loaded_results
 
 
@@ -143,7 +143,7 @@ def test_tables_take_the_place_of_products(name: str) -> None:
 
 def test_facts_name_the_build_and_its_one_thread() -> None:
     """DyNet says one thread although the test allows two."""
-    told = facts.validated_facts(results(1)["treelstm"]["facts"])
-    assert told["threads"] == 1
-    assert told["library"].startswith("Eigen in dyNET38 ")
-    assert told["instruction_set"] == "avx2"
+    validated = facts.validated_facts(results(1)["treelstm"]["facts"])
+    assert validated["threads"] == 1
+    assert validated["library"].startswith("Eigen in dyNET38 ")
+    assert validated["instruction_set"] == "avx2"

@@ -77,44 +77,44 @@ def test_batches_do_not_grow_with_equal_instances(workload: str) -> None:
 def test_levels_are_by_height_and_their_rows_are_neighbours() -> None:
     """root0(a, b(c, d))   root1 = e   root2(f(g), h, i)"""
     trees = [Node([Leaf(10), Node([Leaf(11), Leaf(12)])]), Leaf(13), Node([Node([Leaf(14)]), Leaf(15), Leaf(16)])]
-    found = levels(trees, Leaf, lambda node: node.children, "cpu")
-    assert found.words.tolist() == [10, 11, 12, 13, 14, 15, 16]
-    assert found.nodes == 11 and found.leaves == 7 and found.batches == 3
-    low, high = found.inner
+    forest = levels(trees, Leaf, lambda node: node.children, "cpu")
+    assert forest.words.tolist() == [10, 11, 12, 13, 14, 15, 16]
+    assert forest.nodes == 11 and forest.leaves == 7 and forest.batches == 3
+    low, high = forest.inner
     assert (low.first, low.size, low.children.tolist(), low.starts.tolist()) == (7, 2, [1, 2, 4], [0, 2])
     assert (high.first, high.size, high.children.tolist(), high.starts.tolist()) == (9, 2, [0, 7, 8, 5, 6], [0, 2])
-    assert found.roots.tolist() == [9, 3, 10]
+    assert forest.roots.tolist() == [9, 3, 10]
 
 
 def test_rows_behind_a_vocabulary() -> None:
     """The leaves become words 1, 0 and 2 of 5, the inner nodes rows 5 and 6."""
     trees = [Node([Leaf(1), Node([Leaf(0), Leaf(2)])]), Leaf(2)]
-    found = levels(trees, Leaf, lambda node: node.children, "cpu").behind(5)
-    low, high = found.inner
+    forest = levels(trees, Leaf, lambda node: node.children, "cpu").behind(5)
+    low, high = forest.inner
     assert (low.first, low.size, low.children.tolist()) == (5, 1, [0, 2])
     assert (high.first, high.size, high.children.tolist()) == (6, 1, [1, 5])
-    assert found.roots.tolist() == [6, 2]
+    assert forest.roots.tolist() == [6, 2]
 
 
 def test_words_of_inner_nodes_follow_those_of_leaves() -> None:
     trees = [treernn.Node(7, treernn.Leaf(1), treernn.Node(8, treernn.Leaf(2), treernn.Leaf(3))), treernn.Leaf(4)]
-    found = levels(trees, treernn.Leaf, lambda node: (node.left, node.right), "cpu", heads=True)
-    assert found.words.tolist() == [1, 2, 3, 4, 8, 7] and found.leaves == 4
+    forest = levels(trees, treernn.Leaf, lambda node: (node.left, node.right), "cpu", heads=True)
+    assert forest.words.tolist() == [1, 2, 3, 4, 8, 7] and forest.leaves == 4
 
 
 def test_grids_are_taken_diagonal_by_diagonal() -> None:
     """Two grids, [[1, 2], [3, 4]] and [[9]]: first both corners, then 2 and 3, which need 1, then 4, which needs both."""
-    found = diagonals([[[1, 2], [3, 4]], [[9]]], "cpu")
-    assert found.words.tolist() == [1, 9, 2, 3, 4]
-    first, second = found.inner
+    order = diagonals([[[1, 2], [3, 4]], [[9]]], "cpu")
+    assert order.words.tolist() == [1, 9, 2, 3, 4]
+    first, second = order.inner
     assert (first.first, first.size, first.children.tolist(), first.starts.tolist()) == (2, 2, [0, 0], [0, 1])
     assert (second.first, second.size, second.children.tolist(), second.starts.tolist()) == (4, 1, [2, 3], [0])
-    assert found.words[found.places].tolist() == [1, 2, 3, 4, 9]
+    assert order.words[order.places].tolist() == [1, 2, 3, 4, 9]
 
 
 def test_levels_of_leaves_alone() -> None:
-    found = levels([Leaf(3), Leaf(4)], Leaf, lambda node: node.children, "cpu")
-    assert found.inner == [] and found.roots.tolist() == [0, 1] and found.batches == 1
+    forest = levels([Leaf(3), Leaf(4)], Leaf, lambda node: node.children, "cpu")
+    assert forest.inner == [] and forest.roots.tolist() == [0, 1] and forest.batches == 1
 
 
 def test_sentences_are_packed_longest_first() -> None:
@@ -153,17 +153,17 @@ def test_other_ways_to_lay_sentences_out(name: str, sequences: Any, library: Any
 def test_ways_to_lay_sentences_out_are_for_workloads_that_have_them() -> None:
     with pytest.raises(Unsupported, match="sequences=padded is for ragged, and not for birnn"):
         HandBatched(Target(), sequences="padded").compile(spec("birnn"), "tiny", 0, 8)
-    found = HandBatched(Target(), library="blas", sequences="all").variants()
-    assert [each["sequences"] for each in found] == ["packed", "padded", "nested"]
+    variants = HandBatched(Target(), library="blas", sequences="all").variants()
+    assert [each["sequences"] for each in variants] == ["packed", "padded", "nested"]
 
 
 def test_variants_and_facts() -> None:
     backend = HandBatched(Target(), tables="both")
     assert len(backend.variants()) == 4
     assert HandBatched(Target(), library="blas").variants() == [{}]
-    told = facts.validated_facts(compiled("birnn", "onednn", tables=True).facts())
-    assert told["load_time"] == "tables" and told["threads"] == 1
-    assert "oneDNN" in told["library"]
+    validated = facts.validated_facts(compiled("birnn", "onednn", tables=True).facts())
+    assert validated["load_time"] == "tables" and validated["threads"] == 1
+    assert "oneDNN" in validated["library"]
     assert compiled("mvrnn", tables=True).facts()["load_time"] == ""  # its words are not multiplied with weights
 
 

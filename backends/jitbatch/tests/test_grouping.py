@@ -24,45 +24,45 @@ def pair(a: int, b: int) -> Node:
 
 
 def test_equal_structures_share_a_plan_and_differ_in_their_outputs() -> None:
-    made = compiled("treelstm")
-    one = made.run([pair(1, 2), pair(3, 4)])
-    assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
-    other = made.run([pair(5, 6), pair(1, 2)])
-    assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (0, 1)
-    assert made.counters()["analysis_ms"] == 0
+    model = compiled("treelstm")
+    one = model.run([pair(1, 2), pair(3, 4)])
+    assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (1, 0)
+    other = model.run([pair(5, 6), pair(1, 2)])
+    assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (0, 1)
+    assert model.counters()["analysis_ms"] == 0
     torch.testing.assert_close(one[0], other[1])
     assert not torch.allclose(one[0], other[0])
     assert not torch.allclose(one[1], other[0])
-    made.run([pair(5, 6), Leaf(1)])
-    assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
+    model.run([pair(5, 6), Leaf(1)])
+    assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (1, 0)
 
 
 def test_operands_in_another_order_are_another_structure() -> None:
-    made = compiled("treelstm")
+    model = compiled("treelstm")
     left = Node([pair(1, 2), Leaf(3)])
     right = Node([Leaf(3), pair(1, 2)])
-    made.run([left])
-    made.run([right])
-    assert made.counters()["analyses"] == 1
+    model.run([left])
+    model.run([right])
+    assert model.counters()["analyses"] == 1
 
 
 def test_without_the_cache_every_minibatch_is_analysed() -> None:
-    made = compiled("treelstm", cache=False)
+    model = compiled("treelstm", cache=False)
     for _ in range(2):
-        made.run([pair(1, 2)])
-        assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
-        assert 0 < made.counters()["analysis_ms"] < made.counters()["schedule_ms"]
-    assert not made.plans.cached
+        model.run([pair(1, 2)])
+        assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (1, 0)
+        assert 0 < model.counters()["analysis_ms"] < model.counters()["schedule_ms"]
+    assert not model.plans.cached
 
 
 def test_waits_are_plans_that_follow_one_another() -> None:
-    made = compiled("stackrnn")
+    model = compiled("stackrnn")
     sentences = [Sentence(list(range(9)), 5), Sentence(list(range(7)), 8)]
-    made.run(sentences)
-    analyses = made.counters()["analyses"]
-    assert analyses == made.counters()["flushes"] > 3
-    made.run(sentences)
-    assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (0, analyses)
+    model.run(sentences)
+    analyses = model.counters()["analyses"]
+    assert analyses == model.counters()["flushes"] > 3
+    model.run(sentences)
+    assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (0, analyses)
 
 
 def test_the_batches_of_two_trees() -> None:
@@ -83,31 +83,31 @@ def test_the_batches_of_two_trees() -> None:
 
 
 def test_more_instances_make_wider_batches_and_no_more_of_them() -> None:
-    made = compiled("treelstm")
-    made.run([pair(1, 2)])
-    one = made.counters()
-    made.run([pair(word, word + 1) for word in range(20)])
-    many = made.counters()
+    model = compiled("treelstm")
+    model.run([pair(1, 2)])
+    one = model.counters()
+    model.run([pair(word, word + 1) for word in range(20)])
+    many = model.counters()
     assert many["batches"] == one["batches"]
     assert many["mean_batch_width"] == 20 * one["mean_batch_width"]
 
 
 def test_old_plans_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backends.jitbatch.model.CACHED_RESULTS", 60)
-    made = compiled("treelstm")
+    model = compiled("treelstm")
     trees: list[Any] = [Leaf(1)]
     for word in range(8):
         trees.append(Node([trees[-1], Leaf(word)]))
-        made.run([trees[-1]])
-    assert 0 < len(made.plans.cached) < 8
-    assert made.plans.results <= 60
-    made.run([trees[1]])
-    assert made.counters()["analyses"] == 1
+        model.run([trees[-1]])
+    assert 0 < len(model.plans.cached) < 8
+    assert model.plans.results <= 60
+    model.run([trees[1]])
+    assert model.counters()["analyses"] == 1
 
 
 def test_a_method_with_a_wait_is_no_cell() -> None:
     workload = spec("stackrnn")
     workload.cells = ("step", "compose", "parse")  # type: ignore[misc]
-    made = JitBatch(Target(), "cell").compile(workload, "tiny", 3, 6)
-    made.run(workload.instances("tiny", 1, 3))
-    assert list(made.counters()["unbatched"]) == ["parse"]
+    model = JitBatch(Target(), "cell").compile(workload, "tiny", 3, 6)
+    model.run(workload.instances("tiny", 1, 3))
+    assert list(model.counters()["unbatched"]) == ["parse"]

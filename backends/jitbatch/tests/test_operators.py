@@ -104,23 +104,23 @@ def test_batched_is_what_each_gives(name: str) -> None:
     def module(operands: list[Any]) -> Any:
         return function(*operands, **parameters)
 
-    made = Model(module, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
-    for got, operands in zip(made.run(minibatch), minibatch, strict=True):
-        torch.testing.assert_close(got, function(*operands, **{name: SHARED[name] for name in names}))
-    assert made.counters()["unbatched"] == {}
-    assert made.counters()["mean_batch_width"] >= 5
+    model = Model(module, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
+    for output, operands in zip(model.run(minibatch), minibatch, strict=True):
+        torch.testing.assert_close(output, function(*operands, **{name: SHARED[name] for name in names}))
+    assert model.counters()["unbatched"] == {}
+    assert model.counters()["mean_batch_width"] >= 5
 
 
 def run(function: Function, minibatch: list[Any]) -> tuple[list[Tensor], Any]:
-    made = Model(function, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
-    return made.run(minibatch), made.counters()
+    model = Model(function, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
+    return model.run(minibatch), model.counters()
 
 
 def test_what_cannot_be_batched_is_computed_one_by_one_and_told() -> None:
     minibatch = [torch.randn(4) for _ in range(3)]
-    found, counters = run(lambda a: torch.histc(a, 2, -3, 3), minibatch)
-    for got, operand in zip(found, minibatch, strict=True):
-        torch.testing.assert_close(got, torch.histc(operand, 2, -3, 3))
+    outputs, counters = run(lambda a: torch.histc(a, 2, -3, 3), minibatch)
+    for output, operand in zip(outputs, minibatch, strict=True):
+        torch.testing.assert_close(output, torch.histc(operand, 2, -3, 3))
     assert list(counters["unbatched"]) == ["histc"]
     assert "vmap" in counters["unbatched"]["histc"]
 
@@ -141,9 +141,9 @@ def test_shapes_that_depend_on_values_are_refused() -> None:
 
 
 def test_constants_of_other_types_are_other_signatures() -> None:
-    found, counters = run(lambda a: a * (True if a.shape[0] == 2 else 1.0), [torch.ones(2), torch.ones(3)])
+    outputs, counters = run(lambda a: a * (True if a.shape[0] == 2 else 1.0), [torch.ones(2), torch.ones(3)])
     assert counters["batches"] == counters["nodes"]
-    assert [len(each) for each in found] == [2, 3]
+    assert [len(each) for each in outputs] == [2, 3]
 
 
 def test_values_that_are_asked_for() -> None:
@@ -155,9 +155,9 @@ def test_values_that_are_asked_for() -> None:
         return a + c + b.item()
 
     minibatch = [torch.tensor([1.0, 2.0]), torch.tensor([-3.5, 1.0]), torch.tensor([2.0, -9.0])]
-    found, counters = run(waits, minibatch)
-    for got, operand in zip(found, minibatch, strict=True):
-        torch.testing.assert_close(got, waits(operand))  # type: ignore[arg-type]
+    outputs, counters = run(waits, minibatch)
+    for output, operand in zip(outputs, minibatch, strict=True):
+        torch.testing.assert_close(output, waits(operand))  # type: ignore[arg-type]
     assert counters["flushes"] > 2
 
 
@@ -167,6 +167,6 @@ def test_results_that_nobody_keeps_take_no_room() -> None:
             a = torch.tanh(a)
         return a
 
-    made = Model(long, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
-    made.run([torch.randn(8) for _ in range(4)])
-    assert sum(len(pool) for pool in made.pools.tensors.values()) == 4
+    model = Model(long, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
+    model.run([torch.randn(8) for _ in range(4)])
+    assert sum(len(pool) for pool in model.pools.tensors.values()) == 4

@@ -33,52 +33,54 @@ def compiled(name: str, granularity: Any, *options: tuple[str, str]) -> Model | 
 @pytest.mark.parametrize("name", [name for name, case in cases().items() if case.instances])
 def test_outputs_are_right(name: str, granularity: str) -> None:
     case = cases()[name]
-    made = compiled(case.workload, granularity, *case.options.items())
-    if isinstance(made, str):
-        pytest.skip(made)
+    model = compiled(case.workload, granularity, *case.options.items())
+    if isinstance(model, str):
+        pytest.skip(model)
     before = fingerprint(case.instances)
     for _ in range(2):
-        expected(name).check(flatten(made.fetch(made.run(made.place(case.instances)))), Difference())
+        expected(name).check(flatten(model.fetch(model.run(model.place(case.instances)))), Difference())
     assert fingerprint(case.instances) == before
-    assert made.counters()["unbatched"] == {}
+    assert model.counters()["unbatched"] == {}
 
 
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_granularity_cannot_do(name: str, granularity: str) -> None:
-    made = compiled(name, granularity)
+    model = compiled(name, granularity)
     if granularity != "subtree" or name in TREES:
-        assert isinstance(made, Model)
+        assert isinstance(model, Model)
     elif name == "drnn":
-        assert made == "granularity=subtree defers recursive calls over structures, and of drnn: grow waits for tensors' values"
+        assert (
+            model == "granularity=subtree defers recursive calls over structures, and of drnn: grow waits for tensors' values"
+        )
     else:
-        assert made == f"granularity=subtree defers recursive calls over structures, and of {name}: it has none"
+        assert model == f"granularity=subtree defers recursive calls over structures, and of {name}: it has none"
 
 
 def test_no_instance() -> None:
-    made = compiled("treelstm", "subtree")
-    assert isinstance(made, Model)
-    assert made.run([]) == []
-    assert made.counters()["batches"] == made.counters()["nodes"] == 0
+    model = compiled("treelstm", "subtree")
+    assert isinstance(model, Model)
+    assert model.run([]) == []
+    assert model.counters()["batches"] == model.counters()["nodes"] == 0
 
 
 def test_outputs_are_the_callers_own() -> None:
-    made = compiled("treelstm", "cell")
-    assert isinstance(made, Model)
+    model = compiled("treelstm", "cell")
+    assert isinstance(model, Model)
     instances = spec("treelstm").instances("tiny", 1, 4)
-    first = made.run(instances[:2])
-    kept = [output.clone() for output in first]
-    made.run(instances[2:])
-    assert all(torch.equal(a, b) for a, b in zip(first, kept, strict=True)), "a later mini-batch must not overwrite them"
+    first = model.run(instances[:2])
+    copies = [output.clone() for output in first]
+    model.run(instances[2:])
+    assert all(torch.equal(a, b) for a, b in zip(first, copies, strict=True)), "a later mini-batch must not overwrite them"
 
 
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 def test_an_error_leaves_the_model_usable(granularity: str) -> None:
-    made = compiled("treelstm", granularity)
-    assert isinstance(made, Model)
+    model = compiled("treelstm", granularity)
+    assert isinstance(model, Model)
     right = [Node([Leaf(1), Leaf(2)]), Node([Leaf(3), Leaf(-97)])]
-    before = made.run(right)
+    before = model.run(right)
     with pytest.raises(IndexError, match="index 100 is out of bounds for dimension 0 with size 100"):
-        made.run([Node([Leaf(1), Leaf(2)]), Node([Leaf(2), Leaf(100)])])
-    after = made.run([right[0], Node([Leaf(3), Leaf(3)])])
+        model.run([Node([Leaf(1), Leaf(2)]), Node([Leaf(2), Leaf(100)])])
+    after = model.run([right[0], Node([Leaf(3), Leaf(3)])])
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True)), "a negative word counts from the end"

@@ -38,9 +38,9 @@ def test_structures_are_equal_but_for_their_ints() -> None:
 
 
 def test_equal_trees_are_one_batch_at_each_of_their_levels() -> None:
-    made = treelstm()
-    outputs = made.run([Node([pair(1, 2), Leaf(3)]), Node([pair(4, 5), Leaf(6)])])
-    found = made.counters()
+    model = treelstm()
+    outputs = model.run([Node([pair(1, 2), Leaf(3)]), Node([pair(4, 5), Leaf(6)])])
+    found = model.counters()
     assert found["recorded"] == 2 + 2  # the two trees, and the classifiers of their roots
     assert found["nodes"] == 2 * (3 + 3 + 2 + 1)  # word vectors, leaves, inner nodes, classifiers
     assert found["batches"] == 1 + 1 + 2 + 1
@@ -48,20 +48,20 @@ def test_equal_trees_are_one_batch_at_each_of_their_levels() -> None:
 
 
 def test_what_comes_once_is_deferred_by_its_parts() -> None:
-    made = treelstm()
-    made.run([Node([pair(1, 2), Leaf(3)]), pair(4, 5)])
+    model = treelstm()
+    model.run([Node([pair(1, 2), Leaf(3)]), pair(4, 5)])
     # Recorded: the pair, twice; the leaf beside it (leaves occur often); the larger root, which is a cell; two classifiers.
-    assert made.counters()["recorded"] == 2 + 1 + 1 + 2
+    assert model.counters()["recorded"] == 2 + 1 + 1 + 2
 
 
 def test_plans_are_kept_for_equal_structures_of_other_numbers() -> None:
-    made = treelstm()
-    made.run([pair(1, 2), pair(3, 4)])
-    assert made.counters()["analyses"] == 1
-    made.run([pair(5, 6), pair(7, 8)])
-    assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (0, 1)
-    made.run([pair(5, 6), Node([pair(7, 8), Leaf(1)])])
-    assert made.counters()["analyses"] == 1
+    model = treelstm()
+    model.run([pair(1, 2), pair(3, 4)])
+    assert model.counters()["analyses"] == 1
+    model.run([pair(5, 6), pair(7, 8)])
+    assert (model.counters()["analyses"], model.counters()["cache_hits"]) == (0, 1)
+    model.run([pair(5, 6), Node([pair(7, 8), Leaf(1)])])
+    assert model.counters()["analyses"] == 1
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ def outputs(cls: type[Base]) -> tuple[list[Tensor], list[Tensor], dict[str, Any]
     minibatch = [Item(a, Item(b, Item(c, None))) for a, b, c in ((1, 7, 3), (5, 6, 7), (8, 2, 4))]
     structures, refused = Structures(), {}  # type: ignore[var-annotated]
     prepare(module).__dict__["encode"] = DeferredSubtree("encode", module.encode, structures, refused)
-    made = Model(module, Kinds(torch.device("cpu")), True, refused, structures)
-    return made.run(minibatch), [eager(item) for item in minibatch], dict(made.counters())
+    model = Model(module, Kinds(torch.device("cpu")), True, refused, structures)
+    return model.run(minibatch), [eager(item) for item in minibatch], dict(model.counters())
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def outputs(cls: type[Base]) -> tuple[list[Tensor], list[Tensor], dict[str, Any]
 )
 def test_a_call_that_needs_more_than_its_structure_is_not_deferred(cls: type[Base], reason: str | None) -> None:
     found, right, counters = outputs(cls)
-    for got, each in zip(found, right, strict=True):
-        torch.testing.assert_close(got, each)
+    for output, each in zip(found, right, strict=True):
+        torch.testing.assert_close(output, each)
     if reason is None:
         assert counters["unbatched"] == {}
         assert counters["recorded"] == 3
@@ -174,10 +174,10 @@ def test_recursive_methods_are_found() -> None:
 
 def test_structures_are_numbered_anew_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backends.jitbatch.subtrees.MOST_STRUCTURES", 3)
-    made = treelstm()
-    made.run([pair(1, 2), pair(3, 4)])
-    made.run([Leaf(1), Node([Leaf(1), Leaf(2), Leaf(3)])])
+    model = treelstm()
+    model.run([pair(1, 2), pair(3, 4)])
+    model.run([Leaf(1), Node([Leaf(1), Leaf(2), Leaf(3)])])
     others = [Node([Leaf(1)]), Node([Leaf(2)])]  # they get the numbers that the pairs had
-    assert all(torch.equal(a, b) for a, b in zip(made.run(others), treelstm().run(others), strict=True))
-    assert made.structures is not None
-    assert made.structures.generation == 1
+    assert all(torch.equal(a, b) for a, b in zip(model.run(others), treelstm().run(others), strict=True))
+    assert model.structures is not None
+    assert model.structures.generation == 1

@@ -129,17 +129,18 @@ def test_the_products_are_seen_on_what_their_library_is_told_to_use() -> None:
         pytest.skip("needs MKL and a processor with AVX-512")
     program = "import torch; from backends.pytorch import libraries; print(libraries.describe(torch.float32))"
     environment = {**os.environ, "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
-    told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout
-    if " on " not in told:
+    child = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    printed = child.stdout
+    if " on " not in printed:
         pytest.skip("one process may not look into another here")
-    assert "its own loops AVX-512" in told
-    assert told.strip().endswith("on AVX2")
+    assert "its own loops AVX-512" in printed
+    assert printed.strip().endswith("on AVX2")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_facts_have_what_the_harness_checks(threads: int) -> None:
     compiled = PyTorch(Target(threads=threads)).compile(spec("treelstm"), "tiny", 0, 2)
-    found = facts.validated_facts(compiled.facts())
-    assert found["threads"] == threads == torch.get_num_threads()
-    assert found["load_time"] == ""
-    assert found["library"].startswith(f"PyTorch {torch.__version__}")
+    validated = facts.validated_facts(compiled.facts())
+    assert validated["threads"] == threads == torch.get_num_threads()
+    assert validated["load_time"] == ""
+    assert validated["library"].startswith(f"PyTorch {torch.__version__}")

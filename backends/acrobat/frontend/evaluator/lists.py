@@ -339,11 +339,12 @@ def head(f: Frame, xs: Value) -> tuple[Value, Value]:
 
 
 def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]) -> Value:
-    """The left fold `step(...step(step(init, first), second)..., last)` of a list."""
+    """The left fold `step(...step(step(init, first), second)..., last)` of a list. Raises Mismatch where a step gives a value
+    of another type than `init`."""
     t = type_of(init)
-    item, so_far = f.var("item", t), f.var("total", t)
+    item, so_far = f.var("item", type_of(xs).item), f.var("total", t)
     with f.branch() as b:
-        result = f.atom(step(Dyn(so_far), Dyn(item)))
+        result = f.atom(f.coerce(step(Dyn(so_far), Dyn(item)), t))
         body = b.finish(f.bind(n.Tuple((result,), TupleT((t,)), span=f.span), "next").atom)
     folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (f.atom(init),), body, TupleT((t,)), span=f.span), "sum")
     return f.bind(n.Field(folded.atom, 0, t, span=f.span), "total")

@@ -87,7 +87,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
         return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))  # type: ignore[arg-type]
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
-    if isinstance(t, DataT):  # objects with `__add__`
+    if isinstance(t, DataT) and not f.mixed(t):  # objects with `__add__`
         others, first = head(f, xs) if start is None else (xs, start)
         return fold(f, others, add(Static(0), first) if start is None and name == "sum" else first, add)
     if not isinstance(t, TensorT) and not (isinstance(t, ListT) and t.rows is not None):

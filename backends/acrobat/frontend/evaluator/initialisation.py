@@ -17,16 +17,18 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.core.types import DataT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.construction import defaults_of_fields, new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.ownership import changeable, is_unchanged, objects_only
+from backends.acrobat.frontend.evaluator.spreading import bound
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
-from backends.acrobat.frontend.values import Special, Static, Value, type_or_none, unknown
+from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.values import Special, Static, Value, nothing_known, type_or_none, unknown
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -113,12 +115,12 @@ class _Initialisation:
     def run(self, function: types.FunctionType, name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
         """Compile an `__init__`, or a method that it calls, here. False, with a problem noted, if that is not possible."""
         definition, file = source_of(function)
-        if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
+        if definition.decorator_list:
             shown = f"{self.cls.__name__}.{function.__name__}"
-            self.f.problem(self.node, f"`{shown}` has parameters or decorators that are not in the language here")
+            self.f.problem(self.node, f"`{shown}` has decorators, which are not in the language here")
             return False
-        me, *names = [a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)]
-        values = CallArguments(name, args, kwargs).bind(*names, **defaults_of(definition, function))
+        call = CallArguments(name, [unknown(), *args], kwargs, 1)  # the object comes first
+        (me, *names), (_, *values) = bound(self.f, definition.args, call, defaults_of(definition, function))
         values = [as_parameter(self.f, definition, x, v, None) for x, v in zip(names, values, strict=True)]
         body = plainly(definition).body
         if function.__name__ != "__init__" and body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value):
@@ -192,12 +194,31 @@ class _Initialisation:
         if not isinstance(called, types.FunctionType):
             self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
             return False
-        given = [self.f.expression(a) for a in args]
-        named = {k.arg: self.f.expression(k.value) for k in keywords if k.arg}
+        given = [v for a in args for v in self._given(a)]
+        named = {name: v for k in keywords for name, v in self._named(k)}
         self._leave(me, own)
         done = self.run(called, called.__name__, given, named)
         self._enter(me)
         return done
+
+    def _given(self, argument: ast.expr) -> Sequence[Value]:
+        """The values of an argument of such a call, several for `*args`. Raises Refused."""
+        if not isinstance(argument, ast.Starred):
+            return [self.f.expression(argument)]
+        value = self.f.expression(argument.value)
+        parts = [unknown()] if nothing_known(value) else self.f.components(value)
+        if parts is None:
+            raise Refused("a list of run-time length is given with `*` to the `__init__` of a base here", "give the list")
+        return parts
+
+    def _named(self, keyword: ast.keyword) -> Sequence[tuple[str, Value]]:
+        """The names and values of a named argument of such a call, several for `**kwargs`. Raises Refused."""
+        value = self.f.expression(keyword.value)
+        if keyword.arg is not None:
+            return [(keyword.arg, value)]
+        if not isinstance(value, Keywords):
+            raise Refused("`**` is for the named arguments that a function was given, in an `__init__`", "write the names")
+        return value.entries
 
     def _of_bases(self, function: types.FunctionType, name: str) -> Any:
         """What `super().name` is inside of a method of the class or of a base."""

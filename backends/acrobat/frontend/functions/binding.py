@@ -15,19 +15,15 @@ from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.nested import as_argument
 from backends.acrobat.frontend.evaluator.nones import takes_none
 from backends.acrobat.frontend.evaluator.outputs import given_back
-from backends.acrobat.frontend.evaluator.spreading import is_spread, taken_apart
+from backends.acrobat.frontend.evaluator.spreading import bound, is_spread
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import LIFTED, source_of
-from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
-    HELD,
     Dyn,
     Special,
     Static,
-    TupleV,
     Value,
-    as_tuple,
     is_container,
     is_empty,
     is_unknown,
@@ -67,30 +63,15 @@ class BoundCall:
         """Bind the arguments to the parameters, also those to `*args` and `**kwargs`. Raises Refused."""
         a = self.definition.args
         places = [*a.posonlyargs, *a.args]
-        names = [x.arg for x in (*places, *a.kwonlyargs)]
         self.before = self._before_written(args)
-        defaults = defaults_of(self.definition, self.function)
-        if a.vararg is None:
-            args = taken_apart(self.f, args, [x.arg for x in places], kwargs, defaults)
-        self.given = {*names[: len(args)], *kwargs}
-        rest, others = list(args[len(places) :]), {k: v for k, v in kwargs.items() if k not in names}
-        if a.vararg or a.kwarg:
-            args = args[: len(places)] if a.vararg else args
-            kwargs = {k: v for k, v in kwargs.items() if k in names} if a.kwarg else kwargs
-        if any(map(is_spread, (*args, *rest[:-1]))) or len(args) < len(places) and any(map(is_spread, rest)):
-            raise Refused(HELD["spread"], "take the list apart first")
-        values = CallArguments(self.called, args, kwargs, self.before).bind(*names, **defaults)
+        defaults, own = defaults_of(self.definition, self.function), len(places) + len(a.kwonlyargs)
+        call = CallArguments(self.called, args, kwargs, self.before)
+        names, values = bound(self.f, a, call, defaults, lambda v: as_argument(self.f, v))
+        apart = a.vararg is None and any(map(is_spread, args))  # then all parameters have arguments
+        self.given = {*names[: len(places) if apart else min(len(args), own)], *kwargs}
         lifted = self.function in LIFTED
-        values = [as_argument(self.f, v) if not lifted or i < len(places) else v for i, v in enumerate(values)]
-        if a.vararg:
-            listed = rest[0].value if len(rest) == 1 and is_spread(rest[0]) else None
-            if listed is None and any(map(is_spread, rest)):
-                raise Refused(HELD["spread"], "give all of it as one list")
-            names.append(a.vararg.arg)
-            values.append(as_tuple(listed) if listed is not None else TupleV(tuple(as_argument(self.f, v) for v in rest)))
-        if a.kwarg:
-            names.append(a.kwarg.arg)
-            values.append(Keywords(tuple((k, as_argument(self.f, v)) for k, v in others.items())))
+        for i, v in enumerate(values[:own]):
+            values[i] = as_argument(self.f, v) if not lifted or i < len(places) else v
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):

@@ -40,13 +40,13 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
     neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
     rows: list[dict[str, Any]] = []
     settings: dict[str, Any]
-    on = set(ALWAYS)
+    switched_on = set(ALWAYS)
     for step, switches in CUMULATIVE.items():
-        on.update(switches)
-        settings = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
+        switched_on.update(switches)
+        settings = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in switched_on else "dataflow"}
         settings |= {"tune": TRIALS if step == "tuned" else 0}
-        rows.append({"ablation": "none", "step": step, **settings, **{switch: switch in on for switch in SWITCHES}})
+        rows.append({"ablation": "none", "step": step, **settings, **{switch: switch in switched_on for switch in SWITCHES}})
     if device == "cpu":
         return rows
-    generated = [each | {"launch": "launches"} for each in rows if each["kernels"] == "generated" and not each["tune"]]
+    generated = [row | {"launch": "launches"} for row in rows if row["kernels"] == "generated" and not row["tune"]]
     return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]

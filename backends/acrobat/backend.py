@@ -136,15 +136,15 @@ class Acrobat:
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
-            on: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}
-            launches = [on | {"launch": "launches"}] if self.target.device == "cuda" else []
-            return [*(on | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)), *launches]
+            common: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}
+            launches = [common | {"launch": "launches"}] if self.target.device == "cuda" else []
+            return [*(common | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)), *launches]
         if self.ablation == "cumulative":
             return steps(self.target.device)
         if self.tune == "curve":
-            on = {"tables": self.tables is not False}
-            settings = [on | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
-            return [*settings, on | {"tune": 0, "untuned": False}] if self.untuned else settings
+            common = {"tables": self.tables is not False}
+            settings = [common | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
+            return [*settings, common | {"tune": 0, "untuned": False}] if self.untuned else settings
         if self.tables == "both":
             return [{"tables": True}, {"tables": False}]
         return [{}]

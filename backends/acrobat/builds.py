@@ -95,7 +95,7 @@ class Build:
         emit = self.emit or device.emit
         units = collect_units(program, self.options.merge_steps)
         emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
-        kernels = by_symbol([v for each in emitted.values() for v in each])
+        kernels = by_symbol([v for variants in emitted.values() for v in variants])
         artefacts = device.artefacts(kernels, target, self.options, self.flags)
         module_of = VmModule if self.options.codegen == "vm" else ModelSource
         schedule = schedule_of(program, self.options)

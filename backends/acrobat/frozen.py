@@ -82,13 +82,13 @@ class Frozen:
     def difference(self, module: nn.Module) -> str:
         """A difference between `module` and the module that was compiled, values of weights aside; "" if there is none."""
         state = dict(self._state(module))
-        for piece in (*self.state, *state):
-            if piece not in state:
-                return f"{piece} is not there"
-            if piece not in self.state:
-                return f"{piece} is new"
-            if not _equal(self.state[piece], state[piece]):
-                return f"{piece} was {_shown(self.state[piece])} when it was compiled and is {_shown(state[piece])}"
+        for name in (*self.state, *state):
+            if name not in state:
+                return f"{name} is not there"
+            if name not in self.state:
+                return f"{name} is new"
+            if not _equal(self.state[name], state[name]):
+                return f"{name} was {_shown(self.state[name])} when it was compiled and is {_shown(state[name])}"
         return ""
 
     # ---- weights

@@ -130,17 +130,17 @@ def work_of(launches: Iterable[tuple[int, int, str, str, int]], kernels: dict[st
                 emitted = kernel.variant(rows)
                 tiles = emitted.code.tiles(rows)
                 waves = ceil(tiles / H200.sms)
-                each = c.rowwise_cycles
+                tile_cycles = c.rowwise_cycles
                 if kernel.plan is not None:
-                    each = gemm_cycles(emitted.schedule, kernel.plan, rows * kernel.plan.rows, H200.sms) / max(waves, 1)
+                    tile_cycles = gemm_cycles(emitted.schedule, kernel.plan, rows * kernel.plan.rows, H200.sms) / max(waves, 1)
                     columns = kernel.plan.epilogue.gates * kernel.plan.epilogue.units
                     work.weights += 4.0 * kernel.plan.depth * columns * ceil(tiles / emitted.code.tile_columns)
                 work.steps += 1
                 work.tiles += tiles
                 work.flops += float(emitted.flops_per_row) * rows
-                busy += tiles * each
-                if waves * each > longest:
-                    longest, slowest = waves * each, name
+                busy += tiles * tile_cycles
+                if waves * tile_cycles > longest:
+                    longest, slowest = waves * tile_cycles, name
             took = max(longest, busy / H200.sms) / c.clock_ghz / 1e3
             work.tile_us += took
             work.by_kernel[slowest] = work.by_kernel.get(slowest, 0.0) + took

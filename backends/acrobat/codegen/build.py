@@ -42,25 +42,25 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
     """The folder of the build `key` in the cache `folder` (by default the user's); a missing or damaged one is made by `make`.
     Where the cache cannot be written, a temporary folder is used, with a warning; BuildError if it cannot hold the build."""
     folder = cache_folder() if folder is None else folder
-    done = folder / key
-    if intact(done):
-        return done
+    build = folder / key
+    if intact(build):
+        return build
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f"{key}.lock"):
-            if intact(done):
-                return done
-            for stale in (done, *folder.glob(f"{key}.building-*")):
+            if intact(build):
+                return build
+            for stale in (build, *folder.glob(f"{key}.building-*")):
                 shutil.rmtree(stale, ignore_errors=True)
             scratch = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
             try:
                 make(scratch)
                 (scratch / COMPLETE).write_text(json.dumps(digests(scratch)))
-                scratch.rename(done)
+                scratch.rename(build)
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
                 raise
-            return done
+            return build
     except OSError as error:
         if error.errno not in UNUSABLE:
             raise

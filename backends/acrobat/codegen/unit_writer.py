@@ -31,7 +31,7 @@ class UnitWriter(ABC, Generic[C]):
 
     def kernels(self) -> Iterable[Emitted[C]]:
         """Each kernel once, in the order of the units."""
-        return {v.emitted.symbol: v.emitted for each in self.emitted.values() for v in each}.values()
+        return {v.emitted.symbol: v.emitted for variants in self.emitted.values() for v in variants}.values()
 
     @abstractmethod
     def opening(self) -> list[str]:

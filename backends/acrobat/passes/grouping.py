@@ -98,10 +98,10 @@ class Groups:
     def _workers(self, group: int) -> set[int]:
         """The groups with tensor work that uses this group, directly or through bindings that do no work (fields, views)."""
         workers: set[int] = set()
-        seen, pending = {group}, [group]
+        visited, pending = {group}, [group]
         while pending:
-            new = self._after[pending.pop()] - seen
-            seen |= new
+            new = self._after[pending.pop()] - visited
+            visited |= new
             workers |= {g for g in new if g in self._working}
             pending += new - workers
         return workers

@@ -138,8 +138,8 @@ class _Packer:
                 of_input.setdefault(linear.args[0], []).append(i)
         dependence = Dependence(bindings)
         first: dict[int, list[int]] = {}
-        for same in of_input.values():
-            for group in _gates(same, [_shape(bindings[i][1])[-1] for i in same]):
+        for indices in of_input.values():
+            for group in _gates(indices, [_shape(bindings[i][1])[-1] for i in indices]):
                 assert dependence.independent(group), "what reads one value is not needed for it"
                 first[group[0]] = group
         packed = {i for group in first.values() for i in group}
@@ -164,12 +164,12 @@ class _Packer:
         packed = replace(make_op("linear", (products[0].args[0], weight, *bias)), span=products[0].span)
         var = Var(self._names.fresh("packed"), packed.type, span=packed.span)
         out: list[Binding] = [(var, packed)]
-        at = 0
-        for part, each in zip(group, products, strict=True):
-            stop = at + _shape(each)[-1]
-            attrs = {"dim": len(_shape(packed)) - 1, "start": at, "stop": stop}
-            out.append((part[0], replace(make_op("slice", (var,), attrs), span=each.span)))
-            at = stop
+        start = 0
+        for part, packed_product in zip(group, products, strict=True):
+            stop = start + _shape(packed_product)[-1]
+            attrs = {"dim": len(_shape(packed)) - 1, "start": start, "stop": stop}
+            out.append((part[0], replace(make_op("slice", (var,), attrs), span=packed_product.span)))
+            start = stop
         return out
 
 

@@ -90,18 +90,18 @@ class _LoopInvariants:
     def _invariant(self, loop: Fold | Loop, changing: set[str], first: First) -> set[str]:
         """The variables of the body's work that moves: the products and reductions whose operands do not change, and such work
         that computes their operands or uses their results. `changing`: the variables that the loop or its body binds."""
-        same: dict[str, Op] = {}
+        unchanging: dict[str, Op] = {}
         for var, value in self._certain(loop.body, first):
             if isinstance(value, Op) and OPS[value.op].fusion is not Fusion.ADDRESS:
-                if free_vars(value) & changing <= same.keys():
-                    same[var.name] = value
-        leaving = {name for name, op in same.items() if OPS[op.op].fusion in (Fusion.PRODUCT, Fusion.REDUCTION)}
-        for name, op in same.items():  # in order: what follows
+                if free_vars(value) & changing <= unchanging.keys():
+                    unchanging[var.name] = value
+        leaving = {name for name, op in unchanging.items() if OPS[op.op].fusion in (Fusion.PRODUCT, Fusion.REDUCTION)}
+        for name, op in unchanging.items():  # in order: what follows
             if free_vars(op) & leaving:
                 leaving.add(name)
-        for name, op in reversed(same.items()):
+        for name, op in reversed(unchanging.items()):
             if name in leaving:
-                leaving |= free_vars(op) & same.keys()
+                leaving |= free_vars(op) & unchanging.keys()
         return leaving
 
     def _certain(self, body: Expr, first: First) -> Iterator[Binding]:

@@ -25,14 +25,14 @@ def ordered(bindings: Sequence[Binding], waits: Collection[int], phase: Mapping[
         before.append(max((before[j] + waiting[j] for j in needs[i]), default=0))
         if waiting[i]:
             groups.setdefault((phase.get(var.name, 0), before[i]), []).append(i)
-    done = [False] * len(bindings)
+    given_out = [False] * len(bindings)
     for i, (var, _) in enumerate(bindings):
-        if done[i]:
+        if given_out[i]:
             continue
         group = groups[phase.get(var.name, 0), before[i]] if waiting[i] else [i]
-        run = reachable(group, lambda j: (k for k in needs[j] if not done[k]))
+        run = reachable(group, lambda j: (k for k in needs[j] if not given_out[k]))
         for j in sorted(run - set(group)):
             yield [bindings[j]]
         for j in run:
-            done[j] = True
+            given_out[j] = True
         yield [bindings[j] for j in group]

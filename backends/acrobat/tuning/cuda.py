@@ -67,17 +67,17 @@ def tune(
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
         if plan_and_lanes is None or not launches:
             continue
-        plan, seen = plan_and_lanes[0], extents(launches, LARGEST_EXTENT)
+        plan, frequencies = plan_and_lanes[0], extents(launches, LARGEST_EXTENT)
         default = default_schedules(request.kernel, target)
 
-        def predicted(schedule: CudaSchedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
+        def predicted(schedule: CudaSchedule, plan: Any = plan, frequencies: Mapping[int, float] = frequencies) -> float:
             return sum(
                 often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms, target.precision)
-                for rows, often in seen.items()
+                for rows, often in frequencies.items()
             )
 
         chosen.append(request)
-        tasks.append(Task(seen, PredictedSchedule(default), sorted(gemm_schedules(plan), key=predicted)))
+        tasks.append(Task(frequencies, PredictedSchedule(default), sorted(gemm_schedules(plan), key=predicted)))
     chosen_schedules = search(tasks, trials, CudaMeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     result = {request: expanded(schedules) for request, schedules in zip(chosen, chosen_schedules, strict=True)}
     return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}
@@ -88,9 +88,9 @@ def expanded(schedules: Schedules) -> Schedules:
     ends = [*(rows for rows, _ in schedules[1:]), float("inf")]
     out: list[tuple[int, Any]] = []
     for (first, schedule), last in zip(schedules, ends, strict=True):
-        for rows, each in schedule.within(first, last) if isinstance(schedule, PredictedSchedule) else ((first, schedule),):
-            if not out or out[-1][1] != each:
-                out.append((rows, each))
+        for rows, variant in schedule.within(first, last) if isinstance(schedule, PredictedSchedule) else ((first, schedule),):
+            if not out or out[-1][1] != variant:
+                out.append((rows, variant))
     return tuple(out)
 
 

@@ -124,19 +124,19 @@ def tune(
     for request in requests:
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
         default = KernelSchedule.default(request.kernel, target)
-        seen = extents(launches) if launches else {}
-        candidates = grid(request.kernel, target, seen, threads) if seen else []
+        frequencies = extents(launches) if launches else {}
+        candidates = grid(request.kernel, target, frequencies, threads) if frequencies else []
         if untuned and (start := KernelSchedule.untuned(request.kernel, target)) != default:
-            candidates = unordered([default, *(s for s in candidates if s != start)], request) if seen else []
+            candidates = unordered([default, *(s for s in candidates if s != start)], request) if frequencies else []
             default = start
         elif not candidates:
             continue
         chosen.append(request)
-        tasks.append(Task(seen, default, candidates))
-    found = search(tasks, trials, MeasuredCosts(chosen, tasks, target, folder), guide.weighs)
+        tasks.append(Task(frequencies, default, candidates))
+    schedules_found = search(tasks, trials, MeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     return {
         request: schedules
-        for request, schedules in zip(chosen, found, strict=True)
+        for request, schedules in zip(chosen, schedules_found, strict=True)
         if schedules != ((0, KernelSchedule.default(request.kernel, target)),)
     }
 

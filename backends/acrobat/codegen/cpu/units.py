@@ -95,9 +95,9 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             args = self._operands(code, call, call.parts[0], lines)
         else:
             rows = f"{len(call.parts)} * rows"
-            each = [self._operands(code, call, part, lines) for part in call.parts]
+            operands = [self._operands(code, call, part, lines) for part in call.parts]
             args = []
-            for i, (a, *others) in enumerate(zip(*each, strict=True)):
+            for i, (a, *others) in enumerate(zip(*operands, strict=True)):
                 args.append(a if isinstance(a, Param) else f"together_{call.parts[0].step}_{i}")
                 if not isinstance(a, Param):
                     lines.append(_join_tables(str(args[-1]), [a, *map(str, others)]))

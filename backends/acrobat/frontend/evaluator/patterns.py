@@ -415,13 +415,13 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
             return _wrong(f, p, "a class pattern names a dataclass")
         assert isinstance(value.type, DataT)
         members = f.program.datatypes.cases[value.type.name]
-        if wanted.value not in members:
+        if not any(issubclass(m, wanted.value) for m in members):
             bases = [m.__name__ for m in members if issubclass(wanted.value, m)]
             advice = f"name their union, `Tree = A | B`, and annotate with that in place of `{bases[0]}`" if bases else ""
             return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
-        if wanted.value is not cls:
+        if not issubclass(cls, wanted.value):
             return []
-        fields, positions = f.program.datatypes.field_names(cls), getattr(cls, "__match_args__", ())
+        fields, positions = f.program.datatypes.field_names(cls), getattr(wanted.value, "__match_args__", ())
         if len(p.patterns) > len(positions):
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
         for name in (*positions[: len(p.patterns)], *p.kwd_attrs):
@@ -439,9 +439,11 @@ def _ask_for_fields(f: Frame, rows: Sequence[PatternRow], value: Dyn) -> None:
     """Mark the fields that patterns name as read: of a class known from a sample the program has such fields only."""
     for p in [p for row in rows for v, p in row.tests if v == value and isinstance(p, ast.MatchClass)]:
         wanted = f.expression(p.cls)
-        if isinstance(wanted, Static) and isinstance(wanted.value, type):
-            for name in (*getattr(wanted.value, "__match_args__", ())[: len(p.patterns)], *p.kwd_attrs):
-                f.program.datatypes.has_field(wanted.value, name)
+        if isinstance(wanted, Static) and isinstance(wanted.value, type) and isinstance(value.type, DataT):
+            for cls in f.program.datatypes.cases.get(value.type.name, ()):
+                for name in (*getattr(wanted.value, "__match_args__", ())[: len(p.patterns)], *p.kwd_attrs):
+                    if issubclass(cls, wanted.value):
+                        f.program.datatypes.has_field(cls, name)
 
 
 def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[PatternRow]:

@@ -13,15 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.acrobat.core.moves import (
-    cat_type,
-    index_type,
-    part_along,
-    permute_type,
-    reshape_type,
-    slice_type,
-    stack_type,
-)
+from backends.acrobat.core.moves import cat_type, index_type, part_along, permute_type, reshape_type, slice_type, stack_type
 from backends.acrobat.core.operands import Attrs, ShapeError, expect_count, floating, tensor, text
 from backends.acrobat.core.reductions import (
     along,

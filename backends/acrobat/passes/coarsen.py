@@ -22,12 +22,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backends.acrobat.ir.nodes import (
-    Expr,
-    Field,
-    Launch,
-    Program,
-)
+from backends.acrobat.ir.nodes import Expr, Field, Launch, Program
 from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies, walk
 from backends.acrobat.passes.block_writer import BlockWriter
 from backends.acrobat.passes.chains import FunctionScope, scopes

@@ -26,21 +26,7 @@ from dataclasses import dataclass, replace
 from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.ir.nodes import (
-    Atom,
-    Expr,
-    Field,
-    Fold,
-    Function,
-    Host,
-    Lit,
-    Map,
-    Op,
-    Program,
-    Tuple,
-    Var,
-    Weight,
-)
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Host, Lit, Map, Op, Program, Tuple, Var, Weight
 from backends.acrobat.ir.renaming import Names, names_of, rename
 from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, operands, rewrite_chains, walk, works
 from backends.acrobat.passes.dead import remove_dead

@@ -2,7 +2,8 @@
 
 A loop of the program walks over the list that there is when it begins; Python's would find what the body appends, and miss what
 it takes out. So at the end of each round that another one may follow the list has to be as long as it was: what differs is an
-error of the instance. Names of lists are followed at compile time (`unrolling.walking_over`).
+error of the instance. What gives it other elements without that is refused, as far as the source shows it (`rearranging`).
+Names of lists are followed at compile time (`unrolling.walking_over`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from backends.acrobat.core.types import BOOL
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import length
+from backends.acrobat.frontend.evaluator.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, root_of, stored
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
 
 WALKS = ("items", "keys", "values")
 """Methods of dictionaries whose results a loop walks over."""
@@ -37,14 +39,18 @@ def watched(f: Frame, s: ast.For | ast.While) -> list[Watched]:
     """The lists over which a loop walks that its body may change."""
     if not isinstance(s, ast.For) or not (paths := list(_places(s.iter))):
         return []
-    changed, bound = changed_in(f, s.body), stored(s.body)
+    changed, bound = set(changed_in(f, s.body)), stored(s.body)
     found = []
     for path in paths:
         root = root_of(path)
-        if root not in changed or root in bound or _is_assigned(s, path) or lists_reached(f, path):
+        if root in bound or _is_assigned(s, path) or not changed & {root, *lists_reached(f, path)}:
             continue
         named = _with_named_indices(f, path)
         value = f.borrowed(named)
+        of_keys = kind(value) == "dict" and not any(_walks_over_values(x, path) for x in ast.walk(s.iter))
+        if not of_keys and rearranges(f, s, path):
+            what = f"`{ast.unparse(path)}` gets other elements in a loop that walks over it"
+            f.problem(s, what, f"walk over a copy: `list({ast.unparse(path)})`")
         if is_container(value) and isinstance(value, Dyn) and not is_unknown(value):
             found.append(Watched(named, ast.unparse(path), length(f, value)))
     return found
@@ -75,6 +81,13 @@ def _places(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             for a in args:
                 yield from _places(a)
+
+
+def _walks_over_values(node: ast.AST, path: ast.expr) -> bool:
+    match node:
+        case ast.Call(ast.Attribute(owner, "items" | "values"), [], []):
+            return owner is path
+    return False
 
 
 def _is_assigned(s: ast.For, path: ast.expr) -> bool:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
@@ -19,12 +19,19 @@ class Items:
     def __init__(self, xs=()):
         self.items = list(xs)
         self.total = 0
+        self.found = {}
 
     def push(self, x):
         self.items.append(x)
 
     def add(self, x):
         self.total += x
+
+    def bump(self):
+        self.items[-1] += 10
+
+    def turn(self):
+        self.items.append(self.items.pop(0))
 
 
 class Node:
@@ -117,6 +124,48 @@ def of_a_dictionary(self, xs):
     return len(found)
 
 
+def last_item(self, xs):
+    s = Items(xs)
+    for x in s.items:
+        s.total += x
+        s.items[-1] += 1
+    return s.total
+
+
+def last_item_by_a_method(self, xs):
+    s = Items(xs)
+    for x in s.items:
+        s.add(x)
+        s.bump()
+    return s.total
+
+
+def turned(self, xs):
+    s = Items(xs)
+    for x in s.items:
+        s.add(x)
+        s.turn()
+    return s.total
+
+
+def in_another_order(self, xs):
+    rows, total = [list(xs)], 0
+    for x in rows[0]:
+        total = total * 2 + x
+        rows[0].reverse()
+    return total
+
+
+def other_values(self, xs):
+    s, total = Items(), 0
+    s.found = {x: x for x in xs}
+    for value in s.found.values():
+        total = total * 2 + value
+        for x in xs:
+            s.found[x] += 1
+    return total
+
+
 KEPT = [other_attributes, left_at_once, other_items, changed_entries, new_list]
 
 
@@ -125,12 +174,21 @@ def test_as_in_python(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
 
 
-@pytest.mark.parametrize("forward", [in_attribute, by_a_method, of_objects, in_an_item, of_a_dictionary])
+@pytest.mark.parametrize("forward", [in_attribute, by_a_method, of_objects, in_an_item])
 def test_a_change_is_an_error_of_the_instance(forward):
     run = Interpreter(build(with_forward(nn.Module(), forward), sample=GIVEN)).run
     assert run([1, 2, 0]) == forward(None, [1, 2, 0])
     with pytest.raises(InstanceError, match=r"a loop walks over `.*`, which changes in the loop: walk over a copy"):
         run([0, 3, 1])
+
+
+REARRANGED = [last_item, last_item_by_a_method, turned, in_another_order, other_values, of_a_dictionary]
+
+
+@pytest.mark.parametrize("forward", REARRANGED)
+def test_other_elements_are_refused(forward):
+    with pytest.raises(CompileError, match=r"gets other elements in a loop that walks over it"):
+        build(with_forward(nn.Module(), forward), sample=GIVEN)
 
 
 def test_in_generated_code(tmp_path):

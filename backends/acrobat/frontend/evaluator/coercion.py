@@ -178,11 +178,17 @@ class CoercingFrame(FrameState):
         return None
 
     def covers(self, whole: Any, part: Any) -> bool:
-        """Whether values of a type `part` are, or can become, values of the type `whole`."""
+        """Whether values of a type `part` are, or can become, values of the type `whole`. Of trees with each other in them,
+        which are asked about again inside, it is not known."""
+        if (whole, part) in self.covering:
+            return False
+        self.covering.add((whole, part))
         try:
             return bool(self.common([part, whole]) == whole)
         except Mismatch:
             return False
+        finally:
+            self.covering.discard((whole, part))
 
     def _without_widening(self, type: Any, held: Any) -> bool:
         """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the

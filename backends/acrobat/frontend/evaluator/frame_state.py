@@ -61,6 +61,7 @@ class FrameState:
         self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
         self.owned_at_end: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
+        self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one

@@ -72,7 +72,7 @@ def _built_with(
     with what it has met: classes that stand in one place are a union, types of recursions are known as far as the source tells
     them. Raises CompileError, also where versions of one class stand in one place, which is noted in `division`."""
     closes, joined = True, JoinedClasses(division=division)
-    before_trees: CompileError | None = None
+    before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
@@ -82,13 +82,15 @@ def _built_with(
                 raise
             more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:
+                more = builder.datatypes.joined(trees=False, mixtures=True)
+            if more is joined and not builder.closing:
                 more = builder.datatypes.joined(trees=False, references=True)
             if more is joined and not builder.closing:
-                if before_trees is not None and _lines(before_trees) & _lines(error):
-                    raise before_trees from None  # taking tuples for trees has not helped
+                if before is not None and _lines(before) & _lines(error):
+                    raise before from None  # that has not helped
                 raise
-            if more.trees and not joined.trees:
-                before_trees = error
+            if before is None and (more.trees or more.mixtures):
+                before = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
 

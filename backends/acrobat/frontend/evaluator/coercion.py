@@ -146,9 +146,21 @@ class CoercingFrame(FrameState):
         if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
             return tree
         self.program.datatypes.note_apart(some)
-        for t in some:
-            joined = join_types(joined, t, numbers)
+        try:
+            for t in some:
+                joined = join_types(joined, t, numbers)
+        except Mismatch:
+            if (mixture := self._mixture(there, numbers)) is None:
+                raise
+            return mixture
         return joined
+
+    def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
+        """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
+        by_word = self.program.datatypes.by_word(types)
+        if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
+            return None
+        return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()})
 
     def without_none(self, type: Any) -> Any:
         """What values of an optional type are if they are not None; other types as they are."""

@@ -27,7 +27,7 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         open = cls in datatypes.made or contains_unknown(wanted)
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
             open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
-            open |= is_tuple_type(wanted) and is_tuple_type(have)
+            open |= datatypes.has_mixtures or is_tuple_type(wanted) and is_tuple_type(have)
         if cls not in datatypes.seen and open and wanted != have:
             both = [wanted, have] if wanted != UNKNOWN else [have]
             if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known

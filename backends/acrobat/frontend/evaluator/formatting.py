@@ -21,9 +21,10 @@ from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.tables import TEXTS
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe, is_unassigned
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, kind, known, type_or_none, unknown
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
 """What is shown of a value: itself, or its text by one of these functions."""
@@ -65,10 +66,16 @@ def shown(f: Frame, part: Shown) -> Value | None:
     is_known, x = known(part.value)
     if is_known:
         return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
-    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str"}:
-        return by_type(f, ast.Pass(), part.value, lambda _, one: shown(f, replace(part, value=one)) or unknown())  # type: ignore[arg-type]
+    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object"}:
+        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
     if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
         return _shown_or_none(f, part, part.value, inner)
+    if (rule := TEXTS.get(kind(part.value))) is not None and not words:
+        text = rule(f, part.value, "__repr__" if part.conversion == "r" else "__str__")
+        in_python = part.conversion == "a" or part.spec and not part.conversion  # the latter is an error of Python's
+        if text is None or in_python:
+            return None
+        return text if is_unknown(text) else shown(f, Shown(text, part.spec))
     t = type_or_none(part.value)
     if part.conversion and (t != SYMBOL or part.conversion == "s"):
         text = part.value if t == SYMBOL else shown(f, Shown(part.value))
@@ -81,6 +88,21 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
     _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _shown_in(f: Frame, part: Shown) -> Value:
+    """As `shown`, for a value of one of several types. Raises Refused also for values whose text needs more than the program
+    has."""
+    if is_unknown(part.value):
+        return unknown()
+    text = shown(f, part)
+    if text is None:
+        raise Refused(_needs_more(part))
+    return text
+
+
+def _needs_more(part: Shown, what: str = "a text") -> str:
+    return f"of what is known at run time only, {what} takes strings and numbers, not {describe(type_or_none(part.value))}"
 
 
 def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | None:
@@ -119,8 +141,7 @@ def text_of(f: Frame, node: ast.AST, parts: Sequence[Shown], what: str) -> Value
         return unknown()
     texts = [shown(f, part) for part in parts]
     if None in texts:
-        it = describe(type_or_none(parts[texts.index(None)].value))
-        return f.problem(node, f"of what is known at run time only, {what} takes strings and numbers, not {it}")
+        return f.problem(node, _needs_more(parts[texts.index(None)], what))
     return concatenation(f, node, [text for text in texts if text is not None])
 
 

@@ -14,8 +14,8 @@ from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, head, iterable, length, list_of
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
-from backends.acrobat.frontend.evaluator.syntax import placed, root_of
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_handed_over, seen_inside
+from backends.acrobat.frontend.evaluator.syntax import deep, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
@@ -34,6 +34,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
@@ -50,6 +51,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
         return
     owner = in_source_order(f, owner)
+    owned = set(f.owned)
     values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
     found = place(f, s, owner, name)
     if found is None:
@@ -60,7 +62,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     for v, a in zip(values, args, strict=True):
         t = type_inside(v)
         put_in = t.item if name in ("extend", "extendleft") and isinstance(t, ListT) and t.kind == "list" else t
-        if changeable(f, put_in) and not fresh_inside(f, a):
+        new = deep(variable_of(v)) in f.new_lists or is_handed_over(f, s, a, owned)
+        if changeable(f, put_in) and not new and not fresh_inside(f, a):
             seen_inside(f, owner, put_in)
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
         give(f, who, TupleV((*xs.items, values[0])))

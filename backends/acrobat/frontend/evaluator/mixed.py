@@ -121,13 +121,10 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
 def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:
     """The mixed union of values each of which is a list or a tensor, as of `found = torch.cat(found)` in a branch; None for
     other values. Raises Mismatch."""
-    together: dict[str, list[Any]] = {}
-    for v in values:
-        for word, t in (mixed(f, v) or {word_of(v): type_or_none(v)}).items():
-            together.setdefault(word, []).append(t)
+    together = f.program.datatypes.by_word(map(type_or_none, values))
     if together.keys() != {"list", "tensor"}:
         return None
-    return f.program.datatypes.either({word: f.common(types, numbers=True) for word, types in sorted(together.items())})
+    return f.program.datatypes.either({word: f.common(types, numbers=True) for word, types in together.items()})
 
 
 def fitting(f: Frame, types: dict[str, Any], wanted: Any) -> Collection[str]:

@@ -34,7 +34,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, is_last_use, root_of, spine
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import contains_unknown
@@ -70,7 +70,7 @@ def changeable(f: Frame, t: Any) -> bool:
 def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
     match t:
         case ListT(item, kind="tuple"):
-            return changeable(f, item)
+            return _changeable(f, item, asked)
         case ListT():
             return t.rows is None
         case TupleT(items):
@@ -80,6 +80,8 @@ def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
             datatypes = f.program.datatypes
             if (held := datatypes.optionals.get(name)) is not None:
                 return _changeable(f, held, asked)
+            if mixed := f.mixed(t):
+                return any(_changeable(f, held, asked) for held in mixed.values())
             if datatypes.is_referenced(name):
                 return False  # a number, whatever is changed
             classes = datatypes.cases.get(name, ())
@@ -330,16 +332,32 @@ def seen_inside(f: Frame, node: ast.expr, type: Any = None) -> None:
             f.owned.discard(spine(name))
 
 
+def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: set[str]) -> bool:
+    """Whether `source` is a name that alone referred to its value, and to all in it, and that nothing reads after the statement
+    `s`: where that puts the value into something else, nothing but this refers to it. `owned` is `Frame.owned` from before the
+    statement."""
+    if not isinstance(source, ast.Name) or not claims(source.id) <= owned:
+        return False
+    names = [x.id for x in ast.walk(s) if isinstance(x, ast.Name)]
+    return names.count(source.id) == 1 and f.definition is not None and is_last_use(f.definition, s, source.id)
+
+
 def objects_only(f: Frame, t: Any) -> bool:
     """Whether values of a type have no list, set or dictionary in them but for those inside of objects."""
+    return _objects_only(f, t, set())
+
+
+def _objects_only(f: Frame, t: Any, asked: set[str]) -> bool:
     match t:
         case TupleT(items):
-            return all(objects_only(f, x) for x in items)
+            return all(_objects_only(f, x, asked) for x in items)
+        case DataT(name) if name in asked:  # trees have others of their type in them
+            return True
         case DataT(name):
+            asked.add(name)
             held = f.program.datatypes.optionals.get(name)
-            if held is not None:
-                return objects_only(f, held)
-            return name in f.program.datatypes.cases and name not in f.program.datatypes.mixed
+            inside = list(f.mixed(t).values()) if held is None else [held]
+            return all(_objects_only(f, x, asked) for x in inside) if inside else name in f.program.datatypes.cases
     return t is not None and not contains_unknown(t) and not changeable(f, t)
 
 

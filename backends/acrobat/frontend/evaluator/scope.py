@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
     fresh,
     fresh_inside,
     holds_parts,
+    is_handed_over,
     is_unchanged,
     lists_alone,
 )
@@ -264,6 +265,8 @@ def hand_over(f: Frame, s: ast.Assign, owned: set[str]) -> None:
         if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:
             if f.definition is not None and is_last_use(f.definition, s, source.id):
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
+        elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
+            f.owned |= claims(root_of(target) or "") & owned
 
 
 def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:

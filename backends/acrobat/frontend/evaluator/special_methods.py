@@ -1,18 +1,22 @@
-"""What Python asks objects for by their special methods: `__len__`, `__call__`, `__iter__`, `__contains__`."""
+"""What Python asks objects for by their special methods: `__len__`, `__call__`, `__iter__`, `__contains__`, `__str__`."""
 
 from __future__ import annotations
 
 import ast
+import inspect
+from types import FunctionType
+from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.classes import class_attribute, record_of, records_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.records import as_dict, has_key
-from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
 
@@ -30,6 +34,24 @@ def _length(f: Frame, value: Dyn) -> Value | None:
     if (record := record_of(f, value)) is not None:
         return Static(len(record.keys_of_record))  # type: ignore[attr-defined]
     return special(f, ast.Pass(), value, "__len__", [])
+
+
+@handles(TEXTS, "object")
+def _text(f: Frame, value: Dyn, name: str) -> Value | None:
+    """The text by which the classes of an object show it: a class without `__str__` by its `__repr__`."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if name == "__str__" and all(c.__str__ is object.__str__ for c in classes):
+        name = "__repr__"
+    if not all(_is_written(inspect.getattr_static(c, name)) and c.__format__ is object.__format__ for c in classes):
+        return None
+    node = ast.Pass()
+    return called(f, node, attribute(f, node, value, name), [], {})
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a method is one of the source, and not one that Python makes, as that of a dataclass."""
+    return isinstance(method, FunctionType) and not method.__code__.co_filename.startswith("<")
 
 
 @handles(CALLS, "object")

@@ -61,6 +61,8 @@ ITERATION: dict[Any, Callable[..., Value]] = {}
 """(frame, value) -> what a loop over it runs over: a list of the program, or a tuple to unroll over. Raises Refused."""
 LENGTHS: dict[Any, Callable[..., Value | None]] = {}
 """(frame, value) -> len(value); None if it has no length."""
+TEXTS: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, value, name) -> what its method of this name, `__str__` or `__repr__`, gives; None if that is not in the language."""
 TRUTHS: dict[Any, Callable[..., Value | None]] = {}
 """(frame, value, node) -> whether it counts as true, a host truth; None if it has no truth value."""
 NUMBERS: dict[Any, Callable[..., Value]] = {}

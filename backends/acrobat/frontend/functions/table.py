@@ -112,6 +112,7 @@ class Functions:
         self.datatypes.changed = False
         self.datatypes.apart.clear()
         self.datatypes.trees_apart.clear()
+        self.datatypes.mixtures_apart.clear()
 
     def problem(self, problem: Problem) -> None:
         """Note a problem. Of those found in the library, or in Python's own modules, the first is reported, at the user's call;

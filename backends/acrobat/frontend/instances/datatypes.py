@@ -7,7 +7,7 @@ import functools
 import operator
 import sys
 from collections import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from enum import Enum
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin
@@ -46,6 +46,7 @@ class Datatypes(SampleTypes):
         self._joined = joined or JoinedClasses()
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.trees_apart: list[tuple[Any, TupleT]] = []  # likewise numbers or strings, and tuples of such
+        self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
@@ -122,6 +123,8 @@ class Datatypes(SampleTypes):
         self.apart += pairwise(names)
         if (pair := _leaf_and_tuple(types)) is not None:
             self.trees_apart.append(pair)
+        if len(words := frozenset(self.by_word(types))) > 1 and "" not in words:
+            self.mixtures_apart.append(words)
 
     @property
     def builds_trees(self) -> bool:
@@ -137,16 +140,26 @@ class Datatypes(SampleTypes):
         found = (t for old, t in self._joined.trees if old == leaf and len(t.items) == len(node.items))
         return next((self.tree_over(leaf, t) for t in found), None)
 
+    @property
+    def has_mixtures(self) -> bool:
+        """Whether an earlier build has met values of several of Python's types in one place."""
+        return bool(self._joined.mixtures)
+
+    def may_mix(self, words: Set[str]) -> bool:
+        """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
+        return any(words <= mixture for mixture in self._joined.mixtures)
+
     def _only_made(self, union: str) -> bool:
         """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
         classes = self.cases.get(union, ())
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
-    def joined(self, trees: bool = True, references: bool = False) -> JoinedClasses:
+    def joined(self, trees: bool = True, mixtures: bool = False, references: bool = False) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
-        `trees` also those of numbers or strings and tuples, with `references` the classes whose objects are numbers. The same
-        object if there were none."""
+        `trees` also those of numbers or strings and tuples, with `mixtures` those of different types of Python's, with
+        `references` the classes whose objects are numbers. The same object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
+        unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         return unions.with_trees(self.trees_apart) if trees else unions
 

@@ -3,12 +3,13 @@ another.
 
 Nothing in the source needs to say that such classes are a union. A build that ends with problems tells which classes it has met
 in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples of such
-are the leaves of trees, which a loop builds: `bracket = (nodes[i], nodes[i + 1])`.
+are the leaves of trees, which a loop builds: `bracket = (nodes[i], nodes[i + 1])`. And values of different types of
+Python's, as the string or the object that a grammar's rule gives, are one mixed union.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ class JoinedClasses:
     trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
     division: Division = field(default_factory=Division)  # versions of classes
+    mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
@@ -50,6 +52,10 @@ class JoinedClasses:
             if not any(leaf == old and len(node.items) == len(tuple.items) for old, tuple in trees):
                 trees.append((leaf, node))
         return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
+
+    def with_mixtures(self, mixtures: Collection[frozenset[str]]) -> JoinedClasses:
+        """The same with `mixtures` among the types that may be in one place; the same object if they are."""
+        return self if self.mixtures.issuperset(mixtures) else replace(self, mixtures=self.mixtures.union(mixtures))
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""

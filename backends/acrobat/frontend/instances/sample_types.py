@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -12,7 +12,16 @@ from torch import Tensor
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.observed import Place
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, has_leaf, ragged_type
+from backends.acrobat.frontend.types import (
+    SHOWN,
+    SYMBOL,
+    UNKNOWN,
+    contains_unknown,
+    describe,
+    has_leaf,
+    ragged_type,
+    word_of_type,
+)
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
@@ -79,6 +88,16 @@ class SampleTypes:
         self.mixed[name] = types
         SHOWN[name] = " or ".join(map(describe, types.values()))
         return DataT(name)
+
+    def by_word(self, types: Iterable[Any]) -> dict[str, list[Any]]:
+        """The types among `types`, and in the mixed unions among them, by their words in `PYTHON_TYPES`; types without a word
+        by ""."""
+        found: dict[str, list[Any]] = {}
+        for type in types:
+            inside = self.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
+            for word, t in (inside or {word_of_type(type): type}).items():
+                found.setdefault(word, []).append(t)
+        return dict(sorted(found.items()))
 
     def note_walked(self, cls: type) -> None:
         """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""

@@ -54,9 +54,17 @@ class JoinedClasses:
         return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
 
     def with_mixtures(self, mixtures: Collection[frozenset[str]]) -> JoinedClasses:
-        """The same with `mixtures` among the types that may be in one place; the same object if they are."""
-        return self if self.mixtures.issuperset(mixtures) else replace(self, mixtures=self.mixtures.union(mixtures))
+        """The same with `mixtures` among the types that may be in one place; the same object if nothing is new."""
+        exact = {*filter(_stay_as_they_are, mixtures)}
+        return self if self.mixtures.issuperset(exact) else replace(self, mixtures=self.mixtures | exact)
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""
         return self if classes <= self.referenced else replace(self, referenced=self.referenced | classes)
+
+
+def _stay_as_they_are(words: Set[str]) -> bool:
+    """Whether values of these of PYTHON_TYPES keep their types wherever they meet: an int may become a float beside one, and a
+    number a tensor beside one."""
+    numbers = words & {"bool", "int", "float"}
+    return "float" not in words and len(numbers) < 2 and not ("tensor" in words and (numbers or "list" in words))

@@ -8,6 +8,7 @@ from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.formatting import Shown, shown
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.strings import number
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
@@ -70,8 +71,9 @@ def _number(f: Frame, convert: type[int | float], args: list[Value]) -> Value | 
         return None
     if kind(args[0]) == "string":
         return number(f, args[0], INT if convert is int else FLOAT)
-    rule = NUMBERS.get(kind(args[0]))
-    a = args[0] if rule is None else rule(f, args[0])
+    value = opened(f, ast.Pass(), args[0])  # None is an error of the instance
+    rule = NUMBERS.get(kind(value))
+    a = value if rule is None else rule(f, value)
     is_known, x = known(a)
     if is_known:
         try:

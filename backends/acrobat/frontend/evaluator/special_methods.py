@@ -41,12 +41,17 @@ def _text(f: Frame, value: Dyn, name: str) -> Value | None:
     """The text by which the classes of an object show it: a class without `__str__` by its `__repr__`."""
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases.get(value.type.name, ())
-    if name == "__str__" and all(c.__str__ is object.__str__ for c in classes):
+    if name == "__str__" and all(_is_of_object(c, name) for c in classes):
         name = "__repr__"
-    if not all(_is_written(inspect.getattr_static(c, name)) and c.__format__ is object.__format__ for c in classes):
+    if not all(_is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
         return None
     node = ast.Pass()
     return called(f, node, attribute(f, node, value, name), [], {})
+
+
+def _is_of_object(cls: type, name: str) -> bool:
+    """Whether a class has a special method as `object` has it."""
+    return inspect.getattr_static(cls, name) is vars(object)[name]
 
 
 def _is_written(method: Any) -> bool:

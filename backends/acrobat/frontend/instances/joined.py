@@ -64,7 +64,9 @@ class JoinedClasses:
 
 
 def _stay_as_they_are(words: Set[str]) -> bool:
-    """Whether values of these of PYTHON_TYPES keep their types wherever they meet: an int may become a float beside one, and a
-    number a tensor beside one."""
-    numbers = words & {"bool", "int", "float"}
-    return "float" not in words and len(numbers) < 2 and not ("tensor" in words and (numbers or "list" in words))
+    """Whether values of these of PYTHON_TYPES keep their types wherever they meet: an int may become a float beside one, a
+    number a tensor beside one, and a list a tuple."""
+    numbers, sequences = words & {"bool", "int", "float"}, words & {"list", "tuple"}
+    if "float" in words or len(numbers) > 1 or len(sequences) > 1:
+        return False
+    return "tensor" not in words or not numbers and "list" not in words

@@ -4,6 +4,7 @@ number or a dictionary. And objects that are put into others, to which nothing e
 # mypy: ignore-errors
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import pytest
@@ -231,3 +232,14 @@ def int_beside_float_and_string(self, given):
 def test_an_int_never_becomes_a_float_beside_a_string():
     with pytest.raises(CompileError):
         build(with_forward(Model(), int_beside_float_and_string), sample=GIVEN)
+
+
+def number_that_may_be_none(self, given):
+    prices = {"old": None if given[1] > 1 else 2.5, "new": given[1]}
+    if prices.get("old") is not None:
+        return given[0] * math.log1p(prices["old"])
+    return given[0] * float(prices["new"])
+
+
+def test_a_function_of_numbers_takes_what_may_be_none():
+    agrees(with_forward(Model(), number_that_may_be_none), GIVEN)

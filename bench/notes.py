@@ -13,6 +13,7 @@ from bench.shown import openable
 from bench.status import Status
 
 UNBATCHED = 3  # operators that are named, of those that were not batched
+LONGEST_OPERATOR = 60  # letters of an operator that are shown: one of DyNet's names each of its operands
 
 
 def notes(rows: Sequence[Row], variants: Sequence[Column], shown: Sequence[Column], results: Path | None = None) -> list[str]:
@@ -37,10 +38,15 @@ def notes(rows: Sequence[Row], variants: Sequence[Column], shown: Sequence[Colum
     for column in shown:
         unbatched = column.row.record["counters"].get("unbatched")
         if unbatched:
-            first = [f"{op} ({reason})" for op, reason in unbatched.items()][:UNBATCHED]
+            first = [f"{in_short(op)} ({reason})" for op, reason in unbatched.items()][:UNBATCHED]
             more = f"; and {len(unbatched) - UNBATCHED} more in its row" if len(unbatched) > UNBATCHED else ""
             lines.append(f"{label(column.row.cell)}: not batched: {'; '.join(first)}{more}")
     return lines
+
+
+def in_short(operator: str) -> str:
+    """An operator of DyNet's as a line names it: of one with hundreds of operands the beginning."""
+    return operator if len(operator) <= LONGEST_OPERATOR else f"{operator[:LONGEST_OPERATOR]}..."
 
 
 def _other_variants(column: Column, others: Sequence[Column]) -> Iterator[str]:

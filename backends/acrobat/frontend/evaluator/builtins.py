@@ -6,8 +6,10 @@ import ast
 import builtins as python_builtins
 import collections
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from types import GeneratorType, UnionType
+from typing import Any, get_args
 
 from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ScalarT
@@ -19,6 +21,7 @@ from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import attribute_or
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.mixed import word_of
 from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
@@ -171,10 +174,44 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
     return have.pop() if len(have) == 1 else None
 
 
+MAY_BE: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "tuple": (tuple, list),
+    "list": (list, tuple, range, deque, GeneratorType, type({}.keys())),
+    "dict": (dict, Counter, defaultdict, OrderedDict),
+    "tensor": (int, float, bool),
+}
+"""The word in `PYTHON_TYPES` for a type of the program -> what its values may be in Python, tensors beside."""
+
+
+def _possible_classes(f: Frame, value: Value) -> tuple[type, ...]:
+    """The classes of which one is that of a value in Python; none where that is not known."""
+    word = word_of(value) or ("tuple" if isinstance(value, TupleV) else "")
+    if word == "str" and f.program.datatypes.has_enums:
+        return ()
+    return (*MAY_BE.get(word, ()), *([f.program.datatypes.class_in_mixed("", word)] if word == "tensor" else []))
+
+
+def _is_kind_of_tuple(cls: type) -> bool:
+    """Whether a class is derived from those of tuples or lists, as that of a tensor's shape: a tuple of the program may be of
+    it. Named tuples are objects."""
+    return cls not in MAY_BE["tuple"] and issubclass(cls, MAY_BE["tuple"]) and not hasattr(cls, "_fields")
+
+
+def _several(classes: Any) -> Iterator[type]:
+    """The classes that `isinstance` is given: one, several in a tuple, or a union."""
+    several = classes if isinstance(classes, tuple) else get_args(classes) if isinstance(classes, UnionType) else None
+    if several is None:
+        yield classes
+    else:
+        for each in several:
+            yield from _several(each)
+
+
 @handles(BUILTINS, "isinstance")
 def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
-        case [Static(value), Static(classes)]:
+        case [Static(value), Static(classes)] if type(value) is not tuple or not any(map(_is_kind_of_tuple, _several(classes))):
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
@@ -182,9 +219,10 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
         case [value, Static(classes)] if kind(value) == "varying tuple":
             return Static(issubclass(tuple, classes))
-        case [TupleV(), Static(classes)]:  # it may have been written as a list
-            if issubclass(tuple, classes) == issubclass(list, classes):
-                return Static(issubclass(tuple, classes))
+        case [value, Static(classes)]:
+            answers = {issubclass(c, classes) for c in _possible_classes(f, value)}
+            if len(answers) == 1 and not any(map(_is_kind_of_tuple, _several(classes))):
+                return Static(answers.pop())
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

@@ -160,7 +160,7 @@ class CoercingFrame(FrameState):
         by_word = self.program.datatypes.by_word(types)
         if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
             return None
-        return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()})
+        return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
 
     def without_none(self, type: Any) -> Any:
         """What values of an optional type are if they are not None; other types as they are."""

@@ -8,7 +8,7 @@ import operator
 import sys
 from collections import abc
 from collections.abc import Mapping, Sequence, Set
-from enum import Enum
+from enum import Enum, EnumType
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin
 
@@ -269,6 +269,13 @@ class Datatypes(SampleTypes):
         if self._sample is None:
             return frozenset()
         return strings_in(self._sample[0])
+
+    @property
+    def has_enums(self) -> bool:
+        """Whether what is a string in the program may be a member of an Enum: the sample has such, or the model's source."""
+        seen = self._sample[1].places() if self._sample is not None else ()
+        named = (x for m in self.modules for x in vars(sys.modules[m]).values())
+        return any(place.enums for place in seen) or any(isinstance(x, EnumType) and len(x) > 0 for x in named)
 
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""

@@ -80,11 +80,12 @@ class SampleTypes:
         SHOWN[name] = f"{describe(inner)}, or not assigned"
         return DataT(name)
 
-    def either(self, types: dict[str, Any]) -> Any:
-        """The type of values that are of one of several of PYTHON_TYPES, by their words."""
+    def either(self, types: dict[str, Any], prefix: str = "Either") -> Any:
+        """The type of values that are of one of several of PYTHON_TYPES, by their words. The prefix of its name says where such
+        values come from: a list or a tensor of which each use asks for the one or the other (`types.is_either`), or others."""
         if any(map(contains_unknown, types.values())):
             return UNKNOWN
-        name = "Either_" + "".join(c if c.isalnum() else "_" for c in repr(types))
+        name = f"{prefix}_" + "".join(c if c.isalnum() else "_" for c in repr(types))
         self.mixed[name] = types
         SHOWN[name] = " or ".join(map(describe, types.values()))
         return DataT(name)

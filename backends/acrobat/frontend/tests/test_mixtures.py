@@ -243,3 +243,68 @@ def number_that_may_be_none(self, given):
 
 def test_a_function_of_numbers_takes_what_may_be_none():
     agrees(with_forward(Model(), number_that_may_be_none), GIVEN)
+
+
+class Box:
+    """Holds a number."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def string_at_first(self, given):
+    _, depth = given
+    state, letters = "start", 0
+    for k in range(depth + 2):
+        if isinstance(state, str):
+            letters += len(state)
+            state = Box(k)
+        elif k % 3 == 0:
+            state = "again"
+        else:
+            state.value = state.value + 1
+    return letters, state if isinstance(state, str) else "object"
+
+
+def tuple_or_string_after_none(self, given):
+    x, depth = given
+    best = None
+    for k in range(depth):
+        if best is None or isinstance(best, str):
+            best = (k, x * k)
+        else:
+            best = f"t{best[0]}"
+    return best
+
+
+def whatever_is_given(self, given):
+    x, depth = given
+
+    def shown(value):
+        if isinstance(value, str):
+            return value.upper()
+        if isinstance(value, (Box, int)):
+            return "other"
+        return " ".join([shown(v) for v in value])
+
+    words = [f"w{k}" for k in range(depth)]
+    return shown("a"), shown(words), shown((words[:1], Box(1), depth)), isinstance(x, str), isinstance({depth: 1}, dict)
+
+
+@pytest.mark.parametrize("forward", [string_at_first, tuple_or_string_after_none, whatever_is_given])
+def test_isinstance_of_what_is_of_one_type_so_far(forward):
+    agrees(with_forward(Model(), forward), GIVEN)
+
+
+def list_or_tuple(self, given):
+    return isinstance(given[0].shape, torch.Size)
+
+
+def either_class(self, given):
+    return isinstance([k + 1 for k in range(given[1])], list)
+
+
+@pytest.mark.parametrize("forward", [list_or_tuple, either_class])
+def test_isinstance_is_refused_where_the_class_is_not_known(forward):
+    with pytest.raises(CompileError, match="`isinstance` is not in the language"):
+        build(with_forward(Model(), forward), sample=GIVEN)

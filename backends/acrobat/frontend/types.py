@@ -73,6 +73,16 @@ def is_either(type: Any) -> bool:
     return isinstance(type, DataT) and type.name.startswith("Either_")
 
 
+def has_met(type: Any) -> bool:
+    """Whether tuples or lists of a type have values in them of several of Python's types that an earlier build has met."""
+    match type:
+        case TupleT(items):
+            return any(has_met(t) or isinstance(t, DataT) and t.name.startswith("Met_") for t in items)
+        case ListT(item):
+            return has_met(TupleT((item,)))
+    return False
+
+
 class Mismatch(Exception):
     """Two values that must have one type have different ones, or a value has no type in the program."""
 

@@ -28,6 +28,7 @@ from backends.acrobat.frontend.types import (
     contains_unknown,
     describe,
     extents,
+    has_met,
     is_leaf,
     is_never_filled,
     is_tuple_type,
@@ -159,6 +160,8 @@ class CoercingFrame(FrameState):
         """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
         by_word = self.program.datatypes.by_word(types)
         if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
+            return None
+        if any(map(has_met, types)):  # each round of a loop would put one into the next
             return None
         return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
 

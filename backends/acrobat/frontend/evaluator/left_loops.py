@@ -48,7 +48,7 @@ def type_at_ends(f: Frame, name: str, known: Sequence[Any], ways: Ways) -> tuple
     try:
         return f.common([*known, *(type_of(v) for v in ways.values(name))], numbers=True), False
     except Mismatch:
-        if f.definition is None or not is_own(f.definition, name):
+        if not is_own(f.definition, name):
             raise
     return f.common([*known, *(type_of(env[name]) for env in ways.on if name in env)], numbers=True), True
 

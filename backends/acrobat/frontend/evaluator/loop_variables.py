@@ -164,7 +164,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
     untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways.ends())]
     types = {name: t for name, t in types.items() if name not in untouched}
-    untyped = [name for name in types if name in differing and not (f.definition and is_last_use(f.definition, s, name))]
+    untyped = [name for name in types if name in differing and not is_last_use(f.definition, s, name)]
     return Carried(list(types), list(types.values()), untouched, sizes, differing, untyped, ways)
 
 

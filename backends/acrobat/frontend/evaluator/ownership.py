@@ -339,7 +339,7 @@ def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: set[str]) -> b
     if not isinstance(source, ast.Name) or not claims(source.id) <= owned:
         return False
     names = [x.id for x in ast.walk(s) if isinstance(x, ast.Name)]
-    return names.count(source.id) == 1 and f.definition is not None and is_last_use(f.definition, s, source.id)
+    return names.count(source.id) == 1 and is_last_use(f.definition, s, source.id)
 
 
 def objects_only(f: Frame, t: Any) -> bool:

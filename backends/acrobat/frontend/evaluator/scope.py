@@ -263,7 +263,7 @@ def hand_over(f: Frame, s: ast.Assign, owned: set[str]) -> None:
     for target, source in pairs:
         new = target.id if isinstance(target, ast.Name) else state.variable_assigned(f, target)
         if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:
-            if f.definition is not None and is_last_use(f.definition, s, source.id):
+            if is_last_use(f.definition, s, source.id):
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
         elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
             f.owned |= claims(root_of(target) or "") & owned

@@ -215,10 +215,12 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     return False
 
 
-def is_own(definition: ast.FunctionDef, name: str) -> bool:
-    """Whether a name is a variable of a function's own, which no function inside sees, and no parameter."""
-    given = definition.args
-    if name.startswith(HIDDEN) or any(x.arg == name for x in ast.walk(given) if isinstance(x, ast.arg)):
+def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
+    """Whether a name is a variable of a function's own, which no function inside sees, and no parameter; False without a
+    function."""
+    if definition is None or name.startswith(HIDDEN):
+        return False
+    if any(x.arg == name for x in ast.walk(definition.args) if isinstance(x, ast.arg)):
         return False
     for node in (x for statement in definition.body for x in ast.walk(statement)):
         match node:
@@ -229,9 +231,12 @@ def is_own(definition: ast.FunctionDef, name: str) -> bool:
     return True
 
 
-def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
-    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`."""
-    return is_own(definition, name) and bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
+def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bool:
+    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`;
+    False without a function."""
+    if definition is None or not is_own(definition, name):
+        return False
+    return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
 
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:

@@ -126,6 +126,8 @@ def logsumexp(input, dim, keepdim=False):
 
 
 def outer(input, vec2):
+    if input.dim() != 1 or vec2.dim() != 1:
+        refuse("`outer` of tensors that are no vectors", "write the product with `unsqueeze`")
     return input.unsqueeze(1) * vec2.unsqueeze(0)
 
 

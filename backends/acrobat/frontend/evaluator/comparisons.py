@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.ranks import for_each_rank, has_several_ranks
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
     COMPARED_AS_WHOLES,
@@ -188,6 +189,8 @@ def _compares(f: Frame, a: Value, b: Value) -> bool:
 def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """A comparison of two values that are there, each of one type."""
     name, python = COMPARISONS[type(op)]
+    if has_several_ranks(f, a) or has_several_ranks(f, b):
+        return for_each_rank(f, node, [a, b], lambda operands: _of_values(f, node, op, *operands))
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
     if "varying tuple" in (kind(a), kind(b)) and (found := _of_varying_tuples(f, node, name, a, b)) is not None:
         return found

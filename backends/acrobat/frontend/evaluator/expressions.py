@@ -31,6 +31,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
     seen_inside,
     seen_through_view,
 )
+from backends.acrobat.frontend.evaluator.ranks import part_for_each_rank
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
@@ -88,6 +89,8 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     opened = f.env.get(path_of(node) or "")
     if opened is not None and not f.program.carried.is_field(node.attr):
         return opened
+    if (part := part_for_each_rank(f, node)) is not None:
+        return part
     whole = f.borrowed(node.value)
     value = _attribute_of(f, node, whole)
     if changeable(f, type_or_none(value)) and not is_unchanged(f, type_or_none(whole), node.attr):
@@ -116,6 +119,8 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
+    if (part := part_for_each_rank(f, node)) is not None:
+        return part
     whole = f.borrowed(node.value)
     owned = set(f.owned)
     value = subscript(f, node, whole, node.slice)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, RANKS, Case, DataT, DataType, ListT, TensorT, TupleT
 from backends.acrobat.frontend.instances.annotations import (
     AnnotationError,
     check_dataclass,
@@ -144,6 +144,11 @@ class Datatypes(SampleTypes):
     def has_mixtures(self) -> bool:
         """Whether an earlier build has met values of several of Python's types in one place."""
         return bool(self._joined.mixtures)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether an earlier build has met tensors of several ranks in one place."""
+        return any(not words.isdisjoint(RANKS) for words in self._joined.mixtures)
 
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""

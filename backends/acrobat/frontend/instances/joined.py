@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from backends.acrobat.core.types import TupleT
+from backends.acrobat.core.types import RANKS, TupleT
 from backends.acrobat.frontend.instances.divided import Division
 
 Attributes = tuple[str, ...]
@@ -69,4 +69,4 @@ def _stay_as_they_are(words: Set[str]) -> bool:
     numbers, sequences = words & {"bool", "int", "float"}, words & {"list", "tuple"}
     if "float" in words or len(numbers) > 1 or len(sequences) > 1:
         return False
-    return "tensor" not in words or not numbers and "list" not in words
+    return words.isdisjoint(("tensor", *RANKS)) or not numbers and "list" not in words

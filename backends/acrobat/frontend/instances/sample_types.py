@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, DataT, ListT, ScalarT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.observed import Place
 from backends.acrobat.frontend.types import (
@@ -18,6 +18,7 @@ from backends.acrobat.frontend.types import (
     UNKNOWN,
     contains_unknown,
     describe,
+    extents,
     has_leaf,
     ragged_type,
     word_of_type,
@@ -39,6 +40,7 @@ TYPES: dict[str, tuple[str, type]] = {
     "list": ("a list", list),
     "dict": ("a dict", dict),
     "object": ("an object", object),
+    **{word: ("a tensor", Tensor) for word in RANKS},
 }
 """Of each of `PYTHON_TYPES` its words in messages, and the class."""
 
@@ -92,12 +94,17 @@ class SampleTypes:
 
     def by_word(self, types: Iterable[Any]) -> dict[str, list[Any]]:
         """The types among `types`, and in the mixed unions among them, by their words in `PYTHON_TYPES`; types without a word
-        by ""."""
+        by "". Tensors are told apart by rank where they have several."""
         found: dict[str, list[Any]] = {}
         for type in types:
             inside = self.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
-            for word, t in (inside or {word_of_type(type): type}).items():
-                found.setdefault(word, []).append(t)
+            for t in inside.values() or [type]:
+                found.setdefault(word_of_type(t), []).append(t)
+        tensors = {t: len(extents(t) or ()) for t in found.get("tensor", ())}
+        if len({*tensors.values()}) > 1 and max(tensors.values()) < len(RANKS):
+            del found["tensor"]
+            for t, rank in tensors.items():
+                found.setdefault(RANKS[rank], []).append(t)
         return dict(sorted(found.items()))
 
     def note_walked(self, cls: type) -> None:

@@ -8,13 +8,16 @@ from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, is_numbers, of_rows, op, select, shape
+from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import Static, Value, is_ragged, known
 from backends.acrobat.ir import nodes as n
 
 
 def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `wanted` is not ragged."""
+    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `wanted` is none of its rank."""
     if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
+        if len(have.shape) != len(extents(wanted) or ()):
+            return None
         return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
     return None
 

@@ -46,39 +46,47 @@ def build_with_reads(
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it. Where a build ends with problems, another one begins with what it has met, and at last
-    with classes that are divided into versions; where that does not help either, the problems are those from before. Raises
-    CompileError."""
-    division = Division()
+    """The program and what has built it. Where a build ends with problems, another one begins with what it has met; then with
+    classes that are divided into versions, and at last with values that keep their types exactly, at a cost. Where that does
+    not help either, the problems are those from before. Raises CompileError."""
+    division, met = Division(), set[frozenset[str]]()
     try:
-        return _built_with(module, hint, sample, division)
+        return _built_with(module, hint, sample, JoinedClasses(division=division), met)
     except CompileError as error:
         problems = error
     for _ in range(DIVISIONS):
         if not division.joins and not division.divide(problems.problems):
             break
         try:
-            return _built_with(module, hint, sample, division)
+            return _built_with(module, hint, sample, JoinedClasses(division=division), met)
         except CompileError:
             if not division.joins:
                 break
-    raise problems from None
+    exact = JoinedClasses(exact=True).with_mixtures(met)
+    if not exact.mixtures:
+        raise problems from None
+    try:
+        return _built_with(module, hint, sample, exact, met)
+    except CompileError as error:  # where nothing of the first problems is left, these stand in the way
+        raise (problems if _lines(problems) & _lines(error) else error) from None
 
 
 def _built_with(
-    module: nn.Module, hint: Any, sample: Sequence[Any] | None, division: Division
+    module: nn.Module, hint: Any, sample: Sequence[Any] | None, joined: JoinedClasses, met: set[frozenset[str]]
 ) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it, with these versions of classes. Where a build ends with problems, another one begins
-    with what it has met: classes that stand in one place are a union, types of recursions are known as far as the source tells
-    them. Raises CompileError, also where versions of one class stand in one place, which is noted in `division`."""
-    closes, joined = True, JoinedClasses(division=division)
+    """The program and what has built it, which begins with what `joined` says. Where a build ends with problems, another one
+    begins with what it has met: classes that stand in one place are a union, types of recursions are known as far as the source
+    tells them. All types of Python's that it has met in one place are added to `met`. Raises CompileError, also where versions
+    of one class stand in one place, which is noted in the division of `joined`."""
+    closes = True
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
             return builder, builder.build(hint, sample)
         except CompileError as error:
-            if division.join(builder.datatypes.met()):
+            met.update(builder.datatypes.mixtures_apart)
+            if joined.division.join(builder.datatypes.met()):
                 raise
             more = builder.datatypes.joined(trees=not builder.closing)
             if more is joined and not builder.closing:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import FLOAT, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, RANKS, DataT, ListT, ScalarT, TensorT, TupleT
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,21 @@ def word_of_type(type: Any) -> str:
         case DataT():
             return "object"
     return ""
+
+
+def kind_and_rank(type: Any) -> str:
+    """The word in `RANKS` for a type of tensors, on the host or computed; "" for other types."""
+    kind, inner = ("mask", type.inner) if isinstance(type, HeldT) and type.kind == "mask" else ("tensor", type)
+    if isinstance(type, ScalarT):
+        return ""
+    if (shape := shape_of_ints(type)) is not None:
+        kind = "ints"
+    elif (shape := extents(inner)) is None:
+        return ""
+    elif innermost(inner) == BOOL:
+        kind = "mask"
+    word = f"{kind}{len(shape)}"
+    return word if word in RANKS else ""
 
 
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:

@@ -351,6 +351,8 @@ def is_staged(value: Value) -> bool:
     """Whether a value is one of the program, or a tuple with one in it: a single branch may have bound its variables."""
     if isinstance(value, TupleV):
         return any(map(is_staged, value.items))
+    if isinstance(value, Held):
+        return is_staged(value.value)
     return isinstance(value, Dyn) or isinstance(value, Special) and bool(value.constants)
 
 

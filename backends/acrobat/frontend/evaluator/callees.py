@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice
 from backends.acrobat.frontend.evaluator.constants import method_of, of_constant
 from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.containers import as_set
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several, take_several_types, with_one_type
 from backends.acrobat.frontend.evaluator.effects import among_calls
 from backends.acrobat.frontend.evaluator.enumerations import member
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -30,7 +31,6 @@ from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.ownership import refuse_earlier_owner
-from backends.acrobat.frontend.evaluator.ranks import for_each_rank, has_several_ranks, take_several_ranks, with_one_rank
 from backends.acrobat.frontend.evaluator.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
@@ -67,12 +67,15 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
     callee = opened(f, node, callee)
     if (never := among_operands(args)) is not None:
         return never
-    if isinstance(callee, Method) and has_several_ranks(f, callee.owner):
-        return for_each_rank(
-            f, node, [callee.owner], lambda owner: called(f, node, attribute(f, node, owner[0], callee.name), args, kwargs, hint)
+    if isinstance(callee, Method) and is_one_of_several(f, callee.owner):
+        return for_each_type(
+            f,
+            node,
+            [callee.owner],
+            lambda owner: called(f, node, attribute(f, node, owner[0], callee.name), args, kwargs, hint),
         )
-    if _needs_values(callee) and take_several_ranks(f, args, kwargs):
-        return with_one_rank(f, node, args, kwargs, lambda one, named: called(f, node, callee, one, named, hint))
+    if _needs_values(callee) and take_several_types(f, args, kwargs):
+        return with_one_type(f, node, args, kwargs, lambda one, named: called(f, node, callee, one, named, hint))
     if callee != Static(len) and _needs_values(callee):  # in a list of which the length is asked there may well be None
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]

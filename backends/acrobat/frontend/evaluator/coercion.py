@@ -27,7 +27,6 @@ from backends.acrobat.frontend.types import (
     UnknownT,
     contains_unknown,
     describe,
-    extents,
     has_met,
     is_leaf,
     is_never_filled,
@@ -146,11 +145,13 @@ class CoercingFrame(FrameState):
             return part_by_part(self, some, numbers)
         if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
             return tree
-        self.program.datatypes.note_apart(some)
+        if self.program.datatypes.exact and (mixture := self._mixture(there, numbers)) is not None:
+            return mixture  # before a number would become a float, or a tensor
         try:
             for t in some:
                 joined = join_types(joined, t, numbers)
         except Mismatch:
+            self.program.datatypes.note_apart(some)
             if (mixture := self._mixture(there, numbers)) is None:
                 raise
             return mixture
@@ -198,12 +199,15 @@ class CoercingFrame(FrameState):
         if (whole, part) in self.covering:
             return False
         self.covering.add((whole, part))
+        met = self.program.datatypes.mixtures_apart
+        noted = len(met)
         try:
             return bool(self.common([part, whole]) == whole)
         except Mismatch:
             return False
         finally:
             self.covering.discard((whole, part))
+            del met[noted:]  # they were not met in one place
 
     def _without_widening(self, type: Any, held: Any) -> bool:
         """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
@@ -347,10 +351,7 @@ class CoercingFrame(FrameState):
             type = self.common([type_of(v) for v in known], numbers=True)
         except Mismatch:
             told = self.places([v for _, v in branches])
-            advice = "give the same type on every path"
-            if all(extents(type_or_none(v)) is not None for _, v in branches):
-                advice = "tensors in one place have one rank: give each kind of result a function of its own"
-            self.problem(where, f"the branches differ in type: {told}", advice)
+            self.problem(where, f"the branches differ in type: {told}", "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:

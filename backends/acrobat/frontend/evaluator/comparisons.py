@@ -13,12 +13,12 @@ from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ranks import for_each_rank, has_several_ranks
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
     COMPARED_AS_WHOLES,
@@ -189,8 +189,8 @@ def _compares(f: Frame, a: Value, b: Value) -> bool:
 def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """A comparison of two values that are there, each of one type."""
     name, python = COMPARISONS[type(op)]
-    if has_several_ranks(f, a) or has_several_ranks(f, b):
-        return for_each_rank(f, node, [a, b], lambda operands: _of_values(f, node, op, *operands))
+    if is_one_of_several(f, a) or is_one_of_several(f, b):
+        return for_each_type(f, node, [a, b], lambda operands: _of_values(f, node, op, *operands))
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
     if "varying tuple" in (kind(a), kind(b)) and (found := _of_varying_tuples(f, node, name, a, b)) is not None:
         return found

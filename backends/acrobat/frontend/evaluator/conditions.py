@@ -6,10 +6,10 @@ import ast
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.narrowing import of_class, path_of
-from backends.acrobat.frontend.evaluator.ranks import for_each_rank
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax import tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -36,13 +36,13 @@ def truth(f: Frame, test: ast.expr) -> Value:
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
-        case ast.Compare(left, [_], [right]) if f.program.datatypes.has_ranks and not isinstance(left, Given):
+        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, Given):
 
-            def of_one_rank(values: list[Value]) -> Value:
+            def of_one_type(values: list[Value]) -> Value:
                 first, other = (ast.copy_location(Given(v), test) for v in values)
                 return condition(f, f.borrowed(ast.copy_location(ast.Compare(first, test.ops, [other]), test)), test)
 
-            return for_each_rank(f, test, [f.borrowed(left), f.borrowed(right)], of_one_rank)
+            return for_each_type(f, test, [f.borrowed(left), f.borrowed(right)], of_one_type)
     return condition(f, f.borrowed(test), test)
 
 

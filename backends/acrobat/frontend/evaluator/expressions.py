@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.classes import record_of
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.dict_calls import DictCall
+from backends.acrobat.frontend.evaluator.each_type import part_for_each_type
 from backends.acrobat.frontend.evaluator.fields import of_known_class
 from backends.acrobat.frontend.evaluator.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -31,7 +32,6 @@ from backends.acrobat.frontend.evaluator.ownership import (
     seen_inside,
     seen_through_view,
 )
-from backends.acrobat.frontend.evaluator.ranks import part_for_each_rank
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
@@ -89,7 +89,7 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     opened = f.env.get(path_of(node) or "")
     if opened is not None and not f.program.carried.is_field(node.attr):
         return opened
-    if (part := part_for_each_rank(f, node)) is not None:
+    if (part := part_for_each_type(f, node)) is not None:
         return part
     whole = f.borrowed(node.value)
     value = _attribute_of(f, node, whole)
@@ -119,7 +119,7 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
-    if (part := part_for_each_rank(f, node)) is not None:
+    if (part := part_for_each_type(f, node)) is not None:
         return part
     whole = f.borrowed(node.value)
     owned = set(f.owned)

@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import IDENTITY, RANKS, DataT
+from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, fail, open_optional, optional
@@ -19,10 +19,10 @@ from backends.acrobat.frontend.evaluator.classes import (
     records_of,
 )
 from backends.acrobat.frontend.evaluator.constant_fields import as_constant, constant_field
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import with_attribute
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ranks import for_each_rank, has_several_ranks
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
@@ -47,10 +47,10 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     if optional(f, value) is not None:
         return attribute(f, node, opened(f, node, value), name)
-    if has_several_ranks(f, value) and hasattr(tensor := f.program.datatypes.class_in_mixed(value.type.name, RANKS[0]), name):
-        if callable(getattr(tensor, name)):
+    if is_one_of_several(f, value) and "object" not in f.mixed(value.type):
+        if callable(getattr(f.program.datatypes.class_in_mixed(value.type.name, "tensor"), name, None)):
             return Method(value, name)
-        return for_each_rank(f, node, [value], lambda one: attribute(f, node, one[0], name))
+        return for_each_type(f, node, [value], lambda one: attribute(f, node, one[0], name))
     if f.mixed(value.type):
         return attribute(f, node, with_attribute(f, node, value, name), name)
     if name == "__class__":

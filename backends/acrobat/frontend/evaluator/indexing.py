@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import at_index, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.formatting import as_one
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -51,6 +52,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     """`value[index]`."""
     index = _written_out(f, index)
     named = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    if is_one_of_several(f, value) and not any(isinstance(x, ast.Call) for x in ast.walk(index)):
+        return for_each_type(f, node, [value], lambda one: subscript(f, node, one[0], index))
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
@@ -62,6 +65,9 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             index = ast.copy_location(Given(chosen), index)
     if isinstance(index, (ast.Name, ast.Attribute)):
         chosen = f.borrowed(index)
+        if is_one_of_several(f, chosen):
+            at = index
+            return for_each_type(f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(Given(one[0]), at)))
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
             index = ast.copy_location(Given(opened(f, index, chosen)), index)
     handler = SUBSCRIPTS.get(kind(value))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
@@ -150,8 +150,7 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
         joined = grown(f, xs, type_of(item))
     except Mismatch:
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
-        shapes = isinstance(t.item, TensorT) and isinstance(type_of(item), TensorT)
-        f.problem(s, what, "a list has elements of one type" + (": write the list in one, as in `[a, b]`" if shapes else ""))
+        f.problem(s, what, "a list has elements of one type")
         return
     if contains_unknown(joined):
         give(f, name, f.not_yet(joined))

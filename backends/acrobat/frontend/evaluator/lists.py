@@ -12,7 +12,7 @@ from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.choice import is_function, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.mixed import ITERABLE
+from backends.acrobat.frontend.evaluator.mixed import ITERABLE, by_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import INDICES, ITERATION, RESULTS, handles
 from backends.acrobat.frontend.specials import Endless
@@ -350,12 +350,24 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
     return f.bind(n.Field(folded.atom, 0, t, span=f.span), "total")
 
 
+def _has_held(f: Frame, type: Any) -> bool:
+    """Whether there are values with few uses in values of a type, also as one of several types."""
+    match type:
+        case TupleT(items):
+            return any(_has_held(f, t) for t in items)
+        case ListT(item):
+            return bool(contains_held(type)) or _has_held(f, item)
+    return bool(contains_held(type)) or any(map(contains_held, f.mixed(type).values()))
+
+
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
-    if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and contains_held(type_of(value)):
+    if isinstance(value, Dyn) and any(map(contains_held, f.mixed(value.type).values())):
+        return by_type(f, ast.Pass(), value, lambda _, inner: as_result(f, inner))
+    if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and _has_held(f, type_of(value)):
         items = tuple(as_result(f, v) for v in f.components(value) or ())
         return replace(value, items=items) if isinstance(value, TupleV) else TupleV(items)
-    if kind(value) in ("list", "varying tuple") and not is_unknown(value) and contains_held(type_of(value)):
+    if kind(value) in ("list", "varying tuple") and not is_unknown(value) and _has_held(f, type_of(value)):
         results = mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
         return results if is_list(value) else as_tuple(results)
     for rule in RESULTS:

@@ -13,6 +13,7 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.instances.sample_types import TYPES
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, is_varying_tuple, word_of_type
 from backends.acrobat.frontend.values import Dyn, Value, guess, held_in, is_unknown, type_or_none, untupled
 from backends.acrobat.ir import nodes as n
@@ -81,7 +82,7 @@ def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
 def not_taken(f: Frame, node: ast.AST, word: str) -> Value:
     """The error of an instance whose value is of a type that the expression `node` does not take."""
     written = f"`{ast.unparse(node)}`" if isinstance(node, ast.expr) else "this"
-    return fail(f, f"TypeError: {written} does not take a {word}")
+    return fail(f, f"TypeError: {written} does not take {TYPES[word][0]}")
 
 
 def with_attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:

@@ -11,6 +11,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.formatting import percent
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
@@ -18,7 +19,6 @@ from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ranks import for_each_rank, has_several_ranks
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
@@ -72,8 +72,8 @@ SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|
 def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
-    if has_several_ranks(f, a) or has_several_ranks(f, b):
-        return for_each_rank(f, node, [a, b], lambda operands: binary(f, node, op, *operands))
+    if is_one_of_several(f, a) or is_one_of_several(f, b):
+        return for_each_type(f, node, [a, b], lambda operands: binary(f, node, op, *operands))
     types = ("str",) if isinstance(op, ast.Add) and any(map(is_string, (a, b))) else COMPUTED
     shows = isinstance(op, ast.Mod) and is_string(a)  # a text shows values of all types
     a, b = (v if shows and (v is b or mixed(f, v)) else opened(f, node, v, types=types) for v in (a, b))
@@ -196,8 +196,8 @@ def as_int(f: Frame, v: Value) -> Value:
 
 
 def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
-    if has_several_ranks(f, a):
-        return for_each_rank(f, node, [a], lambda operands: unary(f, node, op, *operands))
+    if is_one_of_several(f, a):
+        return for_each_type(f, node, [a], lambda operands: unary(f, node, op, *operands))
     a = opened(f, node, a, types=COMPUTED)
     is_known, x = known(a)
     if is_known:

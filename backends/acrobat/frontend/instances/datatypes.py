@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, RANKS, Case, DataT, DataType, ListT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT
 from backends.acrobat.frontend.instances.annotations import (
     AnnotationError,
     check_dataclass,
@@ -146,9 +146,9 @@ class Datatypes(SampleTypes):
         return bool(self._joined.mixtures)
 
     @property
-    def has_ranks(self) -> bool:
-        """Whether an earlier build has met tensors of several ranks in one place."""
-        return any(not words.isdisjoint(RANKS) for words in self._joined.mixtures)
+    def exact(self) -> bool:
+        """Whether numbers and tensors keep their types where they meet, as earlier builds have met them in one place."""
+        return self._joined.exact and bool(self._joined.mixtures)
 
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""

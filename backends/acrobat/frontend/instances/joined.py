@@ -30,6 +30,7 @@ class JoinedClasses:
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
     division: Division = field(default_factory=Division)  # versions of classes
     mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
+    exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
@@ -54,19 +55,19 @@ class JoinedClasses:
         return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
 
     def with_mixtures(self, mixtures: Collection[frozenset[str]]) -> JoinedClasses:
-        """The same with `mixtures` among the types that may be in one place; the same object if nothing is new."""
-        exact = {*filter(_stay_as_they_are, mixtures)}
-        return self if self.mixtures.issuperset(exact) else replace(self, mixtures=self.mixtures | exact)
+        """The same with `mixtures` among the types that may be in one place; the same object if nothing is new. Where a float
+        may be beside other types an int may be too, and stays one."""
+        allowed = {m | {"int"} if "float" in m else m for m in mixtures if self._stay_as_they_are(m)}
+        return self if self.mixtures.issuperset(allowed) else replace(self, mixtures=self.mixtures | allowed)
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""
         return self if classes <= self.referenced else replace(self, referenced=self.referenced | classes)
 
-
-def _stay_as_they_are(words: Set[str]) -> bool:
-    """Whether values of these of PYTHON_TYPES keep their types wherever they meet: an int may become a float beside one, a
-    number a tensor beside one, and a list a tuple."""
-    numbers, sequences = words & {"bool", "int", "float"}, words & {"list", "tuple"}
-    if "float" in words or len(numbers) > 1 or len(sequences) > 1:
-        return False
-    return words.isdisjoint(("tensor", *RANKS)) or not numbers and "list" not in words
+    def _stay_as_they_are(self, words: Set[str]) -> bool:
+        """Whether values of these of PYTHON_TYPES keep their types wherever they meet. A list may become a tuple or a tensor
+        beside one; if types are not `exact`, an int a float, a number a tensor, and a tensor one of another extent."""
+        tensors, numbers = not words.isdisjoint(("tensor", *RANKS)), words & {"bool", "int", "float"}
+        if "list" in words and (tensors or "tuple" in words):
+            return False
+        return self.exact or "float" not in words and len(numbers) < 2 and not (tensors and numbers) and words.isdisjoint(RANKS)

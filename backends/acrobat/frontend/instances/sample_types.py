@@ -18,8 +18,8 @@ from backends.acrobat.frontend.types import (
     UNKNOWN,
     contains_unknown,
     describe,
-    extents,
     has_leaf,
+    kind_and_rank,
     ragged_type,
     word_of_type,
 )
@@ -40,7 +40,7 @@ TYPES: dict[str, tuple[str, type]] = {
     "list": ("a list", list),
     "dict": ("a dict", dict),
     "object": ("an object", object),
-    **{word: ("a tensor", Tensor) for word in RANKS},
+    **{word: (f"a {word[:-1]} of rank {word[-1]}", Tensor) for word in RANKS},
 }
 """Of each of `PYTHON_TYPES` its words in messages, and the class."""
 
@@ -94,17 +94,19 @@ class SampleTypes:
 
     def by_word(self, types: Iterable[Any]) -> dict[str, list[Any]]:
         """The types among `types`, and in the mixed unions among them, by their words in `PYTHON_TYPES`; types without a word
-        by "". Tensors are told apart by rank where they have several."""
+        by "". Tensors are told apart by kind and rank where they have several."""
         found: dict[str, list[Any]] = {}
         for type in types:
             inside = self.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
             for t in inside.values() or [type]:
                 found.setdefault(word_of_type(t), []).append(t)
-        tensors = {t: len(extents(t) or ()) for t in found.get("tensor", ())}
-        if len({*tensors.values()}) > 1 and max(tensors.values()) < len(RANKS):
-            del found["tensor"]
-            for t, rank in tensors.items():
-                found.setdefault(RANKS[rank], []).append(t)
+        tensors = [*found.get("tensor", ()), *found.get("", ())]  # masks have no other word
+        words = [*map(kind_and_rank, tensors)]
+        if all(words) and (len({*words}) > 1 or "" in found):
+            found.pop("tensor", None)
+            found.pop("", None)
+            for word, t in zip(words, tensors, strict=True):
+                found.setdefault(word, []).append(t)
         return dict(sorted(found.items()))
 
     def note_walked(self, cls: type) -> None:

@@ -179,6 +179,8 @@ def _parts_by_ints(f: Frame, e: ast.expr, value: Any, dim: int, i: Any) -> Value
 def _part_by_int(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int, i: Any) -> Value:
     """The part of a tensor at an int, along the dimension `dim`, which goes away."""
     of_run_time = isinstance(i, Dyn) and not isinstance(i.atom, n.Lit)
+    if is_number(i) and type_of(i) != INT:
+        return f.problem(e, f"a tensor is indexed with ints, slices, None and ... here, not {describe(type_of(i))}")
     if is_ragged(value) or of_run_time and not f.is_weight(value.atom):
         return select(f, value, dim, i)
     if of_run_time:

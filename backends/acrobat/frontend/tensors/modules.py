@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from backends.acrobat.frontend.evaluator import state
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.each_type import take_several_types, with_one_type
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.properties import depends_on_instance, getter_of
-from backends.acrobat.frontend.evaluator.ranks import take_several_ranks, with_one_rank
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, handles
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
@@ -111,8 +111,8 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
         message = f"this {type(m.module).__name__} has forward hooks"
         return f.problem(node, message, "remove them: only `forward` is compiled")
     forward, _ = forward_of(m.module)
-    if forward is not None and of_torch(forward) and take_several_ranks(f, args, kwargs):
-        return with_one_rank(f, node, args, kwargs, lambda one, named: run_forward(f, node, m, one, named))
+    if forward is not None and of_torch(forward) and take_several_types(f, args, kwargs):
+        return with_one_type(f, node, args, kwargs, lambda one, named: run_forward(f, node, m, one, named))
     return run_forward(f, node, m, args, kwargs)
 
 

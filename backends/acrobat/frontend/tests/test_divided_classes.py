@@ -219,6 +219,16 @@ def subclasses_are_seen(self, xs):
     return a.items.pop(), b.items.pop()
 
 
+def lists_beside_tensors(self, xs):
+    def made():
+        return Stack()
+
+    a, b = made(), made()
+    a.push([xs[0]])
+    b.push(self.embedding.weight[0])
+    return a.pop(), b.pop()
+
+
 def met_in_one_place(self, xs):
     a, b = Stack(), Stack()
     for x in xs:
@@ -228,9 +238,13 @@ def met_in_one_place(self, xs):
 
 
 @pytest.mark.parametrize("forward", [one_place, subclasses_are_seen, met_in_one_place])
-def test_is_refused_as_if_nothing_had_been_tried(forward):
-    with pytest.raises(CompileError, match=r"holds ints, this appends a tensor|a list has elements of one type"):
-        build(with_forward(Model(), forward), sample=GIVEN)
+def test_of_one_version_values_keep_their_types(forward):
+    agrees(with_forward(Model(), forward), GIVEN)
+
+
+def test_is_refused_as_if_nothing_had_been_tried():
+    with pytest.raises(CompileError, match=r"holds lists of ints, this appends a tensor|a list has elements of one type"):
+        build(with_forward(Model(), lists_beside_tensors), sample=GIVEN)
     assert not KNOWN
 
 

@@ -93,13 +93,13 @@ model.py:28:16: linear: an input of shape (3,) does not fit a weight of shape (4
 def forward(self, s: In) -> Tensor:
     if s.n > 2:
         return s.x
-    return s.x[None]
+    return [s.x]
 """,
         """
-model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a tensor of shape (1, 4) (line 30)
+model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a list of tensors of shape (4,) (line 30)
             if s.n > 2:
             ^^^^^^^^^^^
-    tensors in one place have one rank: give each kind of result a function of its own
+    give the same type on every path
 """,
     ),
     (
@@ -108,13 +108,13 @@ model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a 
         """
 def forward(self, s: In) -> Tensor:
     if s.n > 2:
-        y = s.x
+        y = (s.n, s.n)
     else:
-        y = s.x[None]
+        y = [s.n]
     return y
 """,
         """
-model.py:32:16: `y` differs in type between paths: a tensor of shape (4,) (line 29), a tensor of shape (1, 4) (line 31)
+model.py:32:16: `y` differs in type between paths: a tuple of 2 (an int, an int) (line 29), a list of ints (line 31)
             return y
                    ^
     give it the same type on every path
@@ -628,7 +628,7 @@ WRONG = {
     "s.n[0]": "this cannot be indexed",
     "s.x[0, 0]": "too many indices for a tensor of shape (4,)",
     "s.x[::-1]": "a slice with a step takes 1 to 64 parts of a fixed dimension, in their order",
-    "s.x[True]": "a tensor is indexed with ints, slices, None and ... here",
+    "s.x[True]": "a tensor is indexed with ints, slices, None and ... here, not a bool",
     "self.cells[3](s.x)": "index 3 is out of range for 3 modules",
     "sum()": "`sum` takes a list and a start here",
     "sum([[1]])": "`sum` adds tensors or numbers, not a list of ints",
@@ -659,7 +659,7 @@ WRONG = {
     "s.n if s.n else (k := s.n)": "`:=` is not in the language here",
     "f'{s.x}'": "of what is known at run time only, an f-string takes strings and numbers, not a tensor of shape (4,)",
     "In(s.x)": "`In` misses its argument `n`",
-    "Box(s.n).x + Box(s.x).x": "the field `x` of Box: a tensor of shape (4,) where an int is needed",
+    "Box([s.n]).x + Box(s.x).x": "the field `x` of Box: a tensor of shape (4,) where a list of ints is needed",
     "self.same([s.x], 1)": "`same` takes at most 1 argument here, got 2",
     "OTHER(s.x)": "a module that is not part of the model",
     "s.x + TENSOR": "a tensor that is not part of the model",
@@ -700,7 +700,7 @@ def test_wrong_expression(tmp_path: Path, written: str) -> None:
 WRONG_STATEMENTS = {
     "a, b = s.n": "this takes 2 values apart, but gets an int",
     "s.n + 1": "this statement has no effect",
-    "xs = [1]\nxs.append(s.x)": "`xs` holds ints, this appends a tensor of shape (4,)",
+    "xs = [[1]]\nxs.append(s.x)": "`xs` holds lists of ints, this appends a tensor of shape (4,)",
     "k = s.n\nk.append(1)": "`append` is for lists, not an int",
     "match s:\n    case In(a, b, c):\n        pass": "In has 2 fields, the pattern 3",
     "match s:\n    case In(z=a):\n        pass": "In has no field `z`",
@@ -725,7 +725,7 @@ def test_wrong_statement(tmp_path: Path, written: str) -> None:
             "torch.relu([s.x, s.x])",
             "`torch.stack(xs)` makes one tensor of a list `xs` of tensors, `[f(x) for x in xs]` takes each",
         ),
-        ("xs = [s.x]\nxs.append(s.x[None])", "a list has elements of one type: write the list in one, as in `[a, b]`"),
+        ("xs = [s.x]\nxs.append([s.x])", "a list has elements of one type"),
     ],
 )
 def test_what_to_write_instead_of_a_list(tmp_path: Path, written: str, advice: str) -> None:

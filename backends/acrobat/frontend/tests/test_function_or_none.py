@@ -69,7 +69,7 @@ def test_a_method_by_the_first_item_natively(codegen, tmp_path):
 
 def test_a_first_item_of_another_type_is_an_error_of_the_instance(tmp_path):
     executable = compile(Calculator().eval(), sample=TREES, cache_folder=tmp_path)
-    with pytest.raises(InstanceError, match="does not take a int"):
+    with pytest.raises(InstanceError, match="does not take an int"):
         executable([(1, 2)])
 
 

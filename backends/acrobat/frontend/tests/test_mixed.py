@@ -203,12 +203,12 @@ def test_other_types_are_errors_of_the_instance(tmp_path) -> None:
 
 def test_tensors_of_other_types_are_errors_of_the_instance(tmp_path) -> None:
     executable = compile(Shifts().eval(), sample=SHIFTS, cache_folder=tmp_path)
-    with pytest.raises(InstanceError, match=r"TypeError: .* does not take a str"):
+    with pytest.raises(InstanceError, match=r"TypeError: .* does not take a string"):
         executable([[("both", "dog")]])
 
 
 def test_a_tensor_of_ints_or_floats_is_refused() -> None:
-    with pytest.raises(CompileError, match="the type of this tensor is not known: it is made of int or float"):
+    with pytest.raises(CompileError, match="an int is needed"):
         agrees(Shifts(), [[("open", "NP"), ("shift", 1), ("shift", 1.5)]])
 
 
@@ -287,10 +287,8 @@ class Floats(Base):
         return leaves[0].value
 
 
-def test_a_float_beside_a_string_is_refused() -> None:
-    """An int beside it would become a float, and would be shown as one."""
-    with pytest.raises(CompileError, match=r"the field `value` of Leaf: a float here, a string there"):
-        agrees(Floats(), MADE)
+def test_an_int_beside_a_float_and_a_string_stays_one() -> None:
+    agrees(Floats(), MADE)
 
 
 class Shows(Base):

@@ -1,0 +1,222 @@
+"""Values of several types that one computes with, in one place: tensors of several ranks, and numbers beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.compiler import compile
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
+
+WIDTH = 4
+
+
+def objects(count: int) -> Tensor:
+    return torch.randn(count, WIDTH, generator=torch.Generator().manual_seed(count))
+
+
+@dataclass
+class Answer:
+    kind: str
+    data: Tensor
+
+
+class Programs(nn.Module):
+    """Programs over the objects of a scene, as they answer questions about an image: the stack holds attention over objects,
+    scores and vectors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.concepts = nn.Embedding(5, WIDTH)
+        self.answer = nn.Linear(WIDTH, 3)
+        self.compare = nn.Linear(2, 3)
+
+    def forward(self, question):
+        scene, program = question
+        stack = []
+        for op, arg in program:
+            if op == "scene":
+                stack.append(torch.ones(scene.size(0)))
+            elif op == "filter":
+                stack.append(stack.pop() * torch.sigmoid(scene @ self.concepts.weight[arg]))
+            elif op == "count":
+                stack.append(stack.pop().sum())
+            elif op == "most":
+                stack.append(stack.pop().max(dim=0).values)
+            elif op == "query":
+                stack.append(stack.pop() @ scene)
+            elif op == "greater":
+                other, one = stack.pop(), stack.pop()
+                stack.append(torch.sigmoid(one - other))
+            elif op == "skip" and stack[-1] > 0.5:
+                break
+        top = stack.pop()
+        if top.dim() == 0:
+            return self.compare(torch.stack([top, 1 - top]))
+        return self.answer(top)
+
+
+COUNT = [("scene", 0), ("filter", 3), ("count", 0)]
+QUESTIONS = [
+    (objects(3), [("scene", 0), ("filter", 1), ("count", 0)]),
+    (objects(4), [("scene", 0), ("filter", 2), ("query", 0)]),
+    (objects(5), [*COUNT, ("skip", 0), *COUNT, ("greater", 0)]),
+    (objects(1), [("scene", 0), ("filter", 2), ("most", 0)]),
+]
+
+
+def tree_of_modules(self, question):
+    """A neural module network: results of modules are attention, scores and vectors, which other modules take."""
+
+    def run(node, scene):
+        name, args = node
+        if name == "find":
+            return torch.softmax(scene @ self.concepts.weight[args], dim=0)
+        inputs = [run(each, scene) for each in args]
+        if name == "and":
+            return torch.stack(inputs).min(dim=0).values
+        if name == "describe":
+            return self.answer((inputs[0].unsqueeze(1) * scene).sum(0))
+        if name == "exists":
+            return inputs[0].max()
+        raise ValueError(name)
+
+    scene, program = question
+    result = run(program, scene)
+    return {"rank": result.dim(), "shape": len(result.shape), "result": result}
+
+
+BOTH = ("and", [("find", 2), ("find", 1)])
+NETWORKS = [(objects(3), ("describe", [("find", 2)])), (objects(4), ("exists", [BOTH])), (objects(2), BOTH)]
+
+
+def tagged(self, question):
+    """Objects with a tensor of any rank in one attribute."""
+    scene, program = question
+    stack = []
+    for op, arg in program:
+        if op == "scene":
+            stack.append(Answer("mask", torch.ones(scene.size(0))))
+        elif op == "filter":
+            stack.append(Answer("mask", stack.pop().data * torch.sigmoid(scene @ self.concepts.weight[arg])))
+        elif op == "count":
+            stack.append(Answer("number", stack.pop().data.sum()))
+        elif op == "query":
+            stack.append(Answer("vector", stack.pop().data @ scene))
+    top = stack[-1]
+    return top if top.kind == "number" else Answer(top.kind, top.data.mean())
+
+
+def trace(self, question):
+    """All that was computed, as a list of tensors of several ranks."""
+    found = [question[0]]
+    for op, _ in question[1]:
+        last = found[-1]
+        if op == "filter":
+            found.append(torch.tanh(last @ self.concepts.weight[:WIDTH].t()))
+        elif op == "count":
+            found.append(last.sum())
+        elif op == "query":
+            found.append(last.mean(0))
+    return found
+
+
+TRACED = [
+    (objects(3), [("filter", 0), ("query", 0), ("filter", 1)]),
+    (objects(4), [("filter", 0), ("count", 0)]),
+    (objects(1), []),
+]
+
+
+def numbers_and_masks(self, question):
+    """Numbers of Python's, tensors and masks."""
+    scene, program = question
+    stack = []
+    for op, arg in program:
+        if op == "scene":
+            stack.append(torch.ones(len(scene)))
+        elif op == "filter":
+            stack.append(stack.pop() * torch.sigmoid(scene @ self.concepts.weight[arg]))
+        elif op == "count":
+            stack.append(stack.pop().sum().item())
+        elif op == "most":
+            stack.append(scene[torch.argmax(stack.pop()).item()])
+        elif op == "exists":
+            stack.append(bool((stack.pop() > 0.5).any()))
+        elif op == "near":
+            stack.append(stack.pop() > 0.5)
+    return stack[-1]
+
+
+SCORED = [
+    *QUESTIONS[:2],
+    (objects(4), [("scene", 0), ("filter", 2), ("exists", 0)]),
+    (objects(4), [("scene", 0), ("filter", 2), ("near", 0)]),
+    (objects(2), [("scene", 0), ("most", 0)]),
+]
+
+
+def int_and_float(self, question):
+    """An int that meets a float stays one where a string shows the types to matter."""
+    values = [len(question[1]), 0.5]
+    if len(question[0]) > 3:
+        values.append("many")
+    return values, [str(v) for v in values]
+
+
+WORK = [
+    (Programs.forward, QUESTIONS),
+    (tree_of_modules, NETWORKS),
+    (tagged, QUESTIONS[:2]),
+    (trace, TRACED),
+    (numbers_and_masks, SCORED),
+    (int_and_float, QUESTIONS),
+]
+
+
+@pytest.mark.parametrize(("forward", "questions"), WORK)
+def test_as_in_python(forward, questions) -> None:
+    agrees(with_forward(Programs(), forward), questions)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+@pytest.mark.parametrize(("forward", "questions"), [WORK[0], WORK[1], WORK[4]])
+def test_in_generated_code(forward, questions, codegen, tmp_path) -> None:
+    agrees_natively(with_forward(Programs(), forward), questions, codegen, tmp_path)
+
+
+def test_a_rank_that_is_not_taken_is_an_error_of_the_instance(tmp_path) -> None:
+    executable = compile(Programs().eval(), sample=QUESTIONS, cache_folder=tmp_path)
+    with pytest.raises(InstanceError, match="`matmul` takes tensors with dimensions"):
+        executable([(objects(3), [*COUNT, ("query", 0)])])
+    assert len(executable(QUESTIONS)) == len(QUESTIONS)
+
+
+def taken_by_none(self, question):
+    values = [question[0], question[0][0], question[0].sum()]
+    return torch.linalg.qr(values[len(question[1]) % 3])
+
+
+def test_what_no_type_takes_is_a_problem_of_the_model() -> None:
+    with pytest.raises(CompileError, match="qr"):
+        build(with_forward(Programs(), taken_by_none), sample=QUESTIONS)
+
+
+def at_a_float(self, question):
+    return question[0][len(question[1]) / 2]
+
+
+def test_tensors_are_indexed_with_ints_only() -> None:
+    with pytest.raises(CompileError, match=r"indexed with ints, slices, None and \.\.\. here, not a float"):
+        build(with_forward(Programs(), at_a_float), sample=QUESTIONS)
+
+
+def test_an_outer_product_takes_vectors_only() -> None:
+    with pytest.raises(CompileError, match="`outer` of tensors that are no vectors"):
+        build(with_forward(Programs(), lambda self, question: torch.outer(question[0], question[0][0])), sample=QUESTIONS)

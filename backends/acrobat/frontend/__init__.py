@@ -62,8 +62,8 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
         except CompileError:
             if not division.joins:
                 break
-    exact = JoinedClasses(exact=True).with_mixtures(met)
-    if not exact.mixtures:
+    exact = JoinedClasses(exact=True)
+    if exact.with_mixtures(met).mixtures <= JoinedClasses().with_mixtures(met).mixtures:
         raise problems from None
     try:
         return _built_with(module, hint, sample, exact, met)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
@@ -100,7 +100,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     a, b = (f.staged(v) if isinstance(v, OneOf) else v for v in (a, b))
     if "varying tuple" in (kind(a), kind(b)):
         return _of_varying_tuples(f, node, name, a, b)
-    if isinstance(a, TupleV) or isinstance(b, TupleV):
+    if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) for v in (a, b)):
         return _of_tuples(f, node, name, a, b)
     kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]
     kinds.sort(key=lambda k: k != "object")  # the special methods of a class say what it takes

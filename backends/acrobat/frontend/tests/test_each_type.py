@@ -220,3 +220,22 @@ def test_tensors_are_indexed_with_ints_only() -> None:
 def test_an_outer_product_takes_vectors_only() -> None:
     with pytest.raises(CompileError, match="`outer` of tensors that are no vectors"):
         build(with_forward(Programs(), lambda self, question: torch.outer(question[0], question[0][0])), sample=QUESTIONS)
+
+
+@dataclass
+class Cluster:
+    members: tuple
+    size: int
+
+
+def members_of_clusters(self, question):
+    """Two tuples of objects' attributes are joined before it is known that their length varies."""
+    clusters = [Cluster((i,), 1) for i in range(len(question[0]))]
+    while len(clusters) > 1:
+        one, other, *rest = clusters
+        clusters = [*rest, Cluster(tuple(sorted(one.members + other.members)), one.size + other.size)]
+    return clusters[0].members
+
+
+def test_tuples_of_attributes_are_joined() -> None:
+    agrees(with_forward(Programs(), members_of_clusters), QUESTIONS)

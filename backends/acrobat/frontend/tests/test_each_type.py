@@ -144,11 +144,11 @@ def numbers_and_masks(self, question):
         elif op == "filter":
             stack.append(stack.pop() * torch.sigmoid(scene @ self.concepts.weight[arg]))
         elif op == "count":
-            stack.append(stack.pop().sum().item())
+            stack.append(stack.pop().sum().item())  # type: ignore[arg-type]
         elif op == "most":
             stack.append(scene[torch.argmax(stack.pop()).item()])
         elif op == "exists":
-            stack.append(bool((stack.pop() > 0.5).any()))
+            stack.append(bool((stack.pop() > 0.5).any()))  # type: ignore[arg-type]
         elif op == "near":
             stack.append(stack.pop() > 0.5)
     return stack[-1]
@@ -166,7 +166,7 @@ def int_and_float(self, question):
     """An int that meets a float stays one where a string shows the types to matter."""
     values = [len(question[1]), 0.5]
     if len(question[0]) > 3:
-        values.append("many")
+        values.append("many")  # type: ignore[arg-type]
     return values, [str(v) for v in values]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
+from backends.acrobat.frontend.memos import with_memos
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -51,16 +52,18 @@ LIFTED: dict[FunctionType, Lifted] = {}
 @cache
 def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
+    compiled = [compile(tree, file, "exec", dont_inherit=True)]
+    if with_memos(tree):
+        compiled.append(compile(tree, file, "exec", dont_inherit=True))
     functions: Functions = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             functions.setdefault(node.name, []).append(node)
     codes: Codes = {}
-    pending = [compile(tree, file, "exec", dont_inherit=True)]
-    while pending:
-        code = pending.pop()
+    while compiled:
+        code = compiled.pop()
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
-        pending += [c for c in code.co_consts if isinstance(c, CodeType)]
+        compiled += [c for c in code.co_consts if isinstance(c, CodeType)]
     return functions, codes, [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
 
 

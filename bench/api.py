@@ -11,13 +11,14 @@ from typing import overload
 
 from bench import config, machine
 from bench import lock as locks
-from bench.campaign import Row
+from bench.campaign import Row, keep, open_store
 from bench.cell import Cell
 from bench.compose import compose, jobs
 from bench.measure import Group
 from bench.measured import Measured
 from bench.registry import ConfigError
 from bench.store import Record, Store
+from bench.validate import check, named_processors
 
 
 def cells(*overrides: str) -> list[Cell]:
@@ -56,24 +57,31 @@ def run(
     pandas, `.ratios("dynet")` how many times faster each is); those on the same instances take turns in one session.
 
     `measure`: the settings, by default those of the file in `conf/measure` that a cell names; each row names the settings it
-    was measured under. `stored`: append the rows to the results. `results`: the folder for rows and logs, by default `results`
-    if `stored`, else a temporary one. `lock`: what to do while another campaign measures on this machine, one of
-    `config.LOCKS`. Raises `ConfigError` where the settings of a cell are in no file, or where the machine is busy and `lock` is
-    "refuse", and ValueError where there is no cell."""
+    was measured under. `stored`: append the rows to the results; where one cannot be written, the reason is printed. `results`:
+    the folder for rows and logs, by default `results` if `stored`, else a temporary one. `lock`: what to do while another
+    campaign measures on this machine, one of `config.LOCKS`. Raises `ConfigError` where the settings of a cell are in no file
+    or out of range, where rows cannot be stored, or where the machine is busy and `lock` is "refuse", and ValueError where
+    there is no cell."""
     chosen = [what] if isinstance(what, Cell) else list(what)
     if not chosen:
         raise ValueError("there is no cell to measure")
     config.choice("lock", lock, config.LOCKS)
     settings = [(measure or config.preset(cell.measure)).named() for cell in chosen]
+    for each in settings:
+        check(each, "measure")
+    limits = isolate or config.Isolate()
+    limits.cpus = named_processors(limits.cpus)
+    check(limits, "isolate")
     chosen = [replace(c, measure=s.name, minibatches=s.minibatches) for c, s in zip(chosen, settings, strict=True)]
     folder = results or ("results" if stored else tempfile.mkdtemp(prefix="bench-"))
     store = Store(Path(folder).resolve(), machine.name())
+    if stored:
+        open_store(store, folder)
     rows: dict[str, Record] = {}
 
     def done(cell: Cell, row: Record) -> None:
         if stored and not row["emulated"]:
-            store.describe_machine(machine.hardware(), *machine.environment())
-            store.append(row)
+            keep(store, cell, row)
         rows[cell.id] = row
 
     groups: dict[str, dict[str, Cell]] = {}
@@ -84,7 +92,7 @@ def run(
         with locks.machine(lock, lambda text: print(text, file=sys.stderr)):
             for group in groups.values():
                 own = by_name[next(iter(group.values())).measure]
-                Group([*group.values()], own, isolate or config.Isolate(), store.results, lambda *_: None, done).run()
+                Group([*group.values()], own, limits, store.results, lambda *_: None, done).run()
     except locks.Busy as busy:
         raise ConfigError(str(busy)) from busy
     if isinstance(what, Cell):

@@ -13,6 +13,7 @@ NUMBERS = frozenset(
     {*(f"{phase}_ms" for phase in PHASES), "nodes", "batches", "launches", "mean_batch_width", "gathered_bytes"}
 )
 """The counters of the contract that are numbers; a backend may have others, of any kind."""
+MAPPINGS = frozenset({"unbatched"})  # the counters of the contract that are texts by name
 
 
 def over_minibatches(counters: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -30,7 +31,8 @@ def over_minibatches(counters: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[
 
 def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Merge the counters of several runs: the median of numbers, the last value of anything else. A counter is None if it was
-    unusable in one of the runs: no finite number where the contract asks for one, or a value that JSON cannot hold."""
+    unusable in one of the runs: no finite number or no mapping where the contract asks for one, or a value that JSON cannot
+    hold."""
     merged: dict[str, Any] = {}
     for key in dict.fromkeys(key for each in counters for key in each):
         values = [plain(each[key]) for each in counters if key in each]
@@ -40,6 +42,8 @@ def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             merged[str(key)] = round(float(np.median(values)), 6)
         else:
             merged[str(key)] = None if key in NUMBERS else values[-1]
+        if key in MAPPINGS and not isinstance(merged[str(key)], Mapping):
+            merged[str(key)] = None
     return merged
 
 
@@ -51,9 +55,10 @@ def split(counters: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]
 
 
 def flags(counters: Mapping[str, Any]) -> list[str]:
-    """A flag for the row that names the unusable ones of the merged counters; no flag if all are usable."""
+    """Flags for the row that name the unusable ones of the merged counters; none if all are usable."""
     unusable = [key for key, value in counters.items() if value is None]
-    return [f"counters that are no finite numbers: {', '.join(unusable)}"] if unusable else []
+    kinds = {"finite numbers": [k for k in unusable if k not in MAPPINGS], "mappings": [k for k in unusable if k in MAPPINGS]}
+    return [f"counters that are no {kind}: {', '.join(names)}" for kind, names in kinds.items() if names]
 
 
 def plain(value: Any) -> Any:

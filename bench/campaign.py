@@ -50,10 +50,7 @@ class Campaign:
         group = cells(config)
         store = Store(Path(config.results_dir).resolve(), machine.name())
         if config.measure.stored:
-            try:
-                store.open()
-            except OSError as error:
-                raise ConfigError(f"results_dir={config.results_dir}: rows cannot be kept there: {error}") from error
+            open_store(store, config.results_dir)
         until = float("inf") if config.limit.wall_s is None else self.started + config.limit.wall_s
         rows: dict[str, Row] = {}
         try:
@@ -112,9 +109,9 @@ class Campaign:
                 rows[cell.id] = Row(cell, row)
                 progress.done(cell, row)
                 if not row["emulated"]:  # what runs on an emulated device need not run on this machine
-                    support.learn(index, cell, row["status"], row["why"])
+                    support.learn(index, cell, row["status"], row["why"], row["again"])
                 if config.measure.stored and not row["emulated"] and not _repeats(row, store.latest(cell.id)):
-                    self._keep(store, cell, row)
+                    self.unkept += not keep(store, cell, row)
 
             order = random.Random(config.seed).sample(todo, len(todo))
             measuring = Group(order, config.measure, config.isolate, store.results, progress.tell, done, until)
@@ -122,18 +119,6 @@ class Campaign:
                 self.cut = not measuring.run() or self.cut
             finally:
                 index.keep()
-
-    def _keep(self, store: Store, cell: Cell, row: Record) -> None:
-        """Append the row to the store. If that fails, the campaign goes on: the next row may fit, and the table shows all."""
-        try:
-            store.append(row)
-        except (OSError, ValueError, TypeError) as error:
-            self.unkept += 1
-            print(f"the row of {record.title(cell)} ({row['status']}) is not in {store.path}: {error}", file=sys.stderr)
-        try:
-            store.describe_machine(machine.hardware(), *machine.environment())
-        except (OSError, ValueError, TypeError) as error:
-            print(f"{store.path.with_name('machine.json')} does not describe this machine: {error}", file=sys.stderr)
 
     def exit(self) -> Exit:
         code = exit_code((row.record["status"] for row in self.rows), self.cut)
@@ -160,6 +145,30 @@ class Campaign:
         if self.cut:
             parts.append("cut by limit.wall_s: the same command goes on from here")
         return "; ".join(parts)
+
+
+def keep(store: Store, cell: Cell, row: Record) -> bool:
+    """Append the row to the store. If that fails the reason is printed and the result is False, and the campaign goes on: the
+    next row may fit, and the table shows all."""
+    kept = True
+    try:
+        store.append(row)
+    except (OSError, ValueError, TypeError) as error:
+        kept = False
+        print(f"the row of {record.title(cell)} ({row['status']}) is not in {store.path}: {error}", file=sys.stderr)
+    try:
+        store.describe_machine(machine.hardware(), *machine.environment())
+    except (OSError, ValueError, TypeError) as error:
+        print(f"{store.path.with_name('machine.json')} does not describe this machine: {error}", file=sys.stderr)
+    return kept
+
+
+def open_store(store: Store, given: object) -> None:
+    """Raises ConfigError where rows cannot be stored. `given`: the folder of the results, as the user has named it."""
+    try:
+        store.open()
+    except OSError as error:
+        raise ConfigError(f"results_dir={given}: rows cannot be kept there: {error}") from error
 
 
 def to_be_measured(latest: Record, changed: Sequence[str], rerun: str, roomier: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from bench import environment, registry, targets
 from bench.cell import Cell, Part
 from bench.contract import Target
 from bench.registry import ConfigError
-from bench.validate import check, processors
+from bench.validate import check, named_processors
 
 RERUN = ("none", "apart", "stale", "failed", "all")
 DEVICES = ("cpu", "cuda")
 LOCKS = ("wait", "refuse", "ignore")
+MOST_INSTANCES = 1 << 24
+LAST_SEED = (1 << 63) - 1
 
 
 @dataclass
@@ -68,7 +71,7 @@ class Isolate:
 
     deadline_s: float = 3600.0  # limit on the time that a cell works itself, preparing and measuring
     memory_gb: float | None = None  # default: nine tenths of what is free at the start
-    cpus: str | None = None  # pin to these processors, as in "0-3,8"
+    cpus: Any = None  # pin to these processors, as in "0-3,8", 0 or [0,1]
     env: dict[str, Any] = field(default_factory=dict)  # environment variables for the measured processes; part of the cell
 
 
@@ -111,14 +114,19 @@ def read(composed: DictConfig) -> Config:
     choice("rerun", config.rerun, RERUN)
     choice("device", config.device, DEVICES)
     choice("lock", config.lock, LOCKS)
-    for key, value, least in (("batch_size", config.batch_size, 1), ("seed", config.seed, 0)):
-        if value < least:
-            raise ConfigError(f"{key}={value} must be at least {least}")
+    for key, value, least, most in (("batch_size", config.batch_size, 1, MOST_INSTANCES), ("seed", config.seed, 0, LAST_SEED)):
+        if not least <= value <= most:
+            raise ConfigError(f"{key}={value} must be at least {least} and at most {most}")
+    config.isolate.cpus = named_processors(config.isolate.cpus)
     for section in ("measure", "isolate", "limit"):
         check(getattr(config, section), section)
-    if not config.measure.name:
-        raise ConfigError("measure.name is empty")
-    processors(config.isolate.cpus)
+    if config.batch_size * config.measure.minibatches > MOST_INSTANCES:
+        product = f"batch_size={config.batch_size} times measure.minibatches={config.measure.minibatches}"
+        raise ConfigError(f"{product}: all instances are in memory at once, so there may be {MOST_INSTANCES} at most")
+    if not re.fullmatch(r"[\w.-]+", config.measure.name):
+        raise ConfigError(f"measure.name={config.measure.name!r}: a name of letters, digits, dots and dashes")
+    if not config.results_dir:
+        raise ConfigError("results_dir is empty; the folder in which the command runs is results_dir=.")
     _environment(config.isolate)
     if not isinstance(config.backend, dict) or not config.backend:
         raise ConfigError(f"no backend chosen; there are: {', '.join(registry.names('backend'))}")
@@ -222,7 +230,7 @@ def _threads(value: Any, processors: int | None) -> int:
     available = len(os.sched_getaffinity(0)) if processors is None else processors
     if value == "all":
         return available
-    if isinstance(value, int) and 1 <= value <= available:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= available:
         return value
     raise ConfigError(f"threads={value}: 'all' or 1 to {available}")
 

@@ -80,6 +80,7 @@ class Group:
         self.fresh_seed = fresh.random_seed()
         self._chosen: list[int] | None = None
         self._telling = threading.Lock()
+        self._interrupted = False  # from then on cells end because the harness ends them, which is no outcome of theirs
         self._processors = len(processors(isolate.cpus) or os.sched_getaffinity(0))
 
     def run(self) -> bool:
@@ -120,6 +121,7 @@ class Group:
             for future in [pool.submit(work, item) for item in items]:
                 future.result()
         except BaseException:
+            self._interrupted = True
             pool.shutdown(wait=False, cancel_futures=True)
             for running in list(self.live):  # so that the threads of the pool do not wait for them
                 running.child.kill()
@@ -136,7 +138,7 @@ class Group:
             running = Running(cell, *self.preparer.begin(cell))
         except Exception as error:  # a cell without a process gets a row too
             ended = verdict(error, None)
-            self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why})
+            self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why, "again": ended.again})
             return
         running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
@@ -160,7 +162,8 @@ class Group:
 
     def _done(self, cell: Cell, row: Record) -> None:
         with self._telling:
-            self.done(cell, row)
+            if not self._interrupted:
+                self.done(cell, row)
 
     def _warm(self, running: Running) -> None:
         """Run passes that are not timed for `warm_s` seconds; none where a single one would take longer. In the first runs the
@@ -323,7 +326,19 @@ class Group:
         """End the cell's process and complete its row, and those of its twins, whatever the outcome is."""
         running.child.kill()
         row = running.row
+        try:
+            self._complete(running)
+        except Exception as error:
+            ended = verdict(error, running.child.log)
         row["status"], row["why"], row["again"] = ended.status, ended.why, ended.again
+        self._done(running.cell, row)
+        for twin in running.twins:
+            own = {key: twin.row[key] for key in (*twin.cell.canonical(), "id", "source", "cold", "log", "limits", "started")}
+            self._done(twin.cell, row | own | {"same_as": running.cell.id})
+
+    def _complete(self, running: Running) -> None:
+        """Add to a cell's row what is made of all its turns: counters, energy and what else the machine did."""
+        row = running.row
         counters = breakdown.over_minibatches(running.counters)
         if row["memory"] and isinstance(counters.get("arena_bytes"), int | float):
             row["memory"]["arena_bytes"] = int(counters["arena_bytes"])
@@ -333,10 +348,6 @@ class Group:
         row["energy_instances"] = running.instances or None
         row["clocks"], flags = report(self.monitor.windows.get(running.cell.id, []))
         row["flags"] += flags
-        self._done(running.cell, row)
-        for twin in running.twins:
-            own = {key: twin.row[key] for key in (*twin.cell.canonical(), "id", "source", "cold", "log", "limits", "started")}
-            self._done(twin.cell, row | own | {"same_as": running.cell.id})
 
     def _children(self) -> list[int]:
         return [running.child.process.pid for running in self.live]

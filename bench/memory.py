@@ -9,12 +9,21 @@ import psutil
 from bench.config import Isolate
 
 CONTROL_GROUP = Path("/sys/fs/cgroup")
+LEAST_BYTES = 1 << 29  # a process that has imported PyTorch and a workload uses a third of this
 
 
 def limits(isolate: Isolate) -> dict[str, float | int]:
     """The deadline and the memory limit for a cell that begins now."""
     memory = free_memory() if isolate.memory_gb is None else int(isolate.memory_gb * 2**30)
     return {"deadline_s": isolate.deadline_s, "memory_bytes": memory}
+
+
+def too_little() -> str | None:
+    """Why no cell can begin now, because other processes use nearly all the memory, or None."""
+    free = free_memory()
+    if free >= LEAST_BYTES:
+        return None
+    return f"only {free >> 20} MiB of memory are free for it, and no cell begins with less than {LEAST_BYTES >> 20} MiB"
 
 
 def free_memory() -> int:

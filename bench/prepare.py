@@ -14,9 +14,10 @@ from pathlib import Path
 from bench import machine, placing, record
 from bench.cell import Cell
 from bench.config import Isolate, Measure
-from bench.isolate import Child, environment
-from bench.memory import limits
+from bench.isolate import Child, Ended, environment
+from bench.memory import limits, too_little
 from bench.oracle import Oracle
+from bench.status import Status
 from bench.store import Record
 from bench.template import Template
 from bench.validate import processors
@@ -109,6 +110,7 @@ class Preparer:
         return begun.row, begun.child, Verifier(begun.child.outputs, cell.precision)
 
     def _start(self, cell: Cell, begun: Begun) -> None:
+        _ensure_memory()
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         begun.row["log"] = str(log.relative_to(self.results)) if log.is_relative_to(self.results) else str(log)
         begun.row["limits"] = limits(self.isolate)
@@ -127,6 +129,7 @@ class Preparer:
         error = self._begun[cell.id].error
         if error is not None:
             raise error
+        _ensure_memory()
         child.limit_memory(int(limits(self.isolate)["memory_bytes"]))  # less is free now that other cells are ready
         row["limits"]["memory_bytes"] = child.memory_bytes
         self.tell(cell, "compiling", 0)
@@ -202,3 +205,10 @@ class Preparer:
                 return folder / f"{name}.log"
         except OSError:
             return Path(tempfile.mkdtemp(prefix="acrobat-bench-log-")) / f"{name}.log"
+
+
+def _ensure_memory() -> None:
+    """Raises `Ended` where a cell would only fail for want of memory, which says nothing about its backend."""
+    reason = too_little()
+    if reason is not None:
+        raise Ended(Status.UNAVAILABLE, reason, again=True)

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import environment, machine
+from bench import breakdown, environment, facts, machine
 from bench.cell import Cell
 from bench.registry import parameters
 from bench.software import software
@@ -41,6 +41,8 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     "measure_settings": dict,
 }
 """The keys without which a stored row cannot be shown or judged, and the types of their values."""
+NUMBERS = ("limits", "cold", "verified", "memory", "breakdown")  # keys of a row whose parts are all numbers
+OBSERVED = "instructions_seen"  # the part of `ran` that the harness adds to the backend's facts
 SAMPLES = ("samples_s", "sample_minibatch", "sample_round", "sample_pass")
 
 
@@ -90,19 +92,56 @@ def whole(row: Record) -> bool:
         return False
     if row.get("emulated"):  # `Store.append` refuses such rows, so this one was added by hand
         return False
-    if not {"deadline_s", "memory_bytes"} <= set(row["limits"]):
+    if not {"deadline_s", "memory_bytes"} <= set(row["limits"]) or not _is_date(row["started"]):
+        return False
+    if not all(isinstance(text, str) for text in (*row["software"].values(), *row["flags"])):
+        return False
+    if not all(map(_number, (value for key in NUMBERS for value in row[key].values()))) or not _shown(row):
         return False
     if row["status"] != Status.OK:
         return True
     columns = [row[key] for key in SAMPLES]
-    numbers = all(map(_positive, columns[0])) and all(type(value) is int for column in columns[1:] for value in column)
+    whole_numbers = all(type(value) is int and value >= 0 for column in columns[1:] for value in column)
     parts = {"load_s", "compile_s", "first_s"} <= set(row["cold"]) and {"n", "max_abs", "max_rel"} <= set(row["verified"])
-    return bool(columns[0]) and len({len(column) for column in columns}) == 1 and numbers and parts and bool(row["memory"])
+    rest = parts and "peak_rss_bytes" in row["memory"] and "stop" in row
+    return (
+        bool(columns[0])
+        and len({len(each) for each in columns}) == 1
+        and all(map(_positive, columns[0]))
+        and whole_numbers
+        and rest
+    )
+
+
+def _shown(row: Record) -> bool:
+    """Whether those counters and facts that tables show are of the kinds that the contract names."""
+    counters, ran = row["counters"], row.get("ran", {})
+    if not all(counters.get(key) is None or _number(counters[key]) for key in breakdown.NUMBERS):
+        return False
+    if not isinstance(counters.get("unbatched") or {}, dict) or not isinstance(ran, dict):
+        return False
+    stated, seen = ({k: v for k, v in ran.items() if (k == OBSERVED) == chosen} for chosen in (False, True))
+    try:
+        facts.validated_facts(stated)
+    except facts.Invalid:
+        return False
+    return all(isinstance(counts, dict) and all(map(_number, counts.values())) for counts in seen.values())
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _positive(seconds: Any) -> bool:
     """Whether a stored value is a time that a run can have taken."""
-    return isinstance(seconds, int | float) and math.isfinite(seconds) and seconds > 0.0
+    return _number(seconds) and seconds > 0.0
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def title(cell: Cell, with_backend: bool = True) -> str:

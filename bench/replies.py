@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench.facts import Invalid, validated_facts
 from bench.status import Status
 
 LONGEST = 64 << 20  # bytes of a reply
@@ -45,6 +46,14 @@ def anything(value: Any) -> bool:
 
 def text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def stated(value: Any) -> bool:
+    """The facts of a backend, as the contract has them."""
+    try:
+        return isinstance(value, dict) and validated_facts(value) == value
+    except Invalid:
+        return False
 
 
 def described(value: Any) -> bool:
@@ -97,7 +106,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     "close": {
         "fetches": list_of(lambda each: isinstance(each, list) and len(each) == 4 and all(number(n) for n in each[:3])),
         "peak_rss_bytes": count,
-        "ran": mapping_of(anything),
+        "ran": stated,
         "flags": list_of(text),
     },
     "draw": {},

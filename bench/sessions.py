@@ -41,10 +41,15 @@ def rivals(standing: Mapping[str, Record], todo: Sequence[str], latest_rows: Map
     """The ids of the cells that have a usable row but are to be measured again, together with others. `standing`: the usable
     rows by cell id; `todo`: the ids of the cells that are measured anyway; `latest_rows`: the row of each cell that has one.
 
-    A cell that was unavailable is always tried again, which alone is no reason to measure the others. Should it have become
+    A cell that was unavailable is always tried again, which alone is no reason to measure the others, unless what kept it from
+    running was outside of it. Should it have become
     available, its new row has a session of its own, and the next command measures all of them together."""
     measured = {cell_id: row.get("session") for cell_id, row in standing.items() if row["status"] == Status.OK}
     if rerun in APART:
         return set()
-    missing = [each for each in todo if each not in latest_rows or latest_rows[each]["status"] != Status.UNAVAILABLE]
+    missing = [each for each in todo if each not in latest_rows or not _waits_for_a_package(latest_rows[each])]
     return set(measured) if missing or len(set(measured.values())) > 1 else set()
+
+
+def _waits_for_a_package(row: Record) -> bool:
+    return bool(row["status"] == Status.UNAVAILABLE and not row.get("again"))

@@ -16,7 +16,7 @@ class Status(StrEnum):
     OOM = "oom"  # ran out of memory
     UNVERIFIED = "unverified"  # the right answers could not be computed: no fault of the backend
     UNSUPPORTED = "unsupported"  # the backend cannot run this cell by its nature
-    UNAVAILABLE = "unavailable"  # a module it names as optional is not installed, or not for this device
+    UNAVAILABLE = "unavailable"  # an optional module is not installed, not for this device, or no memory to begin
 
 
 # What `rerun=failed` measures again.

@@ -6,11 +6,15 @@ import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
+
+from omegaconf import OmegaConf
 
 from bench.config import Config, Isolate, Limit, Measure
-from bench.registry import names
+from bench.registry import CONF, names
 
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
+OPEN = ("isolate.env",)  # settings with whatever names below them
 GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
 SWEEPS = ("experiment", "extent")  # groups whose choices contain a sweep
 COMPLETION = ("--shell-completion", "-sc")  # options after which the arguments are for Hydra alone
@@ -38,13 +42,19 @@ def refusal(arguments: Sequence[str]) -> str | None:
             return f"there is no '{key}' to set{_near(key, keys)}"
         if key in SECTIONS and subkey:
             existing = [field.name for field in fields(SECTIONS[key])]
-            if subkey not in existing:
+            if subkey not in existing and f"{key}.{subkey.partition('.')[0]}" not in OPEN:
                 return f"there is no '{key}.{subkey}' to set{_near(subkey, existing, key + '.')}"
         if "," in value and not GRAMMAR.intersection(value) and not multirun:
             if key == "backend" and not subkey:
                 return f"backend={value}: write several as backend=[{value}]"
             full_key = f"{key}.{subkey}" if subkey else key
             return f"{full_key}={value}: several values are a sweep, with -m; a list is written as {full_key}=[{value}]"
+        if key in ("backend", "workload") and subkey and choices_known:
+            reason = _no_option(key, subkey, arguments)
+            if reason is not None:
+                return reason
+        if key == "systems" and not GRAMMAR.intersection(value) and value not in ("", "null"):
+            return f"systems={value}: write a list, as in systems=[{value}]"
         if key == "backend" and not subkey and choices_known:
             chosen = unquoted(value).strip("[]").split(",")
         elif key in GROUPS and not subkey and choices_known:
@@ -52,10 +62,39 @@ def refusal(arguments: Sequence[str]) -> str | None:
         else:
             continue
         existing = names(key)
+        nothing = ("null",) if key in SWEEPS else ()
         for each in (choice.strip() for choice in chosen):
-            if not GRAMMAR.intersection(each) and each not in (*existing, "null") and (each or not value):
+            if not GRAMMAR.intersection(each) and each not in (*existing, *nothing) and (each or not value):
                 return f"{key}={value}: there is no '{each}'{_near(each, existing)}"
     return None
+
+
+def _no_option(group: str, path: str, arguments: Sequence[str]) -> str | None:
+    """Why there is no option `path` of a backend ("dynet.autobatch") or of the workload ("data") to set, or None."""
+    chosen = [argument.partition("=")[2] for argument in arguments if argument.partition("=")[0] == group]
+    if group == "backend":
+        name, dot, path = path.partition(".")
+        if name not in names(group):
+            return f"there is no 'backend.{name}' to set{_near(name, names(group), 'backend.')}"
+        alone = unquoted(chosen[0]).strip("[]").replace(" ", "").split(",") if len(chosen) == 1 else [name]
+        if name not in alone and not any(GRAMMAR.intersection(each) for each in alone):
+            return f"backend.{name}{dot}{path}: {name} is not among the chosen backends, backend={chosen[0]}"
+        owners, prefix = [name], f"backend.{name}."
+    else:
+        experiment = any(argument.partition("=")[0] in SWEEPS for argument in arguments)
+        values = [value for value in chosen for value in unquoted(value).split(",")]
+        owners, prefix = names(group) if experiment or not values else values, "workload."
+    existing = sorted({option for owner in owners if owner in names(group) for option in _options(group, owner)})
+    option = path.partition(".")[0]
+    if option in ("", "_target_", *existing) or not existing:
+        return None
+    return f"there is no '{prefix}{option}' to set{_near(option, existing, prefix)}"
+
+
+def _options(group: str, name: str) -> list[str]:
+    """The options in the file of a backend or workload."""
+    settings: Any = OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"))
+    return [str(key) for key in settings if key != "_target_"]
 
 
 def unquoted(value: str) -> str:

@@ -77,9 +77,10 @@ class Index:
                 continue
 
 
-def learn(index: Index, cell: Cell, status: str, why: str | None) -> None:
-    """Add what the outcome of a cell says. For unusual options this makes an entry that `bench.list` does not look up."""
-    if status in HOLES or status == Status.OK:
+def learn(index: Index, cell: Cell, status: str, why: str | None, again: bool = False) -> None:
+    """Add what the outcome of a cell says. For unusual options this makes an entry that `bench.list` does not look up.
+    `again`: the outcome came from outside of the cell, so it says nothing."""
+    if not again and (status in HOLES or status == Status.OK):
         question_parts = (cell.backend, cell.workload, cell.device)
         index.learn(key(*question_parts), None if status == Status.OK else f"{status}: {why}", question(*question_parts))
 

@@ -26,10 +26,19 @@ def check(settings: Any, section: str) -> None:
             raise ConfigError(f"{key}={value:g} is above {section}.max_{field.name.removeprefix('min_')}={largest:g}")
 
 
+def named_processors(cpus: Any) -> str | None:
+    """`isolate.cpus` as a text like '0-3,8', also where the command line gives a number or a list of numbers. Raises
+    ConfigError for a processor that this process may not use."""
+    text = ",".join(map(str, cpus)) if isinstance(cpus, list) else None if cpus is None else str(cpus)
+    processors(text)
+    return text
+
+
 def processors(text: str | None) -> list[int] | None:
     """The processors in `isolate.cpus`, as in '0-3,8'. Raises ConfigError for one that this process may not use."""
     if text is None:
         return None
+    usable = sorted(os.sched_getaffinity(0))
     numbers_named: list[int] = []
     for item in text.split(","):
         first, dash, last = item.partition("-")
@@ -39,9 +48,8 @@ def processors(text: str | None) -> list[int] | None:
             raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
         if not numbers:
             raise ConfigError(f"isolate.cpus={text!r}: there is nothing from {first} to {last}")
-        numbers_named += numbers
-    usable = sorted(os.sched_getaffinity(0))
-    for number in numbers_named:
-        if number not in usable:
-            raise ConfigError(f"isolate.cpus={text!r}: not processor {number}; usable are {', '.join(map(str, usable))}")
+        for number in numbers:
+            if number not in usable:
+                raise ConfigError(f"isolate.cpus={text!r}: not processor {number}; usable are {', '.join(map(str, usable))}")
+            numbers_named.append(number)
     return numbers_named

@@ -93,6 +93,8 @@ class DyNet:
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
+        if self.path is not None and not any(Path(self.path).glob("_dynet*.so")):
+            raise ValueError(f"path={self.path}: {'no _dynet*.so is in it' if Path(self.path).is_dir() else 'no such folder'}")
         numbers = (1, 2, 3) if self.formulation == "best" else (1, 2)
         strategies: list[dict[str, Any]] = [{"autobatch": n} for n in numbers] if self.autobatch == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]

@@ -100,6 +100,11 @@ class OddCounters(Applied):
         return {"kernel_ms": float("nan"), "copy_ms": "long", "batches": float("inf"), "launches": 3, "which": object()}
 
 
+class OddMapping(Applied):
+    def counters(self) -> Mapping[str, Any]:
+        return {"unbatched": 3}
+
+
 class ForkSurvives(Applied):
     """Ends, while a process that it has started stays and holds the pipe open."""
 

@@ -11,6 +11,7 @@ import pytest
 from bench import registry
 from bench.__main__ import asked_only
 from bench.compose import compose
+from bench.config import cells
 from bench.registry import ConfigError, conform
 from bench.status import Exit, exit_code
 from bench.suggest import refusal
@@ -52,11 +53,25 @@ class Options:
         ("rerun=maybe", "none, apart, stale, failed, all"),
         ("device=tpu", "cpu, cuda"),
         ("isolate.cpus=a-b", "0-3,8"),
+        ("isolate.cpus=0-99999999999", "not processor "),
+        ("isolate.cpus=[0,4096]", "not processor 4096"),
+        ("isolate.cpus=4096", "not processor 4096"),
+        ("seed=99999999999999999999", "seed=.* at most"),
+        ("batch_size=99999999999999999999", "batch_size=.* at most"),
+        ("measure.minibatches=1000000000000", "all instances are in memory at once"),
+        ("measure.name=../../etc/passwd", "a name of letters"),
+        ("threads=true", "threads=True: 'all' or 1 to"),
+        ("results_dir=''", "results_dir is empty"),
     ],
 )
 def test_refused(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        compose(["backend=[pytorch]", override])
+        cells(compose(["backend=[pytorch]", override]))
+
+
+@pytest.mark.parametrize(("given", "means"), [("0", "0"), ("[0]", "0"), ("'0-0'", "0-0"), ("null", None)])
+def test_processors_are_a_number_a_list_or_a_range(given: str, means: str | None) -> None:
+    assert compose(["backend=[pytorch]", f"isolate.cpus={given}"]).isolate.cpus == means
 
 
 @pytest.mark.parametrize(
@@ -122,6 +137,18 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
         ),
         (["batch_size=8,64"], "batch_size=8,64: several values are a sweep, with -m"),
         (["workload=birnn,treelstm"], "workload=birnn,treelstm: several values are a sweep, with -m"),
+        (["workload=null"], "workload=null: there is no 'null'"),
+        (["measure=null"], "measure=null: there is no 'null'"),
+        (["backend.dynet.autobach=1"], "there is no 'backend.dynet.autobach' to set; did you mean 'backend.dynet.autobatch'?"),
+        (["+backend.dynet.autobach=1"], "did you mean 'backend.dynet.autobatch'?"),
+        (["backend.dynt.autobatch=1"], "there is no 'backend.dynt' to set; did you mean 'backend.dynet'?"),
+        (
+            ["backend=[pytorch]", "backend.dynet.mem=9"],
+            "backend.dynet.mem: dynet is not among the chosen backends, backend=[pytorch]",
+        ),
+        (["workload=treelstm", "workload.dta=x"], "there is no 'workload.dta' to set; did you mean 'workload.data'?"),
+        (["workload=treelstm", "workload.decisions=real"], "there is no 'workload.decisions' to set; there are: data"),
+        (["systems=dynet"], "systems=dynet: write a list, as in systems=[dynet]"),
     ],
 )
 def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequence[str], why: str) -> None:
@@ -152,10 +179,17 @@ def test_what_exists_is_not_refused() -> None:
         "job",
         "~limit",
         "experiment=null",
+        "+isolate.env.MKL_CBWR=AVX2",
+        "backend.dynet.autobatch=1",
+        "backend.dynet._target_=elsewhere.DyNet",
+        "workload.decisions=real",
+        "systems=[dynet]",
         "-m",
     ]
     for argument in fine:
         assert refusal([argument]) is None
+    assert refusal(["-m", "workload=treelstm,nestedrnn", "workload.decisions=real"]) is None
+    assert refusal(["-m", "backend=[pytorch],[dynet]", "backend.dynet.mem=9"]) is None
     assert refusal(["-m", "backend=[pytorch],[dynet]", "batch_size=8,64", "workload=treelstm,birnn"]) is None
     assert refusal(["--config-dir", "elsewhere", "workload=toy"]) is None
 

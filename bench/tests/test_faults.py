@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import bench
-from bench import replies
+from bench import memory, replies, table
+from bench.campaign import Row
 from bench.cell import Cell, Part
 from bench.measure import Group
+from bench.prepare import Preparer
 from bench.status import Status
 from bench.store import Record
 from bench.tests.conftest import QUICK, STRICT, cell
@@ -55,6 +59,63 @@ def test_counters_that_are_no_numbers_are_null_and_flagged(tmp_path: Path) -> No
     assert row["breakdown"] == {}
     assert row["counters"] == {"batches": None, "launches": 3.0, "which": None}
     assert row["flags"][:1] == ["counters that are no finite numbers: kernel_ms, copy_ms, batches, which"]
+
+
+def test_a_counter_that_is_no_mapping_is_null_and_flagged(tmp_path: Path) -> None:
+    row = bench.run(faulty("OddMapping"), QUICK, STRICT, tmp_path)
+    assert row["counters"] == {"unbatched": None}
+    assert row["flags"][:1] == ["counters that are no mappings: unbatched"]
+    table.show([Row(faulty("OddMapping"), row)], Console(file=io.StringIO()))
+
+
+def test_no_cell_begins_where_others_have_nearly_all_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory goes when the first cell is ready: the second would only fail for want of it."""
+    cells = [cell(), replace(cell(), backend=Part("cheat", "bench.tests.fakes.Cheat", {"how": "Applied", "note": "other"}))]
+    begin = Preparer.begin
+    rows: dict[str, Record] = {}
+
+    def begins(self: Preparer, begun: Cell) -> Any:
+        if begun == cells[1]:
+            monkeypatch.setattr(memory, "free_memory", lambda: 273 << 20)
+        return begin(self, begun)
+
+    monkeypatch.setattr(Preparer, "begin", begins)
+    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    assert rows[cells[0].id]["status"] == Status.OK
+    refused = rows[cells[1].id]
+    assert (refused["status"], refused["again"]) == (Status.UNAVAILABLE, True)
+    assert refused["why"] == "only 273 MiB of memory are free for it, and no cell begins with less than 512 MiB"
+    rows.clear()
+    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    assert {(row["status"], row["again"]) for row in rows.values()} == {(Status.UNAVAILABLE, True)}, "before any has begun"
+
+
+def test_cells_that_an_interruption_ends_get_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interruption comes while another cell is being checked, whose process is then killed."""
+    cells = [cell(), faulty("Slow")]
+    check = Preparer.check
+
+    def interrupted(self: Preparer, prepared: Any) -> None:
+        if prepared.cell == cells[0]:
+            raise KeyboardInterrupt
+        check(self, prepared)
+
+    monkeypatch.setattr(Preparer, "check", interrupted)
+    rows: list[Record] = []
+    group = Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.append(row))
+    group._processors = 2
+    with pytest.raises(KeyboardInterrupt):
+        group.run()
+    assert not rows
+
+
+def test_a_mistake_in_completing_a_row_is_a_row_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(self: Group, running: Any) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(Group, "_complete", mistaken)
+    row = bench.run(cell(), QUICK, STRICT, tmp_path)
+    assert (row["status"], row["why"]) == (Status.FAILED, "error of the harness: OverflowError: too large")
 
 
 @pytest.mark.parametrize(("how", "why"), [("CloseRaises", "RuntimeError: cannot let go"), ("CloseCrashes", "SIGABRT")])
@@ -112,6 +173,11 @@ def test_every_reply_is_checked() -> None:
         replies.parse(json.dumps({**turn, "sample_pass": [0]}).encode(), "turn")
     wrong = {**turn, "status": "wrong", "why": "off"}
     assert replies.parse(json.dumps(wrong).encode(), "turn") == wrong
+    closed = {"fetches": [], "peak_rss_bytes": 1, "ran": {"threads": 1}, "flags": []}
+    assert replies.parse(json.dumps(closed).encode(), "close") == closed
+    for ran in ({"threads": "x"}, {"library": 3}, {"else": "x"}):
+        with pytest.raises(replies.Unreadable, match="'ran' cannot be"):
+            replies.parse(json.dumps({**closed, "ran": ran}).encode(), "close")
     with pytest.raises(replies.Unreadable, match="emulated"):
         replies.parse(b'{"load_s": 1}', "load")
     assert replies.parse(b'{"run_s": 1, "sample_pass": [1]}', "probe")["run_s"] == 1

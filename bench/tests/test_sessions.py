@@ -43,6 +43,7 @@ def ok(session: str) -> dict[str, Any]:
         ({"a": ok("1"), "b": ok("2")}, [], {}, "apart", set()),
         ({"a": ok("1"), "b": {"status": "failed", "session": "2"}}, ["c"], {}, "stale", {"a"}),
         ({"a": ok("1")}, ["c"], {"c": {"status": "unavailable", "session": "1"}}, "stale", set()),
+        ({"a": ok("1")}, ["c"], {"c": {"status": "unavailable", "session": "1", "again": True}}, "stale", {"a"}),
     ],
 )
 def test_rivals_are_measured_again(standing: Any, todo: list[str], known: Any, rerun: str, again: set[str]) -> None:

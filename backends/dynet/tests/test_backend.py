@@ -17,7 +17,10 @@ from backends.dynet.backend import Compiled, DyNet
 from backends.dynet.interleave import Interleaving, Task, decide
 from backends.dynet.profile import Profile
 from bench import api
+from bench.compose import compose
+from bench.config import cells
 from bench.contract import Target, Unsupported
+from bench.registry import ConfigError
 from workloads.decisions import choose
 from workloads.tests.conftest import spec
 
@@ -122,6 +125,13 @@ def test_a_folder_without_dynet(tmp_path: Path) -> None:
     (tmp_path / "_dynet.so").write_text("nothing")
     assert "no dynet.py in " in str(DyNet(Target(), path=str(tmp_path)).available())
     assert "no _dynet*.so in " in str(DyNet(Target(), path=str(tmp_path / "missing")).available())
+
+
+def test_a_folder_without_dynet_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"backend.dynet: path=\S+: no _dynet\*.so is in it"):
+        cells(compose(["backend=[dynet]", f"backend.dynet.path={tmp_path}"]))
+    with pytest.raises(ConfigError, match="no such folder"):
+        cells(compose(["backend=[dynet]", f"backend.dynet.path={tmp_path}/missing"]))
 
 
 def test_a_broken_build_is_a_reason(tmp_path: Path) -> None:

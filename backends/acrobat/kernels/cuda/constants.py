@@ -2,7 +2,8 @@
 `python -m backends.acrobat.kernels.cuda.constants`.
 
 Most constants are differences of two launches that do a thing more and less often, each the fastest of several, so that the
-cost of a launch drops out. All times are in microseconds, the peak is in TFLOP/s.
+cost of a launch drops out. All times are in microseconds, the peak is in TFLOP/s. On the emulated device the program runs too,
+to see that it does; its numbers then mean nothing.
 """
 
 from __future__ import annotations
@@ -12,17 +13,27 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.kernels.cuda.build import compiled
-from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
+from backends.acrobat.kernels.cuda.build import cubin
+from backends.acrobat.kernels.cuda.module import emulated_entry
+from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, UnsupportedCuda
 
 THREADS = 256
-FEW, MANY = 100, 2100
-"""How often the two launches do what is measured."""
+FEW, MANY, TIMES = 100, 2100, 20
+"""How often the two launches do what is measured, and how often each is measured."""
+ON_EMULATED = 1, 3, 2
+"""The same on the emulated device, which is slow."""
+QUEUED = 500
+"""The launches that wait behind a long kernel: fewer than the driver takes before it makes the host wait."""
+PATIENCE_S = 1.0
+"""How long the host looks for an answer of the device before it asks the driver what has happened."""
 SUMS = 16
 """The independent sums of a thread: so many that multiply-adds do not wait for each other."""
 
 TEXT = f"""
 #include "device.cuh"
+#ifdef ACROBAT_EMULATE
+inline int64_t __ldcg(const int64_t* from) {{ return *from; }}
+#endif
 ACROBAT_KERNEL void nothing(int64_t* memory, int64_t count) {{}}
 ACROBAT_KERNEL void barriers(int64_t* memory, int64_t count) {{
     for (int64_t i = 0; i < count; ++i) grid_sync(reinterpret_cast<uint32_t*>(memory));
@@ -48,16 +59,24 @@ ACROBAT_KERNEL void answer(int64_t* memory, int64_t value) {{ tell_host(memory, 
 ENTRIES = ("nothing", "barriers", "chase", "multiply", "answer")
 
 
+def module_text(target: CudaTarget) -> str:
+    """The program's kernels; for an emulated device with the entries by which it runs them."""
+    entries = [emulated_entry(name, ("int64_t*", "int64_t"), name == "barriers") for name in ENTRIES]
+    return "\n".join([TEXT, *(entries if target.emulated else [])])
+
+
 class LoadedDevice:
     """The device with the kernels loaded, in the primary context. Raises UnsupportedCuda."""
 
     def __init__(self, target: CudaTarget) -> None:
         self.driver = Driver()
+        self.few, self.many, self.times = ON_EMULATED if target.emulated else (FEW, MANY, TIMES)
+        self.patience_s = 0.0 if target.emulated else PATIENCE_S  # an emulated device works only while the host waits
         device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
         self.driver("cuDeviceGet", ctypes.byref(device), 0)
         self.driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.driver("cuCtxPushCurrent_v2", context)
-        self.driver("cuModuleLoadData", ctypes.byref(module), compiled(TEXT, target.arch).content)
+        self.driver("cuModuleLoadData", ctypes.byref(module), cubin(module_text(target), target).content)
         self.functions: dict[str, Any] = {}
         for name in ENTRIES:
             self.functions[name] = ctypes.c_void_p()
@@ -78,10 +97,10 @@ class LoadedDevice:
         """Waits until the device has done everything."""
         self.driver("cuCtxSynchronize")
 
-    def best(self, work: Callable[[], None], times: int = 20) -> float:
-        """The microseconds that `work` takes until the device has done it, the fastest of so many times."""
+    def best(self, work: Callable[[], None]) -> float:
+        """The microseconds that `work` takes until the device has done it, the fastest of several times."""
         seconds = []
-        for _ in range(times):
+        for _ in range(self.times):
             self.synchronise()
             begin = time.perf_counter()
             work()
@@ -91,8 +110,42 @@ class LoadedDevice:
 
     def each(self, name: str, blocks: int, memory: int) -> float:
         """The microseconds for one turn of a kernel that does as many turns as its argument `value` says."""
-        most = self.best(lambda: self.launch(name, blocks, memory, MANY))
-        return (most - self.best(lambda: self.launch(name, blocks, memory, FEW))) / (MANY - FEW)
+        most = self.best(lambda: self.launch(name, blocks, memory, self.many))
+        return (most - self.best(lambda: self.launch(name, blocks, memory, self.few))) / (self.many - self.few)
+
+    def each_launch(self, blocks: int, memory: int) -> float:
+        """The microseconds from one launch to the next on the device. They are requested while a long kernel runs, as Python
+        takes longer to request an empty launch than the device takes to run it."""
+        before, after, took = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
+        for event in (before, after):
+            self.driver("cuEventCreate", ctypes.byref(event), 0)
+        stream = ctypes.c_void_p()
+        milliseconds = []
+        for _ in range(self.times):
+            self.launch("multiply", blocks, memory, 8 * self.many)  # about 5 ms
+            self.driver("cuEventRecord", before, stream)
+            for _ in range(QUEUED):
+                self.launch("nothing", blocks, memory, 0)
+            self.driver("cuEventRecord", after, stream)
+            self.synchronise()
+            self.driver("cuEventElapsedTime", ctypes.byref(took), before, after)
+            milliseconds.append(took.value)
+        return min(milliseconds) * 1e3 / QUEUED
+
+    def round_trip(self, mapped: int, told: Any) -> float:
+        """The microseconds from the request of a launch to its answer in the host's memory, which Python looks for: at address
+        `mapped` for the device, `told[0]` for the host. Raises UnsupportedCuda if there is no answer."""
+        trips = []
+        for value in range(1, 10 * self.times):
+            begin = time.perf_counter()
+            self.launch("answer", 1, mapped, value)
+            while told[0] != value:
+                if time.perf_counter() - begin > self.patience_s:
+                    self.synchronise()
+                    if told[0] != value:
+                        raise UnsupportedCuda("the host does not see what the device has written to its memory")
+            trips.append(time.perf_counter() - begin)
+        return min(trips) * 1e6
 
 
 def measure(target: CudaTarget) -> dict[str, float]:
@@ -107,28 +160,13 @@ def measure(target: CudaTarget) -> dict[str, float]:
     device.synchronise()
     device.driver("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(4096), 2)  # mapped into the device's addresses
     device.driver("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), host, 0)
-    flag = ctypes.cast(host, ctypes.POINTER(ctypes.c_int64))
-    flag[0] = 0
-
-    def launches(number: int) -> Callable[[], None]:
-        def work() -> None:
-            for _ in range(number):
-                device.launch("nothing", target.sms, memory.value, 0)
-
-        return work
-
-    trips = []
-    for value in range(1, 200):
-        begin = time.perf_counter()
-        device.launch("answer", 1, mapped.value, value)
-        while flag[0] != value:
-            pass
-        trips.append(time.perf_counter() - begin)
+    told = ctypes.cast(host, ctypes.POINTER(ctypes.c_int64))
+    told[0] = 0
     multiply = device.each("multiply", 4 * target.sms, memory.value)
     return {
         "barrier": device.each("barriers", target.sms, memory.value),
-        "launch": (device.best(launches(MANY)) - device.best(launches(FEW))) / (MANY - FEW),
-        "round trip": min(trips) * 1e6,
+        "launch": device.each_launch(target.sms, memory.value),
+        "round trip": device.round_trip(mapped.value, told),
         "dependent load": device.each("chase", 1, memory.value),
         "fp32 peak": 2 * 16 * SUMS * THREADS * 4 * target.sms / multiply / 1e6,
     }

@@ -68,7 +68,7 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
         *([_launch_built_in(name) for name in BUILT_IN] if "launches" in modes else []),
         *([_launch(e.symbol) for e in codes] if "launches" in modes else []),
         "#ifdef ACROBAT_EMULATE",
-        *(_emulated(*entry) for entry in entries),
+        *(emulated_entry(*entry) for entry in entries),
         "#endif",
         "",
     ]
@@ -159,7 +159,8 @@ def _launch_built_in(name: str) -> str:
     )
 
 
-def _emulated(kernel: str, types: Sequence[str], cooperative: bool) -> str:
+def emulated_entry(kernel: str, types: Sequence[str], cooperative: bool) -> str:
+    """The function by which an emulated device runs a kernel with parameters of these types."""
     args = ", ".join(f"*static_cast<{t} const*>(parameters[{i}])" for i, t in enumerate(types))
     return "\n".join(
         [

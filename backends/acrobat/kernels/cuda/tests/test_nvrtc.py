@@ -80,6 +80,6 @@ def test_what_nvrtc_refuses_is_an_error_with_its_words() -> None:
 
 
 def test_the_program_that_measures_the_device_compiles() -> None:
-    usage = compiled(constants.TEXT, H200.arch).usage
+    usage = compiled(constants.module_text(H200), H200.arch).usage
     assert set(usage) == set(constants.ENTRIES)
     assert not any(u.spilled for u in usage.values())

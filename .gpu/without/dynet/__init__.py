@@ -1,1 +1,0 @@
-raise ImportError('nothing for CUDA may import dynet')

@@ -2,7 +2,20 @@
 
 **What a user writes.** One text for each model, `backends/cortex/<workload>.py`: a leaf case and an inner case over the
 children's states, and what is computed at the roots or at every element (`recursion.py`). Control flow depends on the
-structure only.
+structure only. `compiler.py` compiles such a text; it need not be that of a workload, nor its nodes a workload's classes:
+
+    def program(w):  # a tree of `Word(number)` and `Pair(left, right)`
+        def leaf(n):
+            return {"h": n.row("embedding")}
+
+        def inner(n):
+            return {"h": tanh(w.linear("cell", cat(n.child(0)["h"], n.child(1)["h"])))}
+
+        tree = Tree(Word, Pair, children=("left", "right"), word="number")
+        return Model(tree, [Recursion(leaf, inner)], output=lambda root: w.linear("classifier", root.state()["h"]))
+
+    executable = compile(program, {"embedding": ..., "cell.weight": ..., "cell.bias": ..., "classifier.weight": ...})
+    outputs = executable.run(trees)
 
 **Ahead of time.** The cases are run once on symbols and become expressions. Zeros that stand for missing words or children are
 propagated, products that use no child's state are hoisted, products of children's states can be moved into the children

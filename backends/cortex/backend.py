@@ -67,9 +67,7 @@ class Cortex:
         return None
 
     def load(self) -> None:
-        import backends.cortex.executable
-        import backends.cortex.lowering
-        import backends.cortex.recursion  # noqa: F401
+        import backends.cortex.compiler  # noqa: F401
         import workloads.structures  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
@@ -83,16 +81,11 @@ class Cortex:
             )
         if not (Path(__file__).parent / f"{workload.name}.py").exists():
             raise Unsupported(f"no recursion is written for {workload.name}: there is no backends/cortex/{workload.name}.py")
-        from backends.cortex.executable import Executable, build
-        from backends.cortex.lowering import lower
-        from backends.cortex.recursion import Weights, trace
+        from backends.cortex.compiler import compile
 
-        arrays = workload.params(size, seed)
-        weights = Weights({name: tuple(array.shape) for name, array in arrays.items()})
-        model = importlib.import_module(f"backends.cortex.{workload.name}").program(weights)
-        program = lower(trace(model, weights), self.options)
-        folder = build(program, CpuTarget.detect(self.isa))
-        return Compiled(Executable(program, folder, arrays, self.target.threads), self.target.threads)
+        program = importlib.import_module(f"backends.cortex.{workload.name}").program
+        executable = compile(program, workload.params(size, seed), self.target.threads, self.options, self.isa)
+        return Compiled(executable, self.target.threads)
 
 
 class Compiled:

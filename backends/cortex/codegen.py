@@ -264,7 +264,7 @@ class Generator:
             lines += [f"        r.row = {r.row};"]
             lines += [f"        r.child.push_back({{{slot}, {at}}});" for slot, at in tables.child]
             lines += [f"        r.each.push_back({at});" for at in tables.each]
-            lines += [f"        r.word.push_back({{s.tables[{t}], s.widths[{t}]}});" for t in tables.word]
+            lines += [f"        r.word.push_back({{s.tables[{t}], s.widths[{t}], s.rows[{t}]}});" for t in tables.word]
             lines += ["        s.recursions.push_back(r);", f"        s.hoisted_row.push_back({r.hoisted_row});"]
             for name in ("states", "hoisted"):
                 lines += [f"        s.{name}.push_back(std::make_unique<Buffer>());"]

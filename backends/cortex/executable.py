@@ -25,7 +25,8 @@ from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.packing import aligned, pack
 from backends.cortex.codegen import Generator
 from backends.cortex.lowered import Body, Call, Program, row_size
-from backends.cortex.recursion import Tree, Value
+from backends.cortex.recursion import Tree
+from backends.cortex.values import Value
 
 COUNTERS = (
     *("ingest_ms", "schedule_ms", "copy_ms", "kernel_ms", "fetch_ms", "nodes", "batches", "launches", "barriers"),
@@ -130,6 +131,8 @@ class Executable:
         for name in program.tables:
             table = np.ascontiguousarray(weights[name], np.float32)
             self._lib.cortex_add_table(self._session, self._address(table), len(table), table[0].size)
+        rows = [min((len(weights[name]) for name in tables), default=0) for tables in program.tables_read()]
+        self._lib.cortex_set_words(self._session, *rows)
         memo: dict[int, np.ndarray] = {}
         constants = [aligned(np.asarray(evaluate(c, weights, memo), np.float32)) for c in program.constants]
         for constant, packing in self.manifest["weights"]:
@@ -204,6 +207,7 @@ def library(path: Path) -> SimpleNamespace:
         "cortex_set_tree": (None, [void, obj, obj, text, text]),
         "cortex_add_children": (None, [void, text]),
         "cortex_add_table": (None, [void, void, number, number]),
+        "cortex_set_words": (None, [void, number, number]),
         "cortex_add_weight": (None, [void, void]),
         "cortex_add_packing": (None, [void, void, void, number, number, number, number, number]),
         "cortex_add_outside": (None, [void, void]),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.cortex.recursion import Value
 from backends.cortex.transforms import per_child
+from backends.cortex.values import Value
 
 
 @dataclass(eq=False)
@@ -138,12 +138,18 @@ class Grouping:
 
     # ---- what a group looks like
 
+    def _maker(self, value: Value, reader: Group) -> Group | None:
+        """The other group whose result `reader` reads for `value`. A value that got its group only after `reader` was given the
+        members that use it is still computed inside."""
+        home = self.home.get(value)
+        return home if home is not None and home is not reader and home in reader.needs else None
+
     def body(self, group: Group) -> list[Value]:
         """All operations that a group computes, operands first, including values without a group."""
         operations: dict[Value, None] = {}
 
         def visit(value: Value) -> None:
-            if value in operations or self.in_memory(value) or self.home.get(value, group) is not group:
+            if value in operations or self.in_memory(value) or self._maker(value, group):
                 return
             if value.op != "list_sum":
                 for a in value.args:
@@ -161,5 +167,5 @@ class Grouping:
         for other in self.groups:
             if other is not group:
                 for v in self.body(other):
-                    read |= {a for a in v.args if isinstance(a, Value) and self.home.get(a) is group}
+                    read |= {a for a in v.args if isinstance(a, Value) and self._maker(a, other) is group}
         return [v for v in group.members if v in read]

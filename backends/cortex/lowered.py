@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.core.units import ALIGN, Kernel, Mode
 from backends.cortex.options import Options
-from backends.cortex.recursion import Structure, Value
+from backends.cortex.recursion import Structure
 from backends.cortex.transforms import text
+from backends.cortex.values import Value
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,16 @@ class Program:
     constants: tuple[Value, ...]
     tables: tuple[str, ...]
     options: Options
+
+    def tables_read(self) -> tuple[set[str], set[str]]:
+        """The names of the tables from which leaf cases read a row, and of those from which inner cases do."""
+
+        def read(bodies: Iterable[Body]) -> set[str]:
+            steps = [step for body in bodies for step in body.steps]
+            places = [place for s in steps for place in (s.operands if isinstance(s, Call) else (s.source,))]
+            return {self.tables[place.a] for place in places if place.kind == "word"}
+
+        return read(r.leaf for r in self.recursions), read(b for r in self.recursions for b in (r.inner, r.hoisted))
 
     def describe(self) -> str:
         """All of the program that decides what is built, as text."""

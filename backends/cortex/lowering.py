@@ -15,12 +15,18 @@ from backends.acrobat.core.units import Instr, Kernel, Mode, Param
 from backends.cortex.grouping import Group, Grouping
 from backends.cortex.lowered import Body, Call, Copy, Lowered, Place, Program, index, row_size
 from backends.cortex.options import Options
-from backends.cortex.recursion import LEAVES, Cases, Traced, Tree, Value
+from backends.cortex.recursion import Cases, Traced, Tree
 from backends.cortex.transforms import below, divide, hoistable, is_constant, packed, propagate, refactor
+from backends.cortex.values import LEAVES, Value
+
+
+class Apart(Exception):
+    """A kernel would write states that do not lie side by side, or states and intermediates."""
 
 
 def lower(traced: Traced, options: Options) -> Program:
-    """Transforms a model as `options` says and lowers it. Raises ValueError if states cannot be laid out in rows."""
+    """Transforms a model as `options` says and lowers it. Raises ValueError if the state outside of a sequence or grid is not
+    constant."""
     if options.propagate:
         traced = propagate(traced)
     if options.hoist:
@@ -90,8 +96,7 @@ class Lowering:
             expected = rows.at[names[0]]
             for name in names:
                 if rows.at[name] != expected:
-                    listed = ", ".join(names)
-                    raise ValueError(f"the states {listed} do not lie side by side: compute them in one order in both cases")
+                    raise Apart
                 expected += row_size(types[name])
             return Place("state", 0, rows.at[names[0]])
 
@@ -124,14 +129,16 @@ class Lowering:
         kinds = {v.op for v in below([value])}
         return "weight" in kinds and kinds <= {"weight", "slice", "cat", "full"}
 
-    def _grouped(self, values: dict[str, Value], hoisted: dict[Value, Place]) -> tuple[dict[str, Value], Grouping]:
-        if self.options.fusion:
+    def _grouped(
+        self, values: dict[str, Value], hoisted: dict[Value, Place], fusion: bool
+    ) -> tuple[dict[str, Value], Grouping]:
+        if fusion:
             values = packed(values)
-        return values, Grouping(list(values.values()), self._in_memory(hoisted), self.options.fusion)
+        return values, Grouping(list(values.values()), self._in_memory(hoisted), fusion)
 
     def _pieces(self, values: dict[str, Value], hoisted: dict[Value, Place]) -> list[list[str]]:
         """The names of the states, grouped by the kernel that writes them."""
-        values, grouping = self._grouped(values, hoisted)
+        values, grouping = self._grouped(values, hoisted, self.options.fusion)
         pieces = [[n for n, v in values.items() if grouping.home.get(v) is group] for group in grouping.groups]
         alone = [[n] for n, v in values.items() if v not in grouping.home]
         return [p for p in pieces if p] + alone
@@ -140,8 +147,24 @@ class Lowering:
         self, values: dict[str, Value], hoisted: dict[Value, Place], place: Callable[[Sequence[str]], Place], at: dict[str, int]
     ) -> Body:
         """The kernels and copies that compute `values`. `hoisted` values lie in memory. `place(names)` says where the values
-        that one kernel writes lie; `at` has the starts of states in their row, if their order is fixed."""
-        values, grouping = self._grouped(values, hoisted)
+        that one kernel writes lie; `at` has the starts of states in their row, if their order is fixed. Where one kernel would
+        write what does not lie together, every operation is a kernel."""
+        if self.options.fusion:
+            try:
+                return self._body_of(values, hoisted, place, at, fusion=True)
+            except Apart:
+                pass
+        return self._body_of(values, hoisted, place, at, fusion=False)
+
+    def _body_of(
+        self,
+        values: dict[str, Value],
+        hoisted: dict[Value, Place],
+        place: Callable[[Sequence[str]], Place],
+        at: dict[str, int],
+        fusion: bool,
+    ) -> Body:
+        values, grouping = self._grouped(values, hoisted, fusion)
         names: dict[Value, list[str]] = {}
         for name, v in values.items():
             names.setdefault(v, []).append(name)
@@ -154,9 +177,7 @@ class Lowering:
             if at:
                 names_kept.sort(key=lambda v: at[names[v][0]])
             if names_kept and len(names_kept) < len(results):
-                raise ValueError(
-                    "a kernel computes both states and intermediates; write the case so that each state has its product"
-                )
+                raise Apart
             ordered = names_kept or results
             if names_kept:
                 out = place([names[v][0] for v in names_kept])

@@ -2,164 +2,75 @@
 
 A model is one or more recursions over the nodes of a structure (a tree, a sequence, a grid). Each has a leaf case and an inner
 case, functions from a node to its state, a dictionary of tensors; the inner case reads the states of the node's children. The
-cases are run once, on symbols, and what they compute becomes expressions (`Value`). So control flow can depend on the structure
-only: a case that asks for the truth value of a tensor gets a TypeError.
+cases are run once, on symbols, and what they compute becomes expressions (`values.py`). So control flow can depend on the
+structure only: a case that asks for the truth value of a tensor gets a TypeError. What a node does not have, such as the word
+of an inner node whose class names none, is a ValueError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Literal, TypeAlias
 
-from backends.acrobat.core import ops
-from backends.acrobat.core.types import FLOAT, ListT, TensorT, Type
+from backends.acrobat.core.types import TensorT
+from backends.cortex.values import (
+    Attrs,
+    State,
+    Value,
+    Weights,
+    argmax,
+    cat,
+    linear,
+    make,
+    operation,
+    relu,
+    sigmoid,
+    tanh,
+    zeros,
+)
 
-Attrs: TypeAlias = tuple[tuple[str, Any], ...]
-Operand: TypeAlias = "Value | float"
-State: TypeAlias = Mapping[str, "Value"]
-
-LEAVES = frozenset({"weight", "word", "child", "each", "own"})
-"""What expressions start from. weight: a parameter; word: the row of a table that the node's word names; child: a state of the
-child in a fixed slot; each: a state of every child, of any number; own: a state of the node itself (in outputs only)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """A tensor of one node: an operation of `backends.acrobat.core.ops` or one of `LEAVES`. Equal values are one object."""
-
-    op: str
-    args: tuple[Operand, ...]
-    attrs: Attrs
-    type: TensorT
-
-    def __add__(self, other: Operand) -> Value:
-        return operation("add", self, other)
-
-    def __sub__(self, other: Operand) -> Value:
-        return operation("sub", self, other)
-
-    def __mul__(self, other: Operand) -> Value:
-        return operation("mul", self, other)
-
-    def __matmul__(self, other: Value) -> Value:
-        return operation("matmul", self, other)
-
-    def __bool__(self) -> bool:
-        raise TypeError("control flow cannot depend on a tensor's value in Cortex: its structure is all it knows")
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        return dict(self.attrs)
-
-
-_made: dict[tuple[Any, ...], Value] = {}
-
-
-def make(op: str, args: tuple[Operand, ...], attrs: Attrs, type: TensorT) -> Value:
-    """The Value with these fields; the same object for equal ones."""
-    key = (op, tuple(id(a) if isinstance(a, Value) else a for a in args), attrs, type)
-    if key not in _made:
-        _made[key] = Value(op, args, attrs, type)
-    return _made[key]
-
-
-def operation(op: str, *args: Operand, **attrs: Any) -> Value:
-    """The result of an operator. Raises `ShapeError` for operands that do not fit."""
-    types: list[Type] = [a.type if isinstance(a, Value) else FLOAT for a in args]
-    if op == "list_sum":
-        types = [ListT(args[0].type)] if isinstance(args[0], Value) else types
-    key = tuple(sorted(attrs.items()))
-    return make(op, args, key, ops.OPS[op].infer(types, attrs))
-
-
-def sigmoid(x: Value) -> Value:
-    return operation("sigmoid", x)
-
-
-def tanh(x: Value) -> Value:
-    return operation("tanh", x)
-
-
-def argmax(x: Value) -> Value:
-    """The index of the largest element of each row."""
-    return operation("argmax", x, dim=len(x.type.shape) - 1)
-
-
-def linear(x: Value, weight: Value, bias: Value | None = None) -> Value:
-    """`x` times the transposed weight, plus the bias, as `torch.nn.functional.linear`."""
-    return operation("linear", x, weight) if bias is None else operation("linear", x, weight, bias)
-
-
-def cat(*parts: Value, dim: int = 0) -> Value:
-    return operation("cat", *parts, dim=dim)
-
-
-def zeros(*shape: int) -> Value:
-    return operation("full", shape=shape, value=0.0)
-
-
-def is_zero(value: Operand) -> bool:
-    """Whether this is the number zero or a tensor of nothing but zeros."""
-    if isinstance(value, Value):
-        return value.op == "full" and value.attributes["value"] == 0.0
-    return value == 0.0
-
-
-class Weights:
-    """The model's parameters by their state-dict names."""
-
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        self.shapes = shapes
-
-    def __getitem__(self, name: str) -> Value:
-        return make("weight", (), (("name", name),), TensorT(tuple(self.shapes[name])))
-
-    def linear(self, name: str, x: Value) -> Value:
-        """The `nn.Linear` of that name on `x`."""
-        bias = self[f"{name}.bias"] if f"{name}.bias" in self.shapes else None
-        return linear(x, self[f"{name}.weight"], bias)
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node as a case sees it. `types`: for each recursion the types of its states, which inner cases and outputs may read."""
-
-    weights: Weights
-    types: tuple[Mapping[str, TensorT], ...] = ()
-    recursion: int = 0
-
-    def row(self, table: str, shape: tuple[int, ...] | None = None) -> Value:
-        """The row of a parameter that the node's word names, in `shape`."""
-        full = self.weights.shapes[table][1:]
-        return make("word", (), (("table", table),), TensorT(tuple(shape or full)))
-
-    def child(self, slot: int) -> dict[str, Value]:
-        """The state of the child in a fixed place: of a binary tree 0 is the left one, of a grid 0 is the upper neighbour."""
-        return self._state("child", (("slot", slot),), self.recursion)
-
-    def sum(self, term: Callable[[dict[str, Value]], Value]) -> Value:
-        """The sum of `term` over the states of all children."""
-        return operation("list_sum", term(self._state("each", (), self.recursion)))
-
-    def state(self, recursion: int = 0) -> dict[str, Value]:
-        """The node's own state, for outputs."""
-        return self._state("own", (("recursion", recursion),), recursion)
-
-    def _state(self, op: str, attrs: Attrs, recursion: int) -> dict[str, Value]:
-        return {name: make(op, (), (*attrs, ("state", name)), t) for name, t in self.types[recursion].items()}
+__all__ = [
+    "Chain",
+    "Grid",
+    "Model",
+    "Node",
+    "Recursion",
+    "State",
+    "Tree",
+    "Value",
+    "Weights",
+    "argmax",
+    "cat",
+    "linear",
+    "operation",
+    "relu",
+    "sigmoid",
+    "tanh",
+    "trace",
+    "zeros",
+]
 
 
 @dataclass(frozen=True)
 class Tree:
     """Dataclass trees. `children` names the fields of `node` that hold one child each, two or more, or the one field that holds
-    a list of them. `word` is the field of a leaf that numbers its word, `node_word` that of an inner node, where it has one."""
+    a list of them. `word` is the field of a leaf that numbers its word, `node_word` that of an inner node, where it has one.
+    Raises ValueError for classes that do not tell leaves from inner nodes, and where no children are named."""
 
     leaf: type
     node: type
     children: tuple[str, ...]
     word: str = "word"
     node_word: str = ""
+
+    def __post_init__(self) -> None:
+        if issubclass(self.node, self.leaf):
+            raise ValueError(
+                f"leaves are told by their class, and {self.node.__name__}, the class of inner nodes, is a {self.leaf.__name__}"
+            )
+        if not self.children:
+            raise ValueError(f"no children are named: give the fields of {self.node.__name__} that hold them")
 
     @property
     def slots(self) -> int:
@@ -183,6 +94,62 @@ class Grid:
 
 
 Structure: TypeAlias = Tree | Chain | Grid
+
+
+Case: TypeAlias = Literal["leaf", "inner", "output"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as a case sees it. `types`: for each recursion the types of its states, which inner cases and outputs may read."""
+
+    weights: Weights
+    structure: Structure
+    case: Case
+    types: tuple[Mapping[str, TensorT], ...] = ()
+    recursion: int = 0
+
+    def row(self, table: str, shape: tuple[int, ...] | None = None) -> Value:
+        """The row of a parameter that the node's word names, in `shape`."""
+        if self.case == "output":
+            raise ValueError(f"an output has no word; keep the row of {table} in a state")
+        if self.case == "inner" and isinstance(self.structure, Tree) and not self.structure.node_word:
+            name = self.structure.node.__name__
+            raise ValueError(f"an inner node has no word for a row of {table}; name the field of {name}: Tree(node_word=...)")
+        full = self.weights.shape(table)[1:]
+        return make("word", (), (("table", table),), TensorT(tuple(shape or full)))
+
+    def child(self, slot: int) -> dict[str, Value]:
+        """The state of the child in a fixed place: of a binary tree 0 is the left one, of a grid 0 is the upper neighbour."""
+        self._only("inner", "child")
+        slots = self.structure.slots
+        if not slots:
+            raise ValueError("a node with a list of children has none in a fixed place; use sum")
+        if slot not in range(slots):
+            raise ValueError(f"child {slot}: a node has {slots} children in fixed places, numbered from 0")
+        return self._state("child", (("slot", slot),), self.recursion)
+
+    def sum(self, term: Callable[[dict[str, Value]], Value]) -> Value:
+        """The sum of `term` over the states of all children, where they are a list."""
+        self._only("inner", "sum")
+        if self.structure.slots:
+            raise ValueError("the children lie in fixed places; add up what child(0), child(1), ... give")
+        return operation("list_sum", term(self._state("each", (), self.recursion)))
+
+    def state(self, recursion: int = 0) -> dict[str, Value]:
+        """The node's own state, for outputs."""
+        self._only("output", "state")
+        if recursion not in range(len(self.types)):
+            raise ValueError(f"state {recursion}: the model has {len(self.types)} recursions, numbered from 0")
+        return self._state("own", (("recursion", recursion),), recursion)
+
+    def _only(self, case: Case, asked: str) -> None:
+        if self.case != case:
+            article = {"leaf": "a leaf case", "inner": "an inner case", "output": "an output"}
+            raise ValueError(f"{asked} is for {article[case]}; {article[self.case]} has none")
+
+    def _state(self, op: str, attrs: Attrs, recursion: int) -> dict[str, Value]:
+        return {name: make(op, (), (*attrs, ("state", name)), t) for name, t in self.types[recursion].items()}
 
 
 @dataclass(frozen=True)
@@ -222,17 +189,37 @@ class Traced:
 
 
 def trace(model: Model, weights: Weights) -> Traced:
-    """Run the cases on symbols. Raises ValueError if the two cases give different states, or there are too many recursions."""
-    most = 2 if isinstance(model.structure, Chain) else 1
-    if len(model.recursions) > most:
-        raise ValueError(f"a {type(model.structure).__name__} has {most} recursion{'s' if most > 1 else ''} at most")
-    leaves = [dict(r.leaf(Node(weights))) for r in model.recursions]
+    """Run the cases on symbols. Raises ValueError if the two cases give different states, or there are too many recursions, and
+    TypeError for results that are no values."""
+    structure = model.structure
+    most = 2 if isinstance(structure, Chain) else 1
+    if not 1 <= len(model.recursions) <= most:
+        raise ValueError(
+            f"a {type(structure).__name__} has {most} recursion{'s' if most > 1 else ''} at most, and one at least"
+        )
+    leaves = [
+        _state(f"the leaf case of recursion {i}", r.leaf(Node(weights, structure, "leaf")))
+        for i, r in enumerate(model.recursions)
+    ]
     types = tuple({name: v.type for name, v in leaf.items()} for leaf in leaves)
     cases = []
     for i, (recursion, leaf) in enumerate(zip(model.recursions, leaves, strict=True)):
-        inner = dict(recursion.inner(Node(weights, types, i)))
+        inner = _state(f"the inner case of recursion {i}", recursion.inner(Node(weights, structure, "inner", types, i)))
         if {name: v.type for name, v in inner.items()} != types[i]:
             states = f"{ {n: v.type.shape for n, v in inner.items()} }, { {n: t.shape for n, t in types[i].items()} }"
             raise ValueError(f"recursion {i}: the inner case has other states than the leaf case: {states}")
         cases.append(Cases(leaf, {name: inner[name] for name in leaf}))
-    return Traced(model.structure, tuple(cases), model.output(Node(weights, types)), weights.shapes)
+    output = model.output(Node(weights, structure, "output", types))
+    if not isinstance(output, Value):
+        raise TypeError(f"the output is one Value, not a {type(output).__name__}")
+    return Traced(structure, tuple(cases), output, weights.shapes)
+
+
+def _state(case: str, given: object) -> dict[str, Value]:
+    """What a case gave, if it is a state. Raises TypeError, which names the case, if it is not."""
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError(f"{case} gives a dictionary of states by name, not {given!r}")
+    for name, value in given.items():
+        if not isinstance(value, Value):
+            raise TypeError(f"{case}: the state {name} is a Value such as zeros(4), not a {type(value).__name__}")
+    return dict(given)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from backends.acrobat.core.types import TensorT
-from backends.cortex.recursion import LEAVES, Cases, Operand, Traced, Value, is_zero, linear, make, operation, zeros
+from backends.cortex.recursion import Cases, Traced
+from backends.cortex.values import LEAVES, Operand, Value, is_zero, linear, make, operation, zeros
 
 
 def rebuild(value: Value, rule: Callable[[Value], Value], memo: dict[int, Value] | None = None) -> Value:

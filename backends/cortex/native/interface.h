@@ -31,7 +31,11 @@ inline int64_t read(Session& s, PyObject* instances) {
     const auto began = Clock::now();
     s.counters = {};
     s.elements.clear();
-    s.reader.reset();
+    const struct Reset {
+        Reader& reader;
+        explicit Reset(Reader& r) : reader(r) { reader.reset(); }
+        ~Reset() { reader.reset(); }
+    } reset(s.reader);
     const Py_ssize_t count = PyList_GET_SIZE(instances);
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* o = PyList_GET_ITEM(instances, i);
@@ -142,8 +146,7 @@ CORTEX_EXPORT void cortex_set_tree(void* session, PyObject* leaf, PyObject* node
     reader.leaf = reinterpret_cast<PyTypeObject*>(leaf);  // held by the caller
     reader.node = reinterpret_cast<PyTypeObject*>(node);
     reader.leaf_word.set(leaf, word);
-    reader.has_node_word = *node_word != 0;
-    if (reader.has_node_word) reader.node_word.set(node, node_word);
+    if (*node_word) reader.node_word.set(node, node_word);
 }
 CORTEX_EXPORT void cortex_add_children(void* session, const char* field) {
     cortex::Reader& reader = static_cast<cortex::Session*>(session)->reader;
@@ -151,9 +154,14 @@ CORTEX_EXPORT void cortex_add_children(void* session, const char* field) {
 }
 CORTEX_EXPORT void cortex_add_table(void* session, const float* rows, int64_t count, int64_t width) {
     auto& s = *static_cast<cortex::Session*>(session);
-    s.reader.vocabulary = s.tables.empty() ? count : std::min(s.reader.vocabulary, count);
     s.tables.push_back(rows);
     s.widths.push_back(width);
+    s.rows.push_back(count);
+}
+CORTEX_EXPORT void cortex_set_words(void* s, int64_t of_leaves, int64_t of_inner) {
+    cortex::Reader& reader = static_cast<cortex::Session*>(s)->reader;
+    reader.leaf_words = of_leaves;
+    reader.inner_words = of_inner;
 }
 CORTEX_EXPORT void cortex_add_weight(void* s, const float* packed) { static_cast<cortex::Session*>(s)->weights.push_back(packed); }
 CORTEX_EXPORT void cortex_add_packing(void* s, const float* from, float* to, int64_t rows, int64_t columns, int64_t gates, int64_t lanes,

@@ -24,7 +24,7 @@ struct Recursion {
     std::vector<int64_t> each;     // the same for states of every child
     struct Word {
         const float* table;
-        int64_t width;
+        int64_t width, rows;
     };
     std::vector<Word> word;
 };
@@ -72,9 +72,13 @@ struct Linear {
         }
         word.resize(r.word.size());
         for (size_t t = 0; t < r.word.size(); ++t) {
-            const int64_t table = r.word[t].table - base;
+            const Recursion::Word& from = r.word[t];
+            const int64_t table = from.table - base;
             word[t].resize(size_t(nodes));
-            for (int64_t n = 0; n < nodes; ++n) word[t][size_t(n)] = table + e.word[size_t(element[size_t(n)])] * r.word[t].width;
+            for (int64_t n = 0; n < nodes; ++n) {
+                const int64_t given = e.word[size_t(element[size_t(n)])];
+                word[t][size_t(n)] = table + (given < 0 ? given + from.rows : given) * from.width;
+            }
         }
     }
 

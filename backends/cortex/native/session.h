@@ -92,7 +92,7 @@ struct Session {
     std::vector<const float*> outside;   // for each recursion the row that takes the place of missing children
     std::vector<const float*> weights;   // packed, in the order of the calls
     std::vector<const float*> tables;    // parameters whose rows are selected by words
-    std::vector<int64_t> widths;         // for each table the elements of a row
+    std::vector<int64_t> widths, rows;   // for each table the elements of a row, and how many rows there are
     std::vector<Packed> packed;
     std::vector<std::unique_ptr<Buffer>> states, hoisted, sparse;  // sparse: intermediates by the number of the node
     int64_t sparse_elements = 0;

@@ -33,13 +33,16 @@ class Field {
         }
         Py_XDECREF(found);
     }
-    // The value of the field, as a borrowed reference: the instance owns it.
-    PyObject* of(PyObject* o) const {
+    // The value of the field, as a borrowed reference: the instance owns it, or, if it was made just now, as by a property, `kept`.
+    PyObject* of(PyObject* o, std::vector<PyObject*>& kept) const {
         if (offset_ >= 0)
             if (PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + offset_)) return value;
         PyObject* value = PyObject_GetAttr(o, name_);
         if (!value) throw PythonError{};
-        Py_DECREF(value);
+        if (Py_REFCNT(value) == 1)
+            kept.push_back(value);
+        else
+            Py_DECREF(value);
         return value;
     }
 
@@ -50,7 +53,7 @@ class Field {
 
 // What was read of a mini-batch; unless said otherwise there is one entry for each element.
 struct Elements {
-    std::vector<int64_t> word;
+    std::vector<int64_t> word;     // as given: from the end of the table if it is negative
     std::vector<int32_t> height;   // in the first recursion
     std::vector<int32_t> behind;   // in the second recursion, which goes the other way
     std::vector<int32_t> child;    // `slots` for each element; with any number of them, from first[i] to first[i + 1] for i
@@ -71,12 +74,13 @@ inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
 
 class Reader {
    public:
-    int64_t vocabulary = 0;  // 0: there are no words
+    // How many words there are for leaves of trees, and for other nodes, sequences and grids: the rows of the shortest table that
+    // their case reads. 0: it reads none, and words are not looked at.
+    int64_t leaf_words = 0, inner_words = 0;
     int slots = 0;
     PyTypeObject* leaf = nullptr;
     PyTypeObject* node = nullptr;
     Field leaf_word, node_word;
-    bool has_node_word = false;
     std::vector<Field> children;
 
     void tree(Elements& e, PyObject* o) {
@@ -88,7 +92,7 @@ class Reader {
         const auto [items, length] = list(o, "a list of words");
         e.extent.push_back(int32_t(length));
         for (Py_ssize_t i = 0; i < length; ++i) {
-            e.word.push_back(word(items[i]));
+            e.word.push_back(word(items[i], inner_words));
             e.child.push_back(i ? e.size() - 1 : -1);
             e.height.push_back(int32_t(i));
             e.behind.push_back(int32_t(length - 1 - i));
@@ -106,7 +110,7 @@ class Reader {
             width = found;
             for (Py_ssize_t x = 0; x < width; ++x) {
                 const int32_t here = e.size();
-                e.word.push_back(word(cells[x]));
+                e.word.push_back(word(cells[x], inner_words));
                 e.child.push_back(y ? here - int32_t(width) : -1);
                 e.child.push_back(x ? here - 1 : -1);
                 e.height.push_back(int32_t(y + x));
@@ -126,14 +130,18 @@ class Reader {
         return {PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o)};
     }
 
-    int64_t word(PyObject* o) const {
+    static int64_t word(PyObject* o, int64_t vocabulary) {
+        if (!vocabulary) return 0;
         if (!PyLong_Check(o)) throw BadInstance("expected the number of a word, got " + type_name(o));
         int overflow = 0;
         const int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
         if (overflow) throw BadInstance("the word is a number of more than 64 bits");
         if (value < -vocabulary || value >= vocabulary)
             throw BadInstance("the word " + std::to_string(value) + " is none of the " + std::to_string(vocabulary) + " of the vocabulary");
-        return value < 0 ? value + vocabulary : value;
+        return value;
+    }
+    int64_t word_of(const Field& field, PyObject* o, int64_t vocabulary) {
+        return vocabulary ? word(field.of(o, kept_), vocabulary) : 0;
     }
 
     int32_t finished(Elements& e, int64_t word, int32_t height) {
@@ -145,7 +153,7 @@ class Reader {
 
     int32_t element(Elements& e, PyObject* o) {
         if (Py_TYPE(o) == leaf || (Py_TYPE(o) != node && PyObject_TypeCheck(o, leaf))) {
-            const int32_t here = finished(e, word(leaf_word.of(o)), 0);
+            const int32_t here = finished(e, word_of(leaf_word, o, leaf_words), 0);
             for (int k = 0; k < slots; ++k) e.child.push_back(-1);
             e.first.push_back(int32_t(e.child.size()));
             return here;
@@ -161,13 +169,13 @@ class Reader {
             height = std::max(height, e.height[size_t(child)] + 1);
         };
         if (slots) {
-            for (const Field& field : children) read(field.of(o));
+            for (const Field& field : children) read(field.of(o, kept_));
         } else {
-            const auto [items, size] = list(children[0].of(o), "a list of children");
+            const auto [items, size] = list(children[0].of(o, kept_), "a list of children");
             if (size == 0) throw BadInstance("a node without children");
             for (Py_ssize_t i = 0; i < size; ++i) read(items[i]);
         }
-        const int32_t here = finished(e, has_node_word ? word(node_word.of(o)) : 0, height);
+        const int32_t here = finished(e, word_of(node_word, o, inner_words), height);
         for (size_t i = below; i < pending_.size(); ++i) {
             e.child.push_back(pending_[i]);
             e.parent[size_t(pending_[i])] = here;
@@ -188,9 +196,15 @@ class Reader {
     };
 
    public:
-    void reset() { pending_.clear(); }
+    // To be called before and after a mini-batch is read.
+    void reset() {
+        pending_.clear();
+        for (PyObject* o : kept_) Py_DECREF(o);
+        kept_.clear();
+    }
 
    private:
+    std::vector<PyObject*> kept_;   // values of fields that no instance owns
     std::vector<int32_t> pending_;  // children whose parent has not been read to its end
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ TREE = Tree(treefc.Leaf, treefc.Node, children=("left", "right"))
 
 
 def node() -> Node:
-    return Node(W, ({"h": W["b"].type},))
+    return Node(W, replace(TREE, node_word="word"), "inner", ({"h": W["b"].type},))
 
 
 def test_equal_expressions_are_one() -> None:

@@ -11,9 +11,9 @@ Ahead of run time only the weights of gates are concatenated, as in DGL's own ex
 come in the order in which its edges were given, so left and right children need no features on edges.
 
 What it cannot do: anything whose graph is not known before the run, so no control flow that waits for tensors. Each model is
-written a second time, in terms of messages: for the workloads over trees, grids, and sentences that are chains (birnn has two
-chains, crf a third one for the search). Attention in a sentence (ragged) would need a graph with an edge for every pair of
-words and a score for each head on it.
+written a second time, in terms of messages: for the workloads over trees, grids, lattices (whose arcs are edges with a cell of
+their own), and sentences that are chains (birnn has two chains, crf a third one for the search). Attention in a sentence
+(ragged) would need a graph with an edge for every pair of words and a score for each head on it.
 
 DGL's part `dgl.graphbolt` (the loading of large graphs) needs a library built for the very release of PyTorch, and there is
 none for this one, so its import is suppressed (`library.py`). Nothing of it is used here.

@@ -22,7 +22,6 @@ class DGL(OfLibrary):
     uses = ("backends.pytorch",)
     on_cuda = "DGL's package on PyPI computes on the CPU only"
     cannot: ClassVar = {
-        "lattice": "no program is written for nodes of two kinds, characters and words",
         "ragged": "attention within a sentence would take an edge for every pair of words",
     }
     otherwise = "its graph is not known before tensors are computed"

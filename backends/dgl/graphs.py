@@ -47,18 +47,25 @@ class Graph:
         reduce: Callable[[Any], Fields],
         apply: Callable[[Any], Fields] | None,
         counts: Counts,
+        message: Callable[[Any], Fields] | None = None,
     ) -> Any:
         """Computes every node and returns all fields, by name. `fields` are the fields before, with a row for every node; those
-        of nodes without predecessors have their final values. `reduce` gets nodes of equal degree with their messages: the
-        fields of their predecessors that `needs` names. `apply` then gets all nodes of a frontier."""
+        of nodes without predecessors have their final values. `reduce` gets nodes of equal degree with their messages: what
+        `message` gives for the edges to a frontier or, without it, the fields of their predecessors that `needs` names. `apply`
+        then gets all nodes of a frontier."""
         graph = self.graph
-        names: Sequence[str] = reduce.needs  # type: ignore[attr-defined]
+        if message is None:
+            names: Sequence[str] = reduce.needs  # type: ignore[attr-defined]
+
+            def message(edges: Any) -> Fields:
+                return {name: edges.src[name] for name in names}
+
         graph.ndata.update(fields)
         with counts.scheduling():
             _, *frontiers = dgl.topological_nodes_generator(graph)
         counts.nodes += graph.num_nodes()
         counts.batches += len(frontiers) + 1
-        graph.prop_nodes(frontiers, lambda edges: {name: edges.src[name] for name in names}, reduce, apply)
+        graph.prop_nodes(frontiers, message, reduce, apply)
         return graph.ndata
 
 

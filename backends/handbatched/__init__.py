@@ -6,12 +6,16 @@ PyTorch run over all instances, without a graph, a scheduler or a search for bat
 - *treelstm, simtree, treegru, treernn, treefc, mvrnn*: trees by levels of equal height, over all instances; each level's
   states are neighbouring rows.
 - *dagrnn*: grids diagonal by diagonal.
+- *lattice*: sentences position by position, the arcs of characters and of words that end there together.
 - *birnn*: sentences sorted by length and packed step by step, as `torch.nn.utils.rnn.pack_sequence` does (`sequences.py`).
 - *seq2seq, beam*: packed sentences are read step by step; their states are padded and masked for attention, and all sentences
   (all hypotheses) are decoded together until the last has ended.
 - *crf*: as birnn, then Viterbi's algorithm on all sentences step by step.
 - *ragged*: the words of all sentences in one matrix, attention on sentences of one length at a time; also padded and
   masked, and as nested tensors (`sequences`).
+- *stackrnn*: every sentence takes its next action in the same round; the choices of all are read at once.
+- *drnn*: in each round every node whose children are being made gets the next one, over all trees and levels.
+- *nestedrnn*: every sample emits its next node in the same round; then the edges of all these nodes, step by step.
 - *berxit*: one tensor of those sequences that still go on; the certainties of all are read at once after each layer.
 
 Ahead of run time, when the model is loaded: the weights of gates are concatenated, and transposed or packed. The words'
@@ -22,9 +26,7 @@ The library that computes the products is an option (`library`), and the faster 
 `autobatch` represents DyNet. `torch.compile` was tried on the element-wise operators between the products: with any number of
 rows its kernels took one and a half to two and a half times as long as PyTorch's in-place operators, so it is no variant.
 
-What it cannot do: run any other model. Each program is written and tested by hand. There is none for lattice, drnn, nestedrnn
-and stackrnn; in the last three each instance waits for tensors at different places, so that batching them by hand would mean
-writing a scheduler.
+What it cannot do: run any other model. Each program is written and tested by hand.
 
 Sources: levels of trees are batched as in TensorFlow Fold (Looks et al., ICLR 2017) and Cavs (Xu et al., ATC 2018), by hand.
 """

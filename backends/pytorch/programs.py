@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from workloads.lattice.model import Lattice
+
+
+LabelT = TypeVar("LabelT")
 
 
 def side_by_side(*layers: nn.Linear) -> tuple[Tensor, Tensor]:
@@ -29,7 +35,32 @@ def grid_cells(grids: Sequence[list[list[int]]]) -> tuple[np.ndarray, np.ndarray
     return words, np.repeat(widths, sizes), np.arange(len(words)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def by_sentence(labels: Iterable[int], sentences: Sequence[Sequence[int]]) -> list[list[int]]:
+class LatticeArcs(NamedTuple):
+    """The arcs of lattices. `lengths`: how many characters each sentence has; `characters`: those of all, one sentence after
+    the other. For every word: its number in `words`, that of its sentence, and the positions where its arc begins and ends,
+    which is after that many characters."""
+
+    lengths: np.ndarray
+    characters: np.ndarray
+    words: np.ndarray
+    sentences: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+
+
+def lattice_arcs(lattices: Sequence[Lattice]) -> LatticeArcs:
+    lengths = np.array([len(lattice.characters) for lattice in lattices])
+    characters = np.fromiter(chain.from_iterable(each.characters for each in lattices), np.int64, int(lengths.sum()))
+    words = [
+        (word.number, sentence, word.begin, end)
+        for sentence, lattice in enumerate(lattices)
+        for end, ending in enumerate(lattice.words, 1)
+        for word in ending
+    ]
+    return LatticeArcs(lengths, characters, *np.array(words, np.int64).reshape(-1, 4).T)
+
+
+def by_sentence(labels: Iterable[LabelT], sentences: Sequence[Sequence[int]]) -> list[list[LabelT]]:
     """A list of labels for each sentence. `labels`: those of all words, sentence after sentence."""
     remaining = iter(labels)
     return [[next(remaining) for _ in sentence] for sentence in sentences]

@@ -22,7 +22,6 @@ class TorchFold(OfLibrary):
     uses = ("backends.pytorch",)
     on_cuda = "only the CPU was tried: TorchFold's own choice of a device is that of PyTorch 0.1"
     cannot: ClassVar = {
-        "lattice": "no program is written for nodes of two kinds, characters and words",
         "ragged": "a fold joins results of one shape, and those of sentences have as many rows as there are words",
     }
     otherwise = "nothing is computed before all operations have been added, and its control flow waits for tensors"

@@ -31,13 +31,10 @@ HOLES: Mapping[str, Mapping[str, str]] = {
     "dgl": {
         **dict.fromkeys(DECIDING, "not known before tensors are computed"),
         "ragged": "an edge for every pair of words",
-        "lattice": "no program is written",
     },
-    "handbatched": dict.fromkeys(("drnn", "lattice", "nestedrnn", "stackrnn"), "nobody has batched"),
     "torchfold": {
         **dict.fromkeys(DECIDING, "control flow waits for tensors"),
         "ragged": "results of one shape",
-        "lattice": "no program is written",
     },
     "jitbatch": {
         **{

@@ -10,7 +10,7 @@ from bench.contract import Target
 from workloads.tests.conftest import spec
 from workloads.tests.meta import check_nothing_leaves_the_device
 
-NAMES = ("treelstm", "mvrnn", "treegru", "treernn", "treefc", "dagrnn", "simtree", "ragged")
+NAMES = ("treelstm", "mvrnn", "treegru", "treernn", "treefc", "dagrnn", "simtree", "ragged", "lattice")
 """The other programs read values on the host: chosen words and tags, certainties."""
 
 

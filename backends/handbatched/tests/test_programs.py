@@ -17,7 +17,7 @@ from bench.contract import Target, Unsupported
 from bench.outputs import fingerprint, flatten
 from bench.verify import Difference
 from workloads.tests.cases import cases_with_programs, expected
-from workloads.tests.conftest import spec
+from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node
 from workloads.treernn import model as treernn
 
@@ -30,8 +30,7 @@ def compiled(workload: str, library: Any = "blas", tables: bool = False, **optio
 
 
 def test_there_are_programs() -> None:
-    trees = {"mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
-    assert set(PROGRAMS) == {"beam", "berxit", "birnn", "crf", "dagrnn", "ragged", "seq2seq"} | trees
+    assert set(PROGRAMS) == set(NAMES)
 
 
 @pytest.mark.parametrize("tables", [False, True], ids=["products", "tables"])
@@ -168,8 +167,11 @@ def test_variants_and_facts() -> None:
 
 
 def test_what_nobody_wrote() -> None:
-    with pytest.raises(Unsupported, match="nobody has batched drnn by hand"):
-        compiled("drnn")
+    class Other(type(spec("treelstm"))):  # type: ignore[misc]
+        name = "other"
+
+    with pytest.raises(Unsupported, match=r"nobody has batched other by hand: there is no backends/handbatched/other\.py"):
+        HandBatched(Target()).compile(Other(), "tiny", 0, 1)
 
 
 def test_tables_are_the_products_of_all_words() -> None:

@@ -44,9 +44,8 @@ def notes(variants: Sequence[Column], shown: Sequence[Column]) -> list[str]:
         within = same_work(variants)
         at_load = [f"{c.name} ({load_time(c.row)})" for c in shown if load_time(c.row)]
         names = ", ".join(label(c.row.cell) for c in within.values())
-        lines.append(
-            f"Done while loading, which others do inside the clock: {', '.join(at_load)}. '{NO_LOAD_TIME}' compares {names}."
-        )
+        compares = f" '{NO_LOAD_TIME}' compares {names}." if within else ""
+        lines.append(f"Done while loading, which others do inside the clock: {', '.join(at_load)}.{compares}")
         for column in shown:
             if column.name not in within:
                 lines.append(

@@ -54,6 +54,12 @@ def test_a_backend_without_such_a_variant_has_no_second_ratio() -> None:
     assert "acrobat: no variant without load-time work was measured (backend.acrobat.tables=both)" in text
 
 
+def test_nothing_is_compared_where_every_system_did_work_while_loading() -> None:
+    text = shown([rows()[0]], 120)
+    assert "Done while loading, which others do inside the clock: acrobat (tables).\n" in text
+    assert "compares" not in text
+
+
 def test_what_ran_is_a_line_for_each_system() -> None:
     text = shown([rows()[1], rows()[2]], 120)
     assert "dynet: AVX2, Eigen, 1 thread." in text

@@ -25,8 +25,8 @@ from backends.acrobat.library import (
     mathematics,
     moving,
     normalisation,
-    python,
     recurrent,
+    searching,
     selection,
     tables,
 )
@@ -225,7 +225,7 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
     return next((WITH_ARGUMENT[name, a] for a in arguments if (name, a) in WITH_ARGUMENT), name)
 
 
-BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of}
+BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
 
 MATHEMATICS: dict[str, Callable[..., Any]] = {

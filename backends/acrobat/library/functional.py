@@ -5,7 +5,7 @@ import torch
 from backends.acrobat.library.words import refuse, unrolled
 
 
-def taken(losses, reduction):
+def reduced(losses, reduction):
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -17,32 +17,32 @@ def taken(losses, reduction):
 
 def mse_loss(input, target, reduction="mean"):
     difference = input - target
-    return taken(difference * difference, reduction)
+    return reduced(difference * difference, reduction)
 
 
 def l1_loss(input, target, reduction="mean"):
-    return taken(torch.abs(input - target), reduction)
+    return reduced(torch.abs(input - target), reduction)
 
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
     size = torch.abs(input - target)
-    return taken(torch.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
+    return reduced(torch.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
 
 
 def binary_cross_entropy(input, target, reduction="mean"):
     one = torch.maximum(torch.log(input), torch.full((), -100.0))
     other = torch.maximum(torch.log(1.0 - input), torch.full((), -100.0))
-    return taken(-(target * one + (1.0 - target) * other), reduction)
+    return reduced(-(target * one + (1.0 - target) * other), reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
-    return taken(torch.relu(input) - input * target + torch.log(1.0 + torch.exp(-torch.abs(input))), reduction)
+    return reduced(torch.relu(input) - input * target + torch.log(1.0 + torch.exp(-torch.abs(input))), reduction)
 
 
 def kl_div(input, target, reduction="mean", log_target=False):
     if log_target:
-        return taken(torch.exp(target) * (target - input), reduction)
-    return taken(torch.where(target > 0.0, target * (torch.log(target) - input), 0.0), reduction)
+        return reduced(torch.exp(target) * (target - input), reduction)
+    return reduced(torch.where(target > 0.0, target * (torch.log(target) - input), 0.0), reduction)
 
 
 def loss_of_class(row, i):
@@ -61,7 +61,7 @@ def nll_loss(input, target, reduction="mean", ignore_index=-100):
         return loss_of_class(input, target.item())
     if input.dim() != 2:
         refuse("a loss of classes of more dimensions")
-    return taken(torch.stack([loss_of_class(row, i) for row, i in zip(input, target)]), reduction)
+    return reduced(torch.stack([loss_of_class(row, i) for row, i in zip(input, target)]), reduction)
 
 
 def nll_of_some(input, target, reduction, ignore_index):
@@ -73,7 +73,7 @@ def nll_of_some(input, target, reduction, ignore_index):
         refuse("a loss of classes of more dimensions")
     losses = torch.stack([loss_of_class(row, i) if i != ignore_index else torch.zeros(()) for row, i in zip(input, target)])
     if reduction != "mean":
-        return taken(losses, reduction)
+        return reduced(losses, reduction)
     return losses.sum() / sum([1 if i != ignore_index else 0 for i in target])
 
 

@@ -100,15 +100,15 @@ def pooled(input, kernel_size, stride, padding, largest, filler):
     has_room(x.size(1), kh)
     has_room(x.size(2), kw)
     height, width = x.size(1) - kh + 1, x.size(2) - kw + 1
-    found = x[:, :height, :width]
+    pooled = x[:, :height, :width]
     for a in unrolled(range(kh)):
         for b in unrolled(range(kw)):
             if a + b > 0:
                 part = x[:, a : a + height, b : b + width]
-                found = torch.maximum(found, part) if largest else found + part
+                pooled = torch.maximum(pooled, part) if largest else pooled + part
     if not largest:
-        found = found * (1.0 / (kh * kw))
-    out = every(every(found, 1, sh), 2, sw)
+        pooled = pooled * (1.0 / (kh * kw))
+    out = every(every(pooled, 1, sh), 2, sw)
     return out if input.dim() == 3 else out.unsqueeze(0)
 
 

@@ -1,7 +1,8 @@
 """`itertools`, `functools.reduce` and Python's functions on iterators, implemented on lists. A list can replace an iterator
 here, since the language has iterators used up where they are made. A parameter that is a function comes first."""
 
-from backends.acrobat.library.python import count, distinct
+from backends.acrobat.library.searching import count
+from backends.acrobat.library.sets import distinct
 
 
 def pairwise(items):
@@ -43,19 +44,19 @@ def product_of_three(first, second, third):
 
 
 def accumulated(function, items):
-    found = items[:0]
+    results = items[:0]
     for item in items:
-        found = found + [function(found[-1], item) if found else item]
-    return found
+        results = results + [function(results[-1], item) if results else item]
+    return results
 
 
 def accumulated_from(function, items, initial):
     total = initial
-    found = [total]
+    totals = [total]
     for item in items:
         total = function(total, item)
-        found = found + [total]
-    return found
+        totals = totals + [total]
+    return totals
 
 
 def reduced(function, items, initial):

@@ -162,8 +162,8 @@ def run_layers(self, sequence, h0, c0):
 def simple(self, input, hx=None):
     """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
     if is_packed_list(input):
-        found = [simple(self, x, h) for x, h in zip(steps_of(input), states_of(steps_of(input), hx))]
-        return packed([out for out, _ in found]), torch.stack([h for _, h in found], 1)
+        outputs_and_states = [simple(self, x, h) for x, h in zip(steps_of(input), states_of(steps_of(input), hx))]
+        return packed([out for out, _ in outputs_and_states]), torch.stack([h for _, h in outputs_and_states], 1)
     out, hidden, _ = run_layers(self, input, hx, None)
     return out, torch.stack(hidden)
 
@@ -175,9 +175,9 @@ def lstm(self, input, hx=None):
     if is_packed_list(input):
         sequences = steps_of(input)
         hs, cs = states_of(sequences, h0), states_of(sequences, c0)
-        found = [lstm(self, x, None if hx is None else (h, c)) for x, h, c in zip(sequences, hs, cs)]
-        h, c = torch.stack([h for _, (h, _) in found], 1), torch.stack([c for _, (_, c) in found], 1)
-        return packed([out for out, _ in found]), (h, c)
+        outputs_and_states = [lstm(self, x, None if hx is None else (h, c)) for x, h, c in zip(sequences, hs, cs)]
+        h, c = torch.stack([h for _, (h, _) in outputs_and_states], 1), torch.stack([c for _, (_, c) in outputs_and_states], 1)
+        return packed([out for out, _ in outputs_and_states]), (h, c)
     out, hidden, cells = run_layers(self, input, h0, c0)
     return out, (torch.stack(hidden), torch.stack(cells))
 

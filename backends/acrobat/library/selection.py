@@ -39,10 +39,10 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
         refuse("`unique_consecutive` of several dimensions, or with `return_inverse`", "take each row by itself")
     numbers = input.tolist()
     starts = [i for i in range(len(numbers)) if i == 0 or numbers[i] != numbers[i - 1]]
-    found = torch.tensor([numbers[i] for i in starts])
+    values = torch.tensor([numbers[i] for i in starts])
     if return_counts:
-        return found, torch.tensor([stop - start for start, stop in zip(starts, starts[1:] + [len(numbers)])])
-    return found
+        return values, torch.tensor([stop - start for start, stop in zip(starts, starts[1:] + [len(numbers)])])
+    return values
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -51,18 +51,18 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         refuse("`unique` with a dimension", "leave `dim` out")
     numbers = input.flatten().tolist()
     ordered = [numbers[i] for i in in_order(numbers, False)]
-    found = [ordered[i] for i in range(len(ordered)) if i == 0 or ordered[i] != ordered[i - 1]]
-    result = torch.tensor(found)
+    distinct = [ordered[i] for i in range(len(ordered)) if i == 0 or ordered[i] != ordered[i - 1]]
+    result = torch.tensor(distinct)
     if not return_inverse and not return_counts:
         return result
-    places = torch.tensor([found.index(number) for number in numbers]) if return_inverse else None
-    counts = torch.tensor([numbers.count(number) for number in found]) if return_counts else None
+    places = torch.tensor([distinct.index(number) for number in numbers]) if return_inverse else None
+    counts = torch.tensor([numbers.count(number) for number in distinct]) if return_counts else None
     if return_inverse and return_counts:
         return result, places.view(input.shape), counts
     return (result, places.view(input.shape)) if return_inverse else (result, counts)
 
 
-def kept(items, flags):
+def selected(items, flags):
     """The items whose flag is 1; a flag is 0.0 or 1.0."""
     return [item for item, flag in zip(items, flags) if flag > 0.5]
 

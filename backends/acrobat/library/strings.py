@@ -14,47 +14,47 @@ def every(text, start, stop, step):
     return joined([all_letters[i] for i in range(start, stop, step)])
 
 
-def place(text, wanted, start):
-    """Where `wanted` begins in `text` at `start` or later; -1 if it does not."""
-    inside, found = letters(text), letters(wanted)
+def place(text, part, start):
+    """Where `part` begins in `text` at `start` or later; -1 if it does not."""
+    inside, pattern = letters(text), letters(part)
     at = -1
     i = start
-    while at < 0 and i + len(found) <= len(inside):
-        if inside[i : i + len(found)] == found:
+    while at < 0 and i + len(pattern) <= len(inside):
+        if inside[i : i + len(pattern)] == pattern:
             at = i
         i += 1
     return at
 
 
-def find(text, wanted):
-    return place(text, wanted, 0)
+def find(text, part):
+    return place(text, part, 0)
 
 
-def last(text, wanted):
-    """Where `wanted` begins in `text` for the last time; -1 if it does not."""
-    at = len(letters(text)) - len(letters(wanted))
-    while at >= 0 and letters(text)[at : at + len(letters(wanted))] != letters(wanted):
+def last(text, part):
+    """Where `part` begins in `text` for the last time; -1 if it does not."""
+    at = len(letters(text)) - len(letters(part))
+    while at >= 0 and letters(text)[at : at + len(letters(part))] != letters(part):
         at -= 1
     return max(at, -1)
 
 
-def found_at(at):
-    """`at`, the place of a string in another; raises ValueError where it is not in it."""
+def index_or_error(at):
+    """`at`, where a string begins in another; raises ValueError where it is negative, which means that it is not there."""
     if at < 0:
         raise ValueError("substring not found")
     return at
 
 
-def index(text, wanted):
-    return found_at(find(text, wanted))
+def index(text, part):
+    return index_or_error(find(text, part))
 
 
-def last_index(text, wanted):
-    return found_at(last(text, wanted))
+def last_index(text, part):
+    return index_or_error(last(text, part))
 
 
-def contains(text, wanted):
-    return place(text, wanted, 0) >= 0
+def contains(text, part):
+    return place(text, part, 0) >= 0
 
 
 def before(text, other):
@@ -68,25 +68,25 @@ def before(text, other):
     return ord(one[at]) < ord(two[at])
 
 
-def startswith(text, wanted):
-    inside, found = letters(text), letters(wanted)
-    return len(found) <= len(inside) and inside[: len(found)] == found
+def startswith(text, prefix):
+    inside, pattern = letters(text), letters(prefix)
+    return len(pattern) <= len(inside) and inside[: len(pattern)] == pattern
 
 
-def endswith(text, wanted):
-    inside, found = letters(text), letters(wanted)
-    return len(found) <= len(inside) and inside[len(inside) - len(found) :] == found
+def endswith(text, suffix):
+    inside, pattern = letters(text), letters(suffix)
+    return len(pattern) <= len(inside) and inside[len(inside) - len(pattern) :] == pattern
 
 
-def removeprefix(text, wanted):
-    if startswith(text, wanted):
-        return joined(letters(text)[len(letters(wanted)) :])
+def removeprefix(text, prefix):
+    if startswith(text, prefix):
+        return joined(letters(text)[len(letters(prefix)) :])
     return text
 
 
-def removesuffix(text, wanted):
-    if len(letters(wanted)) > 0 and endswith(text, wanted):
-        return joined(letters(text)[: len(letters(text)) - len(letters(wanted))])
+def removesuffix(text, suffix):
+    if len(letters(suffix)) > 0 and endswith(text, suffix):
+        return joined(letters(text)[: len(letters(text)) - len(letters(suffix))])
     return text
 
 
@@ -117,15 +117,15 @@ def translate(text, old, new):
     return joined([new[old.index(letter)] if letter in old else letter for letter in letters(text)])
 
 
-def count(text, wanted):
-    size = len(letters(wanted))
+def count(text, part):
+    size = len(letters(part))
     if size == 0:
         return len(letters(text)) + 1
     total = 0
-    at = place(text, wanted, 0)
+    at = place(text, part, 0)
     while at >= 0:
         total += 1
-        at = place(text, wanted, at + size)
+        at = place(text, part, at + size)
     return total
 
 
@@ -225,7 +225,7 @@ def filled(template, texts):
     """`template.format(*texts)`, where the fields of the template are `{}` or `{0}`. Raises ValueError for others."""
     inside = letters(template)
     parts = []
-    taken = 0  # by fields without a number
+    unnumbered = 0  # by fields without a number
     numbered = False
     at = 0
     while at < len(inside):
@@ -241,15 +241,15 @@ def filled(template, texts):
             if letter == "}" or end < 0:
                 raise ValueError("a single brace in the template of `format`")
             name = joined(inside[at + 1 : end])
-            which = taken
+            which = unnumbered
             if len(name) > 0:
                 if not name.isdigit():
                     raise ValueError(f"the field {name!r} of `format`: in a template of run time fields are empty or a number")
                 numbered = True
                 which = int(name)
             else:
-                taken += 1
-            if numbered and taken > 0:
+                unnumbered += 1
+            if numbered and unnumbered > 0:
                 raise ValueError("`format`: some fields have numbers and some have none")
             if which >= len(texts):
                 raise IndexError("`format`: there are fewer arguments than fields")

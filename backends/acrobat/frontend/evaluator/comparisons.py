@@ -9,7 +9,6 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
@@ -60,7 +59,7 @@ from backends.acrobat.frontend.values import (
     unknown,
     untupled,
 )
-from backends.acrobat.library import strings
+from backends.acrobat.library import comparing, searching, strings
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq),
@@ -136,7 +135,7 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
         inside = [x if held is None else guess(held) for x in (a, b) for held in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
             return f.problem(node, "`is` only compares with None, and objects of the instance")
-        found = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same_object, [a, b], {})
+        found = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_object, [a, b], {})
         return negation(f, found) if negate and not is_unknown(found) else found
     if isinstance(a, Static):
         return Static((a.value is None) != negate)
@@ -173,7 +172,7 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         what = "trees of which the depth is known at run time only are not compared"
         return f.problem(node, what, "compare them in a function that calls itself")
     if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not _compares(f, a, b):
-        same_tree = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same_tree, [a, b], {})
+        same_tree = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_tree, [a, b], {})
         return negation(f, same_tree) if isinstance(op, ast.NotEq) and not is_unknown(same_tree) else same_tree
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
@@ -183,7 +182,7 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
 
 def _compares(f: Frame, a: Value, b: Value) -> bool:
     """Whether the function that is compiled is the one that compares these two trees, by their cases."""
-    return f.function is library.python.same_tree and (a, b) == (f.env.get("a"), f.env.get("b"))
+    return f.function is comparing.same_tree and (a, b) == (f.env.get("a"), f.env.get("b"))
 
 
 def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
@@ -294,7 +293,7 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
         if is_empty(one) or is_never_filled(type_of(one)):  # no elements are compared, which need not have `==`, as tensors
             f.coerce(one, t)
             return f.host(name, [lists.length(f, f.coerce(other, t)), Static(0)], BOOL)
-    same = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same, [f.coerce(a, t), f.coerce(b, t)], {})
+    same = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same, [f.coerce(a, t), f.coerce(b, t)], {})
     return same if name == "eq" or is_unknown(same) else negation(f, same)
 
 
@@ -353,7 +352,7 @@ def _lists_in_order(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> V
     if is_never_filled(t):
         return Static(name in ("le", "ge"))
     sides = [f.coerce(v, t) for v in ((a, b) if name in ("lt", "le") else (b, a))]
-    work = library.python.before if name in ("lt", "gt") else library.python.not_after
+    work = comparing.before if name in ("lt", "gt") else comparing.not_after
     return f.program.call(f, ast.copy_location(ast.Pass(), node), work, sides, {})
 
 
@@ -403,5 +402,5 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             result = choose(f, node, result, lambda: Static(True), lambda same=same: same)  # type: ignore[misc]
         return result
     if is_list(b) and isinstance(b.type.item, (ScalarT, TupleT, ListT, DataT, type(SYMBOL))):  # type: ignore[union-attr]
-        return f.program.call(f, node, library.python.contains, [b, a], {})
+        return f.program.call(f, node, searching.contains, [b, a], {})
     return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")

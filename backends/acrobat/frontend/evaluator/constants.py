@@ -9,7 +9,6 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, open_optional, optional
@@ -30,6 +29,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import searching
 
 FEW = 8
 """So many keys are compared with a key of run time one after the other; of more, the place is looked up in a table."""
@@ -141,7 +141,7 @@ def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
     if last - first > SPARSE * len(numbers) + FEW and type_of(key) == INT:
         in_order = sorted(range(len(numbers)), key=numbers.__getitem__)
         sorted_numbers = constants(f, [Static(numbers[i]) for i in in_order])
-        at = f.program.call(f, ast.Pass(), library.python.place_in_order, [sorted_numbers, key], {})
+        at = f.program.call(f, ast.Pass(), searching.place_in_order, [sorted_numbers, key], {})
         return f.host("list.get", [constants(f, list(map(Static, [*in_order, len(keys)]))), at], INT, "place")
     places = dict(zip(numbers, range(len(keys)), strict=True))
     table = [Static(places.get(number, len(keys))) for number in range(first - 1, last + 2)]

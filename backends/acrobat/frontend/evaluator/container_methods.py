@@ -47,7 +47,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import python
+from backends.acrobat.library import dictionaries, searching, sets
 
 
 def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
@@ -87,12 +87,12 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "get", [key, *default] if len(default) < 2:
             return _get(f, node, whole, key, default[0] if default else Static(None))
         case "dict", "most_common", counts if len(counts) <= 1:
-            ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
+            ordered = f.program.call(f, node, dictionaries.most_common, [items_of(whole)], {})
             return first_items(f, node, ordered, counts[0] if counts else Static(None))
         case "dict", "total", [] if is_counter(whole):
-            return f.program.call(f, node, python.total_count, [items_of(whole)], {})
+            return f.program.call(f, node, dictionaries.total_count, [items_of(whole)], {})
         case "dict", "elements", [] if is_counter(whole):
-            return f.program.call(f, node, python.repeated_keys, [items_of(whole)], {})
+            return f.program.call(f, node, dictionaries.repeated_keys, [items_of(whole)], {})
         case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _pop(f, node, node.func.value, whole, key, others)
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -134,7 +134,7 @@ def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, defau
         value = choose(f, ast.Pass(), held, lambda: at_key(f, node, whole, key), lambda: _as_value(f, whole, default[0]))
     else:
         value = at_key(f, node, whole, key)
-    rest = f.program.call(f, node, python.without_key, [items_of(whole), key], {})
+    rest = f.program.call(f, node, dictionaries.without_key, [items_of(whole), key], {})
     give(f, at[0], of_kind(rest, type_of(whole).kind))
     return value
 
@@ -148,12 +148,12 @@ def _at_an_end(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, name: str, 
         return unknown()
     end = Static(bool(constant(last, "`last`")))
     if name == "popitem":
-        found = f.components(f.program.call(f, node, python.popped_entry, [items_of(whole), end], {}))
+        found = f.components(f.program.call(f, node, dictionaries.popped_entry, [items_of(whole), end], {}))
         entry, rest = found or [unknown(), unknown()]
     else:
         entry, rest = (
             Static(None),
-            f.program.call(f, node, python.moved_to_end, [items_of(whole), as_key(f, whole, key[0]), end], {}),
+            f.program.call(f, node, dictionaries.moved_to_end, [items_of(whole), as_key(f, whole, key[0]), end], {}),
         )
     give(f, at[0], of_kind(rest, type_of(whole).kind))
     return entry
@@ -193,10 +193,10 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 give(f, who, f.not_yet(joined))
                 return
             items = items_of(f.coerce(whole, joined))
-            give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
         case "set", "discard", [x] if not is_unknown(whole):
             items = items_of(whole)
-            give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.without_item, [items, x], {}), "set"))
         case "dict", "update" | "subtract", [other] if is_counter(whole):
             give(f, who, updated(f, s, whole, name, other))
         case "dict", "update", [other]:
@@ -204,7 +204,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
             give(f, who, merged(f, s, whole, other))
         case "set", "remove", [x] if not is_unknown(whole):
-            give(f, who, of_kind(f.program.call(f, s, python.without_first, [items_of(whole), x], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, searching.without_first, [items_of(whole), x], {}), "set"))
         case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
             other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
             left = of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
@@ -213,7 +213,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, set_of(f, s, iterable(f, in_any_order(f, s, xs))))
         case "set", "update", [xs]:
             more = as_list(f, s, iterable(f, in_any_order(f, s, xs)))
-            give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.union, [items_of(whole), more], {}), "set"))
         case _:
             f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
 

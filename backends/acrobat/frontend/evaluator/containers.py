@@ -33,7 +33,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import python
+from backends.acrobat.library import dictionaries, searching, sets
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
 
@@ -88,7 +88,7 @@ def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
         return unknown()
     if contains_unknown(type_of(whole)):
         return empty_of_kind(f, "set")
-    return of_kind(f.program.call(f, node, python.distinct, [whole], {}), "set")
+    return of_kind(f.program.call(f, node, sets.distinct, [whole], {}), "set")
 
 
 def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
@@ -116,7 +116,7 @@ def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
         return unknown()
     if is_never_filled(type_of(pairs)):
         return empty_of_kind(f, "dict")
-    return of_kind(f.program.call(f, node, python.from_pairs, [pairs], {}), "dict")
+    return of_kind(f.program.call(f, node, dictionaries.from_pairs, [pairs], {}), "dict")
 
 
 def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Value:
@@ -129,7 +129,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
-    return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), joined.kind)
+    return of_kind(f.program.call(f, node, dictionaries.put, [pairs, k, v], {}), joined.kind)
 
 
 # ---- asking
@@ -181,7 +181,7 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
         return guess(t) if isinstance(t, ListT) else unknown()
     pairs = items_of(whole)
-    at = f.program.call(f, node, python.place_of, [pairs, as_key(f, whole, key)], {})
+    at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})
     if is_unknown(at):
         return unknown()
     pair = f.host("list.get", [pairs, at], pairs.type.item, "entry")  # type: ignore[union-attr]
@@ -227,7 +227,7 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         return unknown()
     if isinstance(key, Dyn) and optional(f, key) is not None and f.without_none(_type_of_keys(whole)) == _type_of_keys(whole):
         return open_optional(f, node, key, lambda some: contains(f, node, whole, some), lambda: Static(False))
-    has = python.contains if kind_of(whole) == "set" else python.has_key
+    has = searching.contains if kind_of(whole) == "set" else dictionaries.has_key
     return f.program.call(f, node, has, [items_of(whole), as_key(f, whole, key)], {})
 
 

@@ -12,15 +12,15 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.types import contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Value, guess, nothing_known, type_of, type_or_none, unknown
-from backends.acrobat.library import iteration, python
+from backends.acrobat.library import dictionaries, iteration
 
 COUNTER = "dict:count"
 """The kind of the list of pairs that a Counter is in the program."""
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": python.counts_added,
-    "sub": python.counts_subtracted,
-    "bitor": python.larger_counts,
-    "bitand": python.smaller_counts,
+    "add": dictionaries.counts_added,
+    "sub": dictionaries.counts_subtracted,
+    "bitor": dictionaries.larger_counts,
+    "bitand": dictionaries.smaller_counts,
 }
 """The operators of two Counters, by their names."""
 
@@ -56,5 +56,5 @@ def updated(f: Frame, node: ast.AST, whole: Value, name: str, other: Value) -> V
     """A Counter after `whole.update(other)` or `whole.subtract(other)`. Raises Mismatch."""
     more = counter_of(f, node, other)
     if name == "subtract" and not nothing_known(more) and not contains_unknown(type_of(more)):
-        more = of_kind(f.program.call(f, node, python.negative, [items_of(more)], {}), COUNTER)
-    return combined(f, node, python.added, whole, more)
+        more = of_kind(f.program.call(f, node, dictionaries.negative, [items_of(more)], {}), COUNTER)
+    return combined(f, node, dictionaries.added, whole, more)

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, empty, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.library import python
+from backends.acrobat.library import dictionaries
 
 
 def _name(union: str, field: str) -> str:
@@ -90,7 +90,7 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
         f.program.incomplete = True
         return unknown()
     pairs = items_of(whole)
-    at = f.program.call(f, node, python.place_of, [pairs, identity(f, node, owner)], {})
+    at = f.program.call(f, node, dictionaries.place_of, [pairs, identity(f, node, owner)], {})
     if is_unknown(at):
         return unknown()
     there = f.host("lt", [at, f.host("list.len", [pairs], INT, "size")], BOOL, "there")

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, Value, as_kind, is_unknown, nothing_known, type_of, unknown
-from backends.acrobat.library import python
+from backends.acrobat.library import searching
 
 
 @handles(METHODS, "varying tuple")
@@ -37,12 +37,12 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         case "remove", [item] if owner is not None and not kwargs:
             found = place(f, node, owner, "remove")
             if found is not None:
-                give(f, found[0], f.program.call(f, node, python.without_first, [xs, item], {}))
+                give(f, found[0], f.program.call(f, node, searching.without_first, [xs, item], {}))
             return Static(None)
         case "index", [item] if not kwargs:
-            return f.program.call(f, node, python.place, [xs, item], {})
+            return f.program.call(f, node, searching.place, [xs, item], {})
         case "count", [item] if not kwargs:
-            return f.program.call(f, node, python.count, [xs, item], {})
+            return f.program.call(f, node, searching.count, [xs, item], {})
         case "__getitem__", [item] if not kwargs:
             return f.host("list.get", [xs, item], type_of(xs).item, "element")
         case "copy", [] if not kwargs:

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.strings import number
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_number, kind, known, type_of
-from backends.acrobat.library import python
+from backends.acrobat.library import rounding
 
 
 @handles(BUILTINS, "divmod")
@@ -48,7 +48,7 @@ def _round(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | No
     facts = [known(a) for a in args]
     if all(is_known for is_known, _ in facts):
         return Static(round(*(x for _, x in facts)))
-    return f.program.call(f, node, python.rounded, args, {})
+    return f.program.call(f, node, rounding.rounded, args, {})
 
 
 @handles(BUILTINS, "str")

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.special_methods import special
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_object, is_unknown, type_of, type_or_none, unknown
-from backends.acrobat.library import python, words
+from backends.acrobat.library import comparing, words
 
 WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul")} | {
     "div": "truediv",
@@ -34,7 +34,7 @@ WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", 
 SIGNS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
 TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 """Name of a comparison -> the one that `b` is asked for where the class of `a` has no method for it."""
-BY_FIELDS = {"eq": python.equal, "lt": python.less, "le": python.not_greater}
+BY_FIELDS = {"eq": comparing.equal, "lt": comparing.less, "le": comparing.not_greater}
 
 
 @handles(BINARY, "object")

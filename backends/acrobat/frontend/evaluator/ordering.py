@@ -6,7 +6,6 @@ import ast
 import functools
 from typing import Any
 
-from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
@@ -38,7 +37,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import iteration
+from backends.acrobat.library import iteration, sorting
 
 
 @handles(BUILTINS, "min")
@@ -174,15 +173,15 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         what = f"`{name}` compares numbers, strings, tuples and lists of these, and objects with `__lt__`"
         return f.problem(node, f"{what}, not {describe(type_of(keys).item)}")
     if of_set and key != Static(None):  # of equal keys Python takes the first in the order of the set
-        check = {"sorted": library.python.all_differ, "max": library.python.one_best, "min": library.python.one_least}[name]
+        check = {"sorted": sorting.all_differ, "max": sorting.one_best, "min": sorting.one_least}[name]
         items = f.program.call(f, node, check, [items, keys], {})
         if is_unknown(items):
             return unknown()
     if name == "sorted":
         of_numbers = isinstance(type_of(keys).item, ScalarT)
-        by = library.python.sorted_list if of_numbers else library.python.sorted_by_comparing
+        by = sorting.sorted_list if of_numbers else sorting.sorted_by_comparing
         return f.program.call(f, node, by, [items, keys, reverse], {})
-    return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+    return f.program.call(f, node, sorting.best if name == "max" else sorting.least, [items, keys], {})
 
 
 def _of_numbers(f: Frame, keys: Value) -> Value:

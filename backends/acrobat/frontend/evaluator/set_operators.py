@@ -22,7 +22,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import python
+from backends.acrobat.library import dictionaries, sets
 
 SET_METHODS = {
     "union": "bitor",
@@ -37,11 +37,11 @@ SET_METHODS = {
 def of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
     """The result of an operator on two sets, by its name ("bitor", "le", ...); None for an operator that sets do not have."""
     functions = {
-        "bitor": python.union,
-        "bitand": python.common,
-        "sub": python.lacking,
-        "bitxor": python.in_one,
-        "le": python.within_set,
+        "bitor": sets.union,
+        "bitand": sets.common,
+        "sub": sets.lacking,
+        "bitxor": sets.in_one,
+        "le": sets.within_set,
     }
     if name in ("ge", "gt"):
         return of_sets(f, node, {"ge": "le", "gt": "lt"}[name], b, a)
@@ -82,7 +82,7 @@ def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     if contains_unknown(t):
         return b if is_empty(a) else a
     pairs = [items_of(f.coerce(x, t)) for x in (a, b)]
-    return of_kind(f.program.call(f, node, python.merged, pairs, {}), t.kind)
+    return of_kind(f.program.call(f, node, dictionaries.merged, pairs, {}), t.kind)
 
 
 @handles(COMPARED_SETS, "set")

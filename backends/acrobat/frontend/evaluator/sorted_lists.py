@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, unknown
-from backends.acrobat.library import heaps, python
+from backends.acrobat.library import heaps, searching
 
 CHANGE_FIRST |= {heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace}
 CHANGE_FIRST |= {bisect.insort_left, bisect.insort_right}
@@ -114,12 +114,12 @@ def _first_of(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: di
 
 @handles(FUNCTIONS, bisect.bisect_left)
 def _left(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return _place(f, node, "bisect_left", python.bisect_left, args, kwargs)
+    return _place(f, node, "bisect_left", searching.bisect_left, args, kwargs)
 
 
 @handles(FUNCTIONS, bisect.bisect_right)  # also named `bisect`
 def _right(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return _place(f, node, "bisect_right", python.bisect_right, args, kwargs)
+    return _place(f, node, "bisect_right", searching.bisect_right, args, kwargs)
 
 
 def _place(f: Frame, node: ast.AST, name: str, work: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -132,12 +132,12 @@ def _place(f: Frame, node: ast.AST, name: str, work: Callable[..., Any], args: l
 
 @handles(WRITTEN, bisect.insort_left)
 def _insort_left(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _inserted(f, node, "insort_left", python.bisect_left)
+    return _inserted(f, node, "insort_left", searching.bisect_left)
 
 
 @handles(WRITTEN, bisect.insort_right)  # also named `insort`
 def _insort_right(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _inserted(f, node, "insort_right", python.bisect_right)
+    return _inserted(f, node, "insort_right", searching.bisect_right)
 
 
 def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> Value | None:
@@ -154,5 +154,5 @@ def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
         return Static(None)
     xs, item = f.coerce(found[1], t), f.coerce(item, t.item)
     at = _place(f, node, name, work, [xs, item], {})
-    give(f, found[0], f.program.call(f, node, python.inserted, [xs, at, item], {}))
+    give(f, found[0], f.program.call(f, node, searching.inserted, [xs, at, item], {}))
     return Static(None)

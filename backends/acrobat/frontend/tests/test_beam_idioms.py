@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from backends.acrobat.library.python import nearest_decimal
+from backends.acrobat.library.rounding import nearest_decimal
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 LISTS = [[1, 2, 3], [4], [2, 2, 0, 1]]

@@ -89,10 +89,9 @@ def _built_with(
             if joined.division.join(builder.datatypes.met()):
                 raise
             more = builder.datatypes.joined(trees=not builder.closing)
-            if more is joined and not builder.closing:
-                more = builder.datatypes.joined(trees=False, mixtures=True)
-            if more is joined and not builder.closing:
-                more = builder.datatypes.joined(trees=False, references=True)
+            if not builder.closing:
+                for means in ({"mixtures": True}, {"references": True}):  # each at a cost, so in this order
+                    more = builder.datatypes.joined(trees=False, **means) if more is joined else more
             if more is joined and not builder.closing:
                 if before is not None and _lines(before) & _lines(error):
                     raise before from None  # that has not helped

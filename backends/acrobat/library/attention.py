@@ -95,9 +95,9 @@ def multihead_attention(
         return out, share if need_weights else None
     batch = 0 if self.batch_first else 1
     if not is_fixed(query.size(batch)) or query.size(batch) != 1:
-        attended = attended_each(self, query.unbind(batch), key.unbind(batch), value.unbind(batch), attn_mask, key_padding_mask)
-        share = torch.stack([share for _, share in attended]) if need_weights else None
-        return torch.stack([out for out, _ in attended], batch), share
+        pairs = attended_each(self, query.unbind(batch), key.unbind(batch), value.unbind(batch), attn_mask, key_padding_mask)
+        share = torch.stack([share for _, share in pairs]) if need_weights else None
+        return torch.stack([out for out, _ in pairs], batch), share
     padding = None if key_padding_mask is None else key_padding_mask.select(0, 0)
     out, share = attended(self, query.select(batch, 0), key.select(batch, 0), value.select(batch, 0), attn_mask, padding)
     return out.unsqueeze(batch), share.unsqueeze(0) if need_weights else None

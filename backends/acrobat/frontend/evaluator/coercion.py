@@ -193,16 +193,16 @@ class CoercingFrame(FrameState):
                 return word
         return None
 
-    def covers(self, whole: Any, part: Any) -> bool:
-        """Whether values of a type `part` are, or can become, values of the type `whole`. Of trees with each other in them,
-        which are asked about again inside, it is not known."""
+    def covers(self, whole: Any, part: Any, numbers: bool = False) -> bool:
+        """Whether values of a type `part` are, or can become, values of the type `whole`; `numbers` as in `common`. Of trees
+        with each other in them, which are asked about again inside, it is not known."""
         if (whole, part) in self.covering:
             return False
         self.covering.add((whole, part))
         met = self.program.datatypes.mixtures_apart
         noted = len(met)
         try:
-            return bool(self.common([part, whole]) == whole)
+            return bool(self.common([part, whole], numbers) == whole)
         except Mismatch:
             return False
         finally:

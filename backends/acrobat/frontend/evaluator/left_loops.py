@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import is_own
 from backends.acrobat.frontend.types import Mismatch, describe
-from backends.acrobat.frontend.values import NOTHING, Value, type_of
+from backends.acrobat.frontend.values import NOTHING, Value, type_of, type_or_none
 
 
 @dataclass
@@ -55,10 +55,8 @@ def type_at_ends(f: Frame, name: str, known: Sequence[Any], ways: Ways) -> tuple
 
 def fits(f: Frame, value: Value | None, type: Any) -> bool:
     """Whether a value is of a type, or can become one of it."""
-    try:
-        return value is None or bool(f.common([type_of(value), type], numbers=True) == type)
-    except Mismatch:
-        return False
+    have = None if value is None else type_or_none(value)
+    return value is None or have is not None and f.covers(type, have, numbers=True)
 
 
 def value_after(f: Frame, s: ast.For | ast.While, name: str, untyped: Value, value: Value, ways: Ways) -> Value:

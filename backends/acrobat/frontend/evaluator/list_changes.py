@@ -11,7 +11,7 @@ from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
-from backends.acrobat.frontend.evaluator.lists import as_list, head, iterable, length, list_of
+from backends.acrobat.frontend.evaluator.lists import as_list, head, iterable, length, list_of, with_item
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_handed_over, seen_inside
@@ -207,11 +207,7 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
         xs = f.coerce(xs, t)  # type: ignore[assignment]
     item = f.coerce(value, t.item)
     f.host("list.get", [xs, i], t.item, "before")  # an index outside is an error of the instance
-    at = from_end(f, xs, i)
-    one = list_of(f, s, [item])
-    after = f.host("add", [at, Static(1)], INT, "after")
-    whole = binary(f, s, ast.Add(), part(f, xs, Static(0), at), one)
-    give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, after, Static(END))))
+    give(f, name, with_item(f, xs, from_end(f, xs, i), item))
 
 
 # ---- iterators with a name (`named_iterators`)

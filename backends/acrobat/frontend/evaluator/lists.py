@@ -62,6 +62,15 @@ def empty_list(f: Frame) -> Dyn:
     return f.empty(ListT(UNKNOWN))
 
 
+def with_item(f: Frame, xs: Value, at: Value, item: Value) -> Dyn:
+    """A list with another item at the index `at`, which is not negative and below its length. `item` is of its items' type."""
+    t = type_of(xs)
+    one = f.bind(n.ListOf((f.atom(item),), t, span=f.span), "changed")
+    before = f.host("list.slice", [xs, Static(0), at], t, "before")
+    after = f.host("list.slice", [xs, f.host("add", [at, Static(1)], INT, "after"), Static(END)], t, "after")
+    return f.host("list.concat", [f.host("list.concat", [before, one], t), after], t)
+
+
 def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:
     """The list of these items; or a tuple of them, if their types differ: `[tokens, score, state]`."""
     if not items:

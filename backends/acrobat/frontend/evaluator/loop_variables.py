@@ -102,23 +102,7 @@ class Carried:
 
 def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
-    own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
-    for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
-        if name in f.env and type_or_none(f.env[name]) is None:
-            del f.env[name]
-            why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
-            f.poisoned[name] = why, "give what the loop assigns a name of its own"
-    carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
-    carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
-    later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
-    for name in later:  # read after the loop, and assigned if there was a round
-        if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):
-            continue  # a module with a method named as one that changes a list
-        if name not in f.env or type_or_none(f.env[name]) is None:
-            if name in f.poisoned:
-                continue
-            f.env[name] = NOTHING
-        carried.append(name)
+    carried = _names(f, s)
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
     sizes = {
@@ -166,6 +150,28 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     types = {name: t for name, t in types.items() if name not in untouched}
     untyped = [name for name in types if name in differing and not is_last_use(f.definition, s, name)]
     return Carried(list(types), list(types.values()), untouched, sizes, differing, untyped, ways)
+
+
+def _names(f: Frame, s: LoopStatement) -> list[str]:
+    """The names that a loop carries from round to round, or that are read after it."""
+    own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
+        if name in f.env and type_or_none(f.env[name]) is None:
+            del f.env[name]
+            why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
+            f.poisoned[name] = why, "give what the loop assigns a name of its own"
+    carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
+    later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
+    for name in later:  # read after the loop, and assigned if there was a round
+        if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):
+            continue  # a module with a method named as one that changes a list
+        if name not in f.env or type_or_none(f.env[name]) is None:
+            if name in f.poisoned:
+                continue
+            f.env[name] = NOTHING
+        carried.append(name)
+    return carried
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:

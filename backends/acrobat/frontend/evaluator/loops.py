@@ -90,20 +90,24 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
             return opened_by_test(f, s, lambda: _round(f, s, None, scope, found, quits), lambda: unchanged)
 
         made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
-    result = f.bind(made, "loop")
+    _bind_last_values(f, s, found, f.bind(made, "loop").atom)
+
+
+def _bind_last_values(f: Frame, s: LoopStatement, carried: Carried, result: n.Atom) -> None:
+    """Give the names the values that they have after a loop, whose value is `result`."""
     for name in assigned(_inside(s)):
-        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)) or name in found.untouched:
+        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)) or name in carried.untouched:
             continue
         f.env.pop(name, None)
-        f.owned -= claims(name) if name not in carried else set()
+        f.owned -= claims(name) if name not in carried.names else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
-    together = enumerate(zip(carried, types, strict=True))
-    last = {name: f.bind(n.Field(result.atom, i, t, span=f.span), name) for i, (name, t) in together}
+    names_and_types = enumerate(zip(carried.names, carried.types, strict=True))
+    last = {name: f.bind(n.Field(result, i, t, span=f.span), name) for i, (name, t) in names_and_types}
     after: dict[str, Value] = dict(last)
-    for i, name in enumerate(untyped, len(carried)):
-        differs = f.bind(n.Field(result.atom, i, BOOL, span=f.span), name)
-        after[name] = value_after(f, s, name, differs, held_in(last[name]), found.ways)
-    enter_round(f, after, found.sizes)
+    for i, name in enumerate(carried.untyped, len(carried.names)):
+        differs = f.bind(n.Field(result, i, BOOL, span=f.span), name)
+        after[name] = value_after(f, s, name, differs, held_in(last[name]), carried.ways)
+    enter_round(f, after, carried.sizes)
 
 
 def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:

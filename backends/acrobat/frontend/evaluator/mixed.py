@@ -113,10 +113,10 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     types = f.mixed(have)
     if not types:
         return None
-    there = fitting(f, types, type)
-    if not there:
+    words = [word for word, t in types.items() if f.covers(type, t, numbers=True)]
+    if not words:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
-    return f.coerce(of_type(f, ast.Pass(), value, *there), type)
+    return f.coerce(of_type(f, ast.Pass(), value, *words), type)
 
 
 def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:
@@ -126,18 +126,6 @@ def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:
     if together.keys() != {"list", "tensor"}:
         return None
     return f.program.datatypes.either({word: f.common(types, numbers=True) for word, types in together.items()})
-
-
-def fitting(f: Frame, types: dict[str, Any], wanted: Any) -> Collection[str]:
-    """The words of those types whose values can become values of the type `wanted`."""
-    out = []
-    for word, t in types.items():
-        try:
-            if f.common([t, wanted], numbers=True) == wanted:
-                out.append(word)
-        except Mismatch:
-            continue
-    return out
 
 
 def word_of(value: Value) -> str:

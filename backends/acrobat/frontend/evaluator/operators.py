@@ -119,22 +119,32 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         if contains_unknown(t):
             return b if is_empty(a) else a
         return f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
-    if is_number(a) and is_number(b) and name not in ("matmul", "pow"):
-        floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
-        if floating and name.startswith(("bit", "sh")):
-            return f.problem(node, "bit operations need ints")
-        result = f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
-        of_bools = name.startswith("bit") and type_of(a) == type_of(b) == BOOL
-        return f.host("bool", [result], BOOL) if of_bools else result
-    if is_number(a) and is_number(b) and name == "pow" and known_b and y == 2:
-        if FLOAT in (type_of(a), type_of(b)):
-            return f.host("square", [as_int(f, a)], FLOAT)
-        return binary(f, node, ast.Mult(), a, a)
-    if is_number(a) and is_number(b) and name == "pow" and FLOAT in (type_of(a), type_of(b)):
+    if is_number(a) and is_number(b) and name != "matmul":
+        return _power(f, node, a, b) if name == "pow" else _of_numbers(f, node, name, a, b)
+    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def _of_numbers(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """An operator other than `**` on two numbers."""
+    floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
+    if floating and name.startswith(("bit", "sh")):
+        return f.problem(node, "bit operations need ints")
+    result = f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
+    of_bools = name.startswith("bit") and type_of(a) == type_of(b) == BOOL
+    return f.host("bool", [result], BOOL) if of_bools else result
+
+
+def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """`a ** b` of two numbers."""
+    (known_a, x), (known_b, y) = known(a), known(b)
+    floating = FLOAT in (type_of(a), type_of(b))
+    if known_b and y == 2:
+        return f.host("square", [as_int(f, a)], FLOAT) if floating else binary(f, node, ast.Mult(), a, a)
+    if floating:
         return f.host("math.pow", [as_int(f, v) for v in (a, b)], FLOAT)
-    if is_number(a) and name == "pow" and known_b and isinstance(y, int) and 0 <= y <= 64 and type_or_none(a) != FLOAT:
+    if known_b and isinstance(y, int) and 0 <= y <= 64:
         return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.power, [as_int(f, a), Static(y)], {})
-    if known_a and isinstance(x, int) and type_or_none(b) == INT and name == "pow":
+    if known_a and isinstance(x, int) and type_of(b) == INT:
         raise Refused("a power whose exponent is known at run time only is a float or an int", "write `x << n`, or a loop")
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 

@@ -29,12 +29,13 @@ from backends.acrobat.frontend.evaluator.constant_fields import as_constant, con
 from backends.acrobat.frontend.evaluator.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.fields import field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import with_item
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, spine, walked
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.types import NONE, contains_unknown
-from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, guess, is_unknown, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_or_none
 from backends.acrobat.ir import nodes as n
 
 
@@ -220,11 +221,7 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
     entry = f.host("list.get", [objects, number], t.item, "attributes")
     parts = list(f.components(entry) or [])
     parts[f.program.datatypes.attribute_names(cls).index(name)] = value
-    one = f.bind(n.ListOf((f.atom(TupleV(tuple(parts))),), t, span=f.span), "changed")
-    before = f.host("list.slice", [objects, Static(0), number], t, "before")
-    behind = f.host("add", [number, Static(1)], INT, "behind")
-    others = f.host("list.slice", [objects, behind, Static(END)], t, "others")
-    return f.host("list.concat", [f.host("list.concat", [before, one], t), others], t, "objects")
+    return with_item(f, objects, number, TupleV(tuple(parts)))
 
 
 def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -207,64 +207,89 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
     if missed := sorted((f.mutated - set(names)) & set(before)):
         f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
     f.mutated |= earlier
-    live: list[str] = []
-    fixed: dict[str, Value] = {}
-    functions: dict[str, NamedFunctions] = {}
+    merge = _Merge(f, s, before)
     if is_unknown(tried) and not seen:  # the arms are not known in this round
-        fixed = dict.fromkeys(names, unknown())
-    poisoned: dict[str, tuple[str, str]] = {}
-    either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
+        merge.fixed = dict.fromkeys(names, unknown())
     for name in names:
-        values = [env.get(name) for env in seen]
-        some = [v for v in values if v is not None]
-        if len(some) < len(values):
-            if some and (len(seen) < 2 or not (lives(f, s, name) or _reads(s, name)) or not all(map(is_staged, some))):
-                poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
-                continue
-            some = [v if v is not None else NOTHING for v in values] if some else []
-        if not some:
-            continue
-        if are_functions(some) and not (some[0] == before.get(name) and all(v == some[0] for v in some)):
-            functions[name] = NamedFunctions(set(f.names.taken), f.builder)
-            live.append(name)
-            continue
-        same = all(v == some[0] for v in some)
-        if same and (some[0] == before.get(name) or not is_staged(some[0])):
-            fixed[name] = some[0]
-            continue
-        try:
-            f.common([type_of(v) for v in some], numbers=True)
-        except Mismatch:
-            either[name] = list_or_tensor(f, some) if lives(f, s, name) else None
-            if either[name] is None:
-                poisoned[name] = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
-                continue
-        live.append(name)
-
-    def at_end(name: str) -> Value:
-        if name in functions:
-            return functions[name].number(f, f.env.get(name))
-        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
-        return value if either.get(name) is None else f.coerce(value, either[name])
+        merge.add(name, [env.get(name) for env in seen])
 
     def arm(body: Body) -> Value:
         f.straight(body)
-        return TupleV(tuple(map(at_end, live)))
+        return TupleV(tuple(map(merge.at_end, merge.live)))
 
     value = branch(arm)
     for name in names:
         f.env.pop(name, None)
         f.poisoned.pop(name, None)
-    f.poisoned |= poisoned
-    f.env |= fixed
-    parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
-    for i, name in enumerate(live):
-        if name in functions and functions[name].lost:
-            f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
-        elif parts is None or is_unknown(parts[i]):
-            f.env[name] = unknown()
+    merge.bind(value)
+
+
+class _Merge:
+    """What becomes of the names that the arms of a statement assign. `before` has the values before the statement."""
+
+    def __init__(self, f: Frame, s: ast.stmt, before: Mapping[str, Value]) -> None:
+        self.f = f
+        self.s = s
+        self.before = before
+        self.live: list[str] = []  # names whose values are components of the statement's value
+        self.fixed: dict[str, Value] = {}  # names that have one value, known at compile time, on all paths
+        self.poisoned: dict[str, tuple[str, str]] = {}
+        self.functions: dict[str, NamedFunctions] = {}
+        self.either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
+
+    def add(self, name: str, values: Sequence[Value | None]) -> None:
+        """Decides about a name with these values at the ends of the arms, None where it has none."""
+        f, before = self.f, self.before.get(name)
+        some = [v for v in values if v is not None]
+        if not some:
+            return
+        if len(some) < len(values):
+            used = lives(f, self.s, name) or _reads(self.s, name)
+            if len(values) < 2 or not used or not all(map(is_staged, some)):
+                self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
+                return
+            some = [v if v is not None else NOTHING for v in values]
+        same = all(v == some[0] for v in some)
+        if are_functions(some) and not (same and some[0] == before):
+            self.functions[name] = NamedFunctions(set(f.names.taken), f.builder)
+        elif same and (some[0] == before or not is_staged(some[0])):
+            self.fixed[name] = some[0]
+            return
         else:
-            f.env[name] = functions[name].chosen(parts[i]) if name in functions else parts[i]
+            try:
+                f.common([type_of(v) for v in some], numbers=True)
+            except Mismatch:
+                self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
+                if self.either[name] is None:
+                    self.poisoned[name] = (
+                        f"differs in type between paths: {f.places(some)}",
+                        "give it the same type on every path",
+                    )
+                    return
+        self.live.append(name)
+
+    def at_end(self, name: str) -> Value:
+        """The value of a live name at the end of the arm that has just been compiled."""
+        f = self.f
+        if name in self.functions:
+            return self.functions[name].number(f, f.env.get(name))
+        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        return value if self.either.get(name) is None else f.coerce(value, self.either[name])
+
+    def bind(self, value: Value) -> None:
+        """Gives all names the values that they have after the statement, whose value is the tuple of the live ones."""
+        f, live = self.f, self.live
+        f.poisoned |= self.poisoned
+        f.env |= self.fixed
+        parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
+        for i, name in enumerate(live):
+            functions = self.functions.get(name)
+            if functions is not None and functions.lost:
+                f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
+            elif parts is None or is_unknown(parts[i]):
+                f.env[name] = unknown()
+            else:
+                f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
 
 
 def _reads(s: ast.stmt, name: str) -> bool:

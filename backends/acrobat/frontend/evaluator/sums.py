@@ -63,6 +63,13 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
     if isinstance(xs, TupleV):
         return _of_parts(f, name, xs, start, add)
+    return _of_list(f, node, name, xs, start, add)
+
+
+def _of_list(
+    f: Frame, node: ast.Call, name: str, xs: Value, start: Value | None, add: Callable[[Value, Value], Value]
+) -> Value:
+    """As `total`, of a list."""
     if start is not None and nothing_known(start):
         return unknown()
     if is_unknown(xs):

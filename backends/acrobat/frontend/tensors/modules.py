@@ -148,6 +148,20 @@ def _parameters(f: Frame, owner: Module, named: bool) -> Iterator[Value]:
         yield TupleV((Static(path), tensor)) if named else tensor
 
 
+def _in_sequence(f: Frame, node: ast.AST, m: Module, value: Value) -> Value:
+    """What the layers of an `nn.Sequential` make of a value, one after the other."""
+    before: nn.Module | None = None
+    for name, child in m.module.named_children():
+        # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
+        plain = type(child) is nn.ReLU and not hooked(child)
+        if plain and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
+            value = call_operation(f, "relu", CallArguments("relu", [value], {}))
+        else:
+            value = call(f, node, m.child(name), [value], {})
+        before = child
+    return value
+
+
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The value of a call of the module's `forward`. Hooks are not considered."""
     module = m.module
@@ -185,19 +199,7 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
         case nn.Embedding():
             return embedded(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
-            value: Value = CallArguments("Sequential", args, kwargs).bind("input")[0]
-            before: nn.Module | None = None
-            for name, child in module.named_children():
-                # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
-                plain = type(child) is nn.ReLU and not hooked(child)
-                unseen = plain and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value)
-                value = (
-                    call_operation(f, "relu", CallArguments("relu", [value], {}))
-                    if unseen
-                    else call(f, node, m.child(name), [value], {})
-                )
-                before = child
-            return value
+            return _in_sequence(f, node, m, CallArguments("Sequential", args, kwargs).bind("input")[0])
         case nn.Identity() | nn.Dropout():
             if isinstance(module, nn.Dropout) and module.training and module.p > 0:
                 return f.problem(node, "dropout in training mode is not in the language", "call .eval() on the model first")

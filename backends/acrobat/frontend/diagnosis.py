@@ -66,8 +66,8 @@ class DiagnosedFunctions(Functions):
     def _name_unknown_fields(self, span: Span, instance: Any) -> None:
         """Note a problem for each field of an instance's objects whose type is not known."""
         for cls, name in self._reached(instance):
-            held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
-            if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
+            type = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
+            if type is not None and contains_unknown(type) and (cls, name) not in self.datatypes.refined:
                 self.problem(self._unknown_field(span, cls, name))
 
     def _warn_of_unread(self) -> None:
@@ -113,7 +113,7 @@ class DiagnosedFunctions(Functions):
             what = f"the type of {name!r} in {describe(DataT(self.datatypes.of_class[cls]))} cannot be found"
             return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")
         places = self.datatypes.seen.get(cls, {})
-        if name in places and places[name].found().kinds == {"none"}:
+        if name in places and places[name].representative().kinds == {"none"}:
             what = f"`{cls.__name__}.{name}` is None in all instances of the sample"
             return Problem(
                 span, what, "objects of the instance are not changed: return what is computed, or keep it in a dictionary"

@@ -45,16 +45,16 @@ def parameters(
     written = definition.args
     places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
     defaults = defaults_of(definition, function)
-    given = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
+    required = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
     count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
-    if len(given) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
-        given = places[:count]
+    if len(required) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
+        required = places[:count]
     others: dict[str, Value] = {
-        a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in given
+        a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in required
     }
     others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
     others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
-    return given, others
+    return required, others
 
 
 def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:

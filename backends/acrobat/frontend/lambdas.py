@@ -13,8 +13,8 @@ Place = tuple[int, int, int, int]
 @cache
 def definition_of(node: ast.Lambda) -> ast.FunctionDef:
     """A function that gives what the lambda gives."""
-    given = ast.copy_location(ast.Return(node.body), node.body)
-    return ast.copy_location(ast.FunctionDef("lambda_", node.args, [given], []), node)
+    statement = ast.copy_location(ast.Return(node.body), node.body)
+    return ast.copy_location(ast.FunctionDef("lambda_", node.args, [statement], []), node)
 
 
 def written(code: CodeType, nodes: list[ast.Lambda]) -> ast.Lambda | None:

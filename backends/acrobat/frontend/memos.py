@@ -45,18 +45,18 @@ def _is_remembered(node: ast.FunctionDef) -> bool:
     if len(node.decorator_list) != 1 or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:
         return False
     (decorator,) = node.decorator_list
-    made = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
-    return made in CACHES and bool(node.args.posonlyargs or node.args.args)
+    name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    return name in CACHES and bool(node.args.posonlyargs or node.args.args)
 
 
 def _written_out(node: ast.FunctionDef) -> list[ast.stmt]:
     parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-    key, given = ", ".join(parameters), f"({', '.join(parameters)})"
+    key, arguments = ", ".join(parameters), f"({', '.join(parameters)})"
     memo, computed = f"results_of_{node.name}", f"{node.name}_computed"
-    looking_up = f"if {given} not in {memo}: {memo}[{key}] = {computed}({key})\nreturn {memo}[{key}]"
-    made = ast.parse(f"{memo} = {{}}").body
+    looking_up = f"if {arguments} not in {memo}: {memo}[{key}] = {computed}({key})\nreturn {memo}[{key}]"
+    assignment = ast.parse(f"{memo} = {{}}").body
     body = ast.parse(looking_up).body
-    for statement in (*made, *body):
+    for statement in (*assignment, *body):
         for part in ast.walk(statement):
             if isinstance(part, (ast.expr, ast.stmt)):
                 ast.copy_location(part, node)
@@ -65,4 +65,4 @@ def _written_out(node: ast.FunctionDef) -> list[ast.stmt]:
     function.args = copy(node.args)
     function.args.defaults = []
     wrapper.decorator_list, wrapper.body = [], body
-    return [*made, function, wrapper]
+    return [*assignment, function, wrapper]

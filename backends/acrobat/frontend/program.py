@@ -152,10 +152,10 @@ class ProgramBuilder(DiagnosedFunctions):
 
     def _entry(self, sample: Sequence[Any] | None) -> Entry:
         """The model's `forward`. Raises CompileError for one that cannot be compiled."""
-        found, bound = forward_of(self.module)
-        if found is None:
+        unstripped, bound = forward_of(self.module)
+        if unstripped is None:
             raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
-        function = stripped(found)
+        function = stripped(unstripped)
         self.changing[function] = ()  # `forward` is not allowed to change its instance
         definition, file = source_of(function)
         span = span_of(definition, file)
@@ -180,14 +180,14 @@ class ProgramBuilder(DiagnosedFunctions):
             self.reset()
             results, walked = dict(self.results), len(self.datatypes.walked)
             instance = UNKNOWN  # stays so after an error, to find the other problems too
-            given: list[Any] = [UNKNOWN] * len(entry.params)
+            types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
                 instance = self._instance(annotation_of_instance(entry.function, entry.params, hint), entry.params, sample)
-                given = types_of_parameters(instance, entry.params)
+                types = types_of_parameters(instance, entry.params)
                 self.datatypes.values_tell = True  # those that the model makes; what an instance has in it is known now
             except (AnnotationError, Refused) as error:
                 self.problem(Problem(entry.span, str(error), getattr(error, "advice", "")))
-            named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(entry.params, given, strict=True)}
+            named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(entry.params, types, strict=True)}
             values: list[Value] = [*entry.owner, *(named | entry.others).values()]
             key = self.key(entry.function, values)
             self.key_names[key] = "forward"

@@ -116,14 +116,14 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
         functions, codes, lambdas = parse(file)
     except (OSError, SyntaxError) as error:
         typed = file.startswith("<")  # <stdin>, <string>
-        told = f"the source of `{function.__qualname__}` " + ("was not kept by Python" if typed else "cannot be read")
+        problem = f"the source of `{function.__qualname__}` " + ("was not kept by Python" if typed else "cannot be read")
         advice = "define the model in a file and import it: code from standard input or `exec` leaves no source behind"
-        raise CompileError([Problem(where, told, advice)]) from error
+        raise CompileError([Problem(where, problem, advice)]) from error
     if code.co_name == "<lambda>" and (code in codes.get(("<lambda>", line), []) or not os.path.exists(file)):
-        if (found := written(code, lambdas)) is not None:
-            return definition_of(found), file
-        told = "which of the lambdas in this line is meant cannot be told"
-        raise CompileError([Problem(where, told, "write one in a line, or a function")])
+        if (result := written(code, lambdas)) is not None:
+            return definition_of(result), file
+        problem = "which of the lambdas in this line is meant cannot be told"
+        raise CompileError([Problem(where, problem, "write one in a line, or a function")])
     for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])
@@ -131,8 +131,8 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
                 return node, file
             if code in of_file or (_rewritten(function, node) and any(_alike(code, c) for c in of_file)):
                 return node, file
-    told = f"`{function.__qualname__}` in memory is not the one in this file, which was changed after it was imported"
-    raise CompileError([Problem(where, told, "import the module again, or start Python again")])
+    problem = f"`{function.__qualname__}` in memory is not the one in this file, which was changed after it was imported"
+    raise CompileError([Problem(where, problem, "import the module again, or start Python again")])
 
 
 def _rewritten(function: FunctionType, node: ast.FunctionDef) -> bool:

@@ -85,9 +85,9 @@ class OneOf(Special):
 
     @property
     def constants(self) -> tuple[Static, ...]:
-        found = tuple(v for v in self.alternatives if isinstance(v, Static) and isinstance(v.value, (str, int, float)))
-        types = {type_of(v) for v in found}
-        return found if len(found) == len(self.alternatives) and len(types) == 1 else ()
+        constants = tuple(v for v in self.alternatives if isinstance(v, Static) and isinstance(v.value, (str, int, float)))
+        types = {type_of(v) for v in constants}
+        return constants if len(constants) == len(self.alternatives) and len(types) == 1 else ()
 
     @property
     def refusal(self) -> str:

@@ -254,8 +254,8 @@ def is_rows(type: Any) -> bool:
 
 def _differing(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
     """The one dimension in which two shapes differ; None where they differ in rank, or in more dimensions."""
-    found = [k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
-    return found[0] if len(a) == len(b) and len(found) == 1 else None
+    dimensions = [k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
+    return dimensions[0] if len(a) == len(b) and len(dimensions) == 1 else None
 
 
 def _covers(ragged: Any, dense: Any) -> bool:

@@ -33,14 +33,14 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
     methods: dict[str, ast.expr] = {}
     for s in candidates:
         name, root = s.targets[0].id, _root(s.value)  # type: ignore[attr-defined]
-        used = reads.get(name, [])
+        uses = reads.get(name, [])
         earlier = [x for x in stores.get(root, []) if _place(x) < _place(s)]
         behind = _behind(definition.body, s)
         if (
             len(s.targets) == len(stores[name]) == 1
             and name not in in_other_scopes | parameters | elsewhere
-            and used
-            and all(id(x) in callees and id(x) in behind for x in used)
+            and uses
+            and all(id(x) in callees and id(x) in behind for x in uses)
             and len(stores.get(root, [])) == len(earlier) <= 1
             and root not in elsewhere
             and not attributes.intersection(x.attr for x in ast.walk(s.value) if isinstance(x, ast.Attribute))
@@ -76,8 +76,13 @@ def _may_be_set(root: str, nodes: Sequence[ast.AST]) -> bool:
         return isinstance(x, ast.Name) and x.id == root
 
     for call in (x for x in nodes if isinstance(x, ast.Call)):
-        given = [*call.args, *(k.value for k in call.keywords)]
-        if any(map(is_root, given)) or isinstance(call.func, ast.Attribute) and is_root(call.func.value) or is_root(call.func):
+        arguments = [*call.args, *(k.value for k in call.keywords)]
+        if (
+            any(map(is_root, arguments))
+            or isinstance(call.func, ast.Attribute)
+            and is_root(call.func.value)
+            or is_root(call.func)
+        ):
             return True
     return False
 

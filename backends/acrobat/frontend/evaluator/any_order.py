@@ -58,9 +58,9 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     listed: ast.expr = in_any_order(f, written)
     if listed is written:
         return None
-    found = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
-    if is_unknown(found) or callee.value is not sum and _is_plain(type_or_none(found)) or type_or_none(found) == INT:
-        return found
+    result = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
+    if is_unknown(result) or callee.value is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
+        return result
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other
 
 

@@ -33,8 +33,8 @@ class CallArguments:
     def bind(self, *names: str, **defaults: Any) -> list[Any]:
         """The values of the parameters `names`, in order; `defaults` has those that may be left out. Raises Unbound."""
         if len(self.args) > len(names):
-            most, got = len(names) - self.implicit, len(self.args) - self.implicit
-            raise Unbound(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
+            most, count = len(names) - self.implicit, len(self.args) - self.implicit
+            raise Unbound(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {count}")
         bound = dict(zip(names, self.args, strict=False))
         for key, value in self.kwargs.items():
             if key not in names:

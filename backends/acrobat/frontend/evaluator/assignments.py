@@ -84,9 +84,9 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
     if iterates(f, s.value, v):
         _one_assigned(f, s, s.target, s.value, v)
         return
-    wanted = f.program.annotation(f, s.annotation)
-    if not contains_unknown(wanted) and (not is_unknown(v) or is_list(v)):
-        v = f.coerce(v, wanted)
+    annotated = f.program.annotation(f, s.annotation)
+    if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
+        v = f.coerce(v, annotated)
     _assign_or_lose(f, s.target, v)
     own(f, s.target, s.value)
 
@@ -113,14 +113,14 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if _changes_part(f, s, target, before):
                     return
                 if is_container(before):
-                    found = place(f, s, read, "+=")
-                    if found is not None:
+                    place_and_value = place(f, s, read, "+=")
+                    if place_and_value is not None:
                         earlier, f.mutated = f.mutated, set()
-                        joined = f.expression(ast.copy_location(ast.BinOp(Given(found[1]), s.op, s.value), s))
+                        joined = f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s))
                         if root_of(read) in f.mutated:
                             f.problem(s, "what is added here changes what it is added to", "give it a name first")
                         f.mutated |= earlier
-                        found[0].put(joined)
+                        place_and_value[0].put(joined)
                     return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
@@ -129,9 +129,9 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)
             if changeable(f, type_or_none(before)):
-                found = place(f, s, read, "+=")
-                if found is not None:
-                    found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+                place_and_value = place(f, s, read, "+=")
+                if place_and_value is not None:
+                    place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
                 return
             if _changes_part(f, s, target, before):
                 return

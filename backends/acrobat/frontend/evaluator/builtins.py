@@ -56,8 +56,8 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if name in WITHOUT_ORDER and len(args) == 1:
         args = [in_any_order(f, node, args[0])]
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
-        given = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
-        return f.program.call(f, node, library.BUILTINS[name], given, {})
+        items = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
+        return f.program.call(f, node, library.BUILTINS[name], items, {})
     if name in ("min", "max") and set(kwargs) == {"default"} and len(args) == 1:
         return extreme_or(f, node, name, args[0], kwargs["default"])
     if name == "enumerate":
@@ -70,9 +70,9 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if any(nothing_known(a) for a in args):
         return unknown()
     handler = BUILTINS.get(name)
-    found = None if handler is None else handler(f, node, args, hint)
-    if found is not None:
-        return found
+    result = None if handler is None else handler(f, node, args, hint)
+    if result is not None:
+        return result
     how = (
         "cannot be used like this here"
         if handler is not None or name in ("sum", "sorted", "bool")
@@ -115,8 +115,8 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
         case [Dyn(type=DataT()) as owner, Static(str() as name), default] if f.program.carried.is_field(name):
             return attribute_or(f, node, owner, name, default)
         case [owner, Static(str() as name), default]:
-            found = _has_attribute(f, owner, name)
-            return None if found is None else attribute(f, node, owner, name) if found else default
+            has_attribute = _has_attribute(f, owner, name)
+            return None if has_attribute is None else attribute(f, node, owner, name) if has_attribute else default
         case [owner, OneOf() as names, *default] if len(default) < 2:
             if default and any(_has_attribute(f, owner, str(known(name)[1])) is None for name in names.alternatives):
                 return None
@@ -148,8 +148,8 @@ def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
             what = f"`hasattr` of `{name}`, which the model assigns to, is not in the language"
             return f.problem(node, what, "give it None in `__init__`, and ask for that")
         case [owner, Static(str() as name)]:
-            found = _has_attribute(f, owner, name)
-            return None if found is None else Static(found)
+            has_attribute = _has_attribute(f, owner, name)
+            return None if has_attribute is None else Static(has_attribute)
         case [owner, name] if is_name_of_run_time(name):
             return has_named(f, node, owner, name)
     return None

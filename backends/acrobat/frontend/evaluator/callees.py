@@ -106,11 +106,11 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
         return mapped_choice(f, node, callee, lambda each: called(f, node, each, args, kwargs))  # `type(x).__name__.lower()`
 
     def one(i: int, each: Value, narrowed: bool) -> Value:
-        given: Sequence[Value] = args
+        operands: Sequence[Value] = args
         if narrowed:  # the object whose class decides is of that class there
-            given = [_narrowed(f, node, a, callee.classes[i]) if _is_the_object(a, callee) else a for a in args]
+            operands = [_narrowed(f, node, a, callee.classes[i]) if _is_the_object(a, callee) else a for a in args]
         try:
-            return called(f, node, each, given, kwargs)
+            return called(f, node, each, operands, kwargs)
         except Unbound as unbound:
             others.add(i)
             if len(others) == len(callee.alternatives):
@@ -139,9 +139,9 @@ def _narrowed(f: Frame, node: ast.AST, value: Dyn, cls: type) -> Value:
     if not types:
         return Narrowed(value, cls)
     of_python = (w for w in types if w != "object" and f.program.datatypes.class_in_mixed(value.type.name, w) is cls)  # type: ignore[union-attr]
-    found = of_type(f, node, value, next(of_python, "object"))
-    classes = f.program.datatypes.cases.get(getattr(type_or_none(found), "name", ""), ())
-    return Narrowed(found, cls) if isinstance(found, Dyn) and len(classes) > 1 and cls in classes else found
+    result = of_type(f, node, value, next(of_python, "object"))
+    classes = f.program.datatypes.cases.get(getattr(type_or_none(result), "name", ""), ())
+    return Narrowed(result, cls) if isinstance(result, Dyn) and len(classes) > 1 and cls in classes else result
 
 
 def _compiled(callee: Value) -> bool:
@@ -182,19 +182,19 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     earlier, f.mutated = f.mutated, set()
     if callee.function is not None and callee.function is not f.function:
         with f.in_function(callee.function, callee.file, env):
-            found = f.expression(written.body)
+            result = f.expression(written.body)
     else:
         before, owned, f.env = f.env, f.owned, env | f.kept_fields()
         inner = {x for name in parameters for x in claims(name)}
         f.owned = owned - inner
         try:
-            found = f.expression(written.body)
+            result = f.expression(written.body)
         finally:
             f.env, f.owned = before | f.kept_fields(), owned & (f.owned | inner)
     changed, f.mutated = sorted(f.mutated & set(env)), earlier | f.mutated
     if changed := [name for name in changed if name not in f.program.carried.types]:
         raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")
-    return found
+    return result
 
 
 @handles(CALLS, Method)
@@ -206,9 +206,9 @@ def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: 
         refuse_earlier_owner(f, node, owner)
         return f.program.call(f, node, callee.function, [owner, *args], kwargs)
     handler = METHODS.get(kind(owner))
-    found = None if handler is None else handler(f, node, callee, args, kwargs)
-    if found is not None:
-        return found
+    result = None if handler is None else handler(f, node, callee, args, kwargs)
+    if result is not None:
+        return result
     if nothing_known(owner):
         return unknown()
     if name == "append":
@@ -254,18 +254,18 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
         return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)
     if isinstance(value, functools.partial):
-        given = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
-        return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
+        named = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
+        return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], named)
     if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
         return f.program.call(f, node, call, [Static(value), *args], kwargs)
     if isinstance(value, types.MethodDescriptorType) and value.__objclass__ is str and args:  # `key=str.lower`
-        found = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
-        if found is not None:
-            return found
+        of_string = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
+        if of_string is not None:
+            return of_string
     if _of_text(callee) and (kwargs or not all(known(a)[0] for a in args)):
-        made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
-        if made is not None:
-            return made
+        of_string = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
+        if of_string is not None:
+            return of_string
     if isinstance(value, types.BuiltinMethodType) and value.__self__ and isinstance(value.__self__, (set, frozenset)):
         owner = as_set(f, node, Static(value.__self__))
         return _method(f, node, Method(owner, value.__name__, None), args, kwargs, hint)

@@ -74,17 +74,17 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     callee = f.callees[node] = f.borrowed(node.func)
-    if (found := over_set(f, node, callee, hint)) is not None or (found := _by_form(f, node, callee)) is not None:
-        return found
+    if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
+        return special
     if isinstance(callee, Nested):
         node = nested.written_out(f, node, callee)
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     callee, arguments = _arguments(f, node, callee)
-    given = arguments.each_with_value(node)
+    arguments_and_values = arguments.each_with_value(node)
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
-    before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *given])
+    before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
     values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
     f.lists_kept = set()
     try:
@@ -93,7 +93,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned_arguments = before
     changed = [name for name, v in values.items() if f.env.get(name) is not v]
     if changed and calls_own_function(f, node):
-        taken_in(f, changed, given)
+        taken_in(f, changed, arguments_and_values)
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
@@ -137,8 +137,8 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
     if is_unknown(callee):
         return unknown()
     written = lookup(WRITTEN, callee.value) if isinstance(callee, Static) else None
-    found: Value | None = None if written is None else written(f, node, callee.value)  # type: ignore[union-attr]
-    return found
+    result: Value | None = None if written is None else written(f, node, callee.value)  # type: ignore[union-attr]
+    return result
 
 
 def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, ArgumentsAsWritten]:
@@ -152,10 +152,10 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     ]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
-        given = {k.arg: read(k.value)} if k.arg is not None else _given_by_name(f, k.value, read)
-        if twice := [name for name in given if name in kwargs]:
+        named = {k.arg: read(k.value)} if k.arg is not None else _given_by_name(f, k.value, read)
+        if twice := [name for name in named if name in kwargs]:
             raise Refused(f"`{twice[0]}` is given twice in this call")
-        kwargs |= given
+        kwargs |= named
     operands = _operands(node)
     if f.mutated and (early := read_too_early(operands, f.changed_by)):
         stale = [x for i, x in enumerate(operands) if i in early]
@@ -197,8 +197,8 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
         return
     if builtin or changeable(f, type_or_none(result)):
         for a in _operands(node):
-            held = type_or_none(f.env.get(a.id, unknown())) if isinstance(a, ast.Name) else None
-            if builtin or _may_share(f, type_or_none(result), held):
+            type = type_or_none(f.env.get(a.id, unknown())) if isinstance(a, ast.Name) else None
+            if builtin or _may_share(f, type_or_none(result), type):
                 seen_inside(f, a)
 
 

@@ -108,7 +108,7 @@ def _attempted(
     first, name = s.body[0], s.handlers[0].name
     before, f.catching = f.catching, (call, cls)
     try:
-        found = f.expression(call)
+        result = f.expression(call)
     finally:
         f.catching = before
     f.owned -= {c for x in ast.walk(call) if isinstance(x, ast.Name) for c in claims(x.id)}
@@ -128,14 +128,14 @@ def _attempted(
                 f.poisoned[name] = f"is an exception of the class `{cls.__name__}`, which keeps nothing", INIT
         return caught()
 
-    if not isinstance(found, Outcome):
-        return went_well(found)
+    if not isinstance(result, Outcome):
+        return went_well(result)
     return choose(
         f,
         s,
-        found.raised if isinstance(found.raised, Static) else f.host("eq", [found.raised, Static(1)], BOOL),
-        lambda: was_raised(_there(f, call, found.error, name or "error")),
-        lambda: went_well(_there(f, call, found.value, "result")),
+        result.raised if isinstance(result.raised, Static) else f.host("eq", [result.raised, Static(1)], BOOL),
+        lambda: was_raised(_there(f, call, result.error, name or "error")),
+        lambda: went_well(_there(f, call, result.value, "result")),
     )
 
 

@@ -94,13 +94,13 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
     """A method, property or constant that all `classes` of an object's union have in common; None if there is none."""
     if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
         return Partial(Static(dataclasses.replace), (value,), ())
-    found = [inspect.getattr_static(c, name, None) for c in classes]
-    if found[0] is None or any(x is not found[0] for x in found):
+    attributes = [inspect.getattr_static(c, name, None) for c in classes]
+    if attributes[0] is None or any(x is not attributes[0] for x in attributes):
         return None
     assert isinstance(value.type, DataT)
     alone = len(classes) == 1 < len(f.program.datatypes.cases.get(value.type.name, ()))
     owner: Value = Narrowed(value, classes[0]) if alone else value
-    match found[0]:
+    match attributes[0]:
         case property(fget=types.FunctionType() as getter):
             return f.program.call(f, node, getter, [owner], {})
         case functools.cached_property(func=types.FunctionType() as getter):
@@ -112,8 +112,8 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         case classmethod(__func__=types.FunctionType() as function):
             return Partial(Static(function), (Static(original(classes[0])),), ()) if len(classes) == 1 else None
         case int() | float() | str() | bool() | tuple():
-            return Static(found[0])
+            return Static(attributes[0])
         case dict() | list():
-            f.program.reads.note_object(original(classes[0]), name, found[0])
-            return Static(found[0])
+            f.program.reads.note_object(original(classes[0]), name, attributes[0])
+            return Static(attributes[0])
     return None

@@ -126,8 +126,8 @@ class CoercingFrame(FrameState):
         optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
         unassigned = next((t for t in some if is_unassigned(t)), None)
         if UNASSIGNED in types or unassigned is not None:
-            held = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
-            return self.program.datatypes.unassigned(self.common(held, numbers)) if held else UNASSIGNED
+            inner = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
+            return self.program.datatypes.unassigned(self.common(inner, numbers)) if inner else UNASSIGNED
         if len(some) < len(types) or optional is not None:
             return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
@@ -180,16 +180,16 @@ class CoercingFrame(FrameState):
 
     def word_of(self, type: Any, mixed: Any) -> str | None:
         """Which type of a mixed union covers values of a type; None if none does."""
-        for word, held in self.mixed(mixed).items():
-            if is_varying_tuple(held) and isinstance(type, TupleT) and not type.listed:
-                if all(self.covers(held.item, t) for t in type.items):
+        for word, inner in self.mixed(mixed).items():
+            if is_varying_tuple(inner) and isinstance(type, TupleT) and not type.listed:
+                if all(self.covers(inner.item, t) for t in type.items):
                     return word
                 continue
-            if isinstance(type, TupleT) != isinstance(held, TupleT) and (is_leaf(type) or is_leaf(held)):
+            if isinstance(type, TupleT) != isinstance(inner, TupleT) and (is_leaf(type) or is_leaf(inner)):
                 continue  # these are values of another case, also of a tree that has both
-            if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, held):
+            if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, inner):
                 continue
-            if self.covers(held, type):
+            if self.covers(inner, type):
                 return word
         return None
 
@@ -209,12 +209,12 @@ class CoercingFrame(FrameState):
             self.covering.discard((whole, part))
             del met[noted:]  # they were not met in one place
 
-    def _without_widening(self, type: Any, held: Any) -> bool:
+    def _without_widening(self, type: Any, have: Any) -> bool:
         """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
         other, where an int was left beside."""
-        if isinstance(type, TupleT) and isinstance(held, TupleT) and len(type.items) == len(held.items):
-            return all(map(self._without_widening, type.items, held.items))
-        return type == held or not (is_leaf(type) and is_leaf(held))
+        if isinstance(type, TupleT) and isinstance(have, TupleT) and len(type.items) == len(have.items):
+            return all(map(self._without_widening, type.items, have.items))
+        return type == have or not (is_leaf(type) and is_leaf(have))
 
     def coerce(self, value: Value, type: Any) -> Value:
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
@@ -248,9 +248,9 @@ class CoercingFrame(FrameState):
         if isinstance(value, Held) and isinstance(type, HeldT) and value.kind == type.kind:
             return Held(value.kind, self.coerce(value.value, type.inner))
         for rule in COERCIONS:
-            found = rule(self, value, have, type)
-            if found is not None:
-                return found
+            result = rule(self, value, have, type)
+            if result is not None:
+                return result
         if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
             raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
         if isinstance(have, ListT) and isinstance(type, ListT) and (contains_unknown(have) or is_never_filled(have)):
@@ -278,9 +278,9 @@ class CoercingFrame(FrameState):
         """One of several constants that is chosen at run time as a value of the program; other values unchanged."""
         return Dyn(self.atom(value)) if isinstance(value, OneOf) and value.constants else value
 
-    def _as_optional(self, value: Value, held: Any, type: Any) -> Value:
-        """A value that is None (or not assigned) or of the type `held` as one of another such type. Raises Mismatch."""
-        some = self.var("value", held)
+    def _as_optional(self, value: Value, have: Any, type: Any) -> Value:
+        """A value that is None (or not assigned) or of the type `have` as one of another such type. Raises Mismatch."""
+        some = self.var("value", have)
         none = n.Construct("None", (), type, span=self.span)
         with self.branch() as b:
             body = b.finish(self.atom(self.coerce(held_in(Dyn(some)), type)))
@@ -311,8 +311,8 @@ class CoercingFrame(FrameState):
         """A constant object of the source as one of the program; other values unchanged. Raises Mismatch as `staged`."""
         if isinstance(value, Static):
             for rule in STAGED:
-                if (made := rule(self, value)) is not None:
-                    return made
+                if (result := rule(self, value)) is not None:
+                    return result
         return value
 
     def empty(self, type: Any) -> Dyn:
@@ -323,9 +323,9 @@ class CoercingFrame(FrameState):
                 self.program.empties.add(self.span)
                 return empty(type, self.span)
             type = without_elements(type)
-        made = self.bind(n.ListOf((), type, span=self.span), "empty")
-        self.empties.add(variable_of(made))
-        return made
+        new = self.bind(n.ListOf((), type, span=self.span), "empty")
+        self.empties.add(variable_of(new))
+        return new
 
     def learnt(self, span: Span) -> Any:
         """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""
@@ -350,8 +350,8 @@ class CoercingFrame(FrameState):
             known = [v for _, v in branches]
             type = self.common([type_of(v) for v in known], numbers=True)
         except Mismatch:
-            told = self.places([v for _, v in branches])
-            self.problem(where, f"the branches differ in type: {told}", "give the same type on every path")
+            places = self.places([v for _, v in branches])
+            self.problem(where, f"the branches differ in type: {places}", "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:

@@ -113,8 +113,8 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
         return _same_object(f, node, a, b, negate=isinstance(op, (ast.IsNot, ast.NotEq)))
     if isinstance(op, (ast.In, ast.NotIn)):
-        found = _membership(f, node, a, b)
-        return found if isinstance(op, ast.In) or is_unknown(found) else negation(f, found)
+        result = _membership(f, node, a, b)
+        return result if isinstance(op, ast.In) or is_unknown(result) else negation(f, result)
     if type(op) not in COMPARISONS:
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     by_cases = _by_cases(f, node, op, a, b)
@@ -132,11 +132,11 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
     if all(isinstance(v, Static) and isinstance(v.value, type) for v in (a, b)):  # `type(x) is int`
         return Static((a == b) != negate)
     if b != Static(None):
-        inside = [x if held is None else guess(held) for x in (a, b) for held in [optional(f, x)]]
+        inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
             return f.problem(node, "`is` only compares with None, and objects of the instance")
-        found = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_object, [a, b], {})
-        return negation(f, found) if negate and not is_unknown(found) else found
+        result = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_object, [a, b], {})
+        return negation(f, result) if negate and not is_unknown(result) else result
     if isinstance(a, Static):
         return Static((a.value is None) != negate)
     if isinstance(a, OneOf):
@@ -191,8 +191,8 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if is_one_of_several(f, a) or is_one_of_several(f, b):
         return for_each_type(f, node, [a, b], lambda operands: _of_values(f, node, op, *operands))
     a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
-    if "varying tuple" in (kind(a), kind(b)) and (found := _of_varying_tuples(f, node, name, a, b)) is not None:
-        return found
+    if "varying tuple" in (kind(a), kind(b)) and (result := _of_varying_tuples(f, node, name, a, b)) is not None:
+        return result
     if is_list(a) or is_list(b):
         a, b = (_written_out(f, node, v) for v in (a, b))
     if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) or _is_named(f, v) for v in (a, b)):

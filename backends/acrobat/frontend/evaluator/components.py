@@ -72,9 +72,9 @@ class TakingApartFrame(CoercingFrame):
 
     def _named(self, value: Dyn) -> list[Value] | None:
         for rule in COMPONENTS:
-            found = rule(self, value)
-            if found is not None:
-                return list(found)
+            result = rule(self, value)
+            if result is not None:
+                return list(result)
         return None
 
     def _elements(self, xs: Dyn, count: int) -> list[Value]:

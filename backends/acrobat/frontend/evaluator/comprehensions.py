@@ -64,8 +64,8 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     """Compile a comprehension as a map over a list of the program, or unrolled over a tuple."""
     first, *rest = node.generators
     fixed: int = 0  # how many elements it has, if that is known
-    kept = assigned([i for g in node.generators for i in g.ifs])
-    for name in kept:  # `:=` in a condition: its last value is not available afterwards
+    in_conditions = assigned([i for g in node.generators for i in g.ifs])
+    for name in in_conditions:  # `:=` in a condition: its last value is not available afterwards
         f.env.pop(name, None)
         f.poisoned[name] = "is assigned in a comprehension", "assign it in a loop"
     if rest or first.ifs:
@@ -83,7 +83,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
             whole = TupleV(tuple(map(Static, whole.value)))
         xs = iterable(f, whole)
         seen_through_view(f, first.iter)
-    wanted = getattr(f.learnt(f.span), "item", UNKNOWN)
+    element = getattr(f.learnt(f.span), "item", UNKNOWN)
     if isinstance(xs, TupleV):
         return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
     if is_unknown(xs):
@@ -94,16 +94,16 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     with f.branch() as b:
         assign(f, target, held_in(Dyn(var)))
         value = f.staged(f.expression(node.elt))
-        value = f.coerce(value, wanted)
+        value = f.coerce(value, element)
         t = type_of(value)
         if contains_unknown(t):
             return f.not_yet(ListT(t))
         body = b.finish(f.atom(value))
     f.owned &= f.owned_at_end
-    made = f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+    result = f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
     if 0 < fixed <= LONGEST:
-        f.sizes[variable_of(made)] = fixed
-    return made
+        f.sizes[variable_of(result)] = fixed
+    return result
 
 
 def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.expr, count: int) -> bool:
@@ -130,9 +130,9 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
         item = xs.items[0] if isinstance(xs, TupleV) and xs.items else guess(getattr(type_or_none(xs), "item", UNKNOWN))
         assign(f, generator.target, item)
         f.expression(elt)
-        found = bool(f.mutated & set(f.env))
+        has_changes = bool(f.mutated & set(f.env))
     f.mutated = before
-    return found
+    return has_changes
 
 
 def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:

@@ -95,10 +95,10 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
         case ast.Compare(
             ast.Call(ast.Name("type"), [tested], []), [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [cls]
         ) if f.is_builtin("type"):
-            value, wanted = f.borrowed(tested), f.borrowed(cls)
-            if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(wanted, Static):
+            value, asked_class = f.borrowed(tested), f.borrowed(cls)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(asked_class, Static):
                 arms = (then, orelse) if isinstance(op, (ast.Is, ast.Eq)) else (orelse, then)
-                return of_class(f, node, value, _lasting_path(f, tested), wanted, *arms, exactly=True)
+                return of_class(f, node, value, _lasting_path(f, tested), asked_class, *arms, exactly=True)
         case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
             value = f.borrowed(tested)
             path = _lasting_path(f, tested)

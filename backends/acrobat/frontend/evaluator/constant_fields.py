@@ -44,15 +44,15 @@ def constant_field(f: Frame, cls: type, name: str) -> Value | None:
     return constants[0] if len(constants) == 1 else None
 
 
-def as_constant(f: Frame, classes: list[type], name: str, held: Value) -> Value:
-    """A field of objects of these classes, read as `held`: one of several modules or functions if it keeps such, else `held`.
+def as_constant(f: Frame, classes: list[type], name: str, value: Value) -> Value:
+    """A field of objects of these classes, read as `value`: one of several modules or functions if it keeps such, else `value`.
     Raises Refused where the classes keep different ones."""
-    if not isinstance(held, Held) or held.kind != "constant" or not isinstance(held.value, Dyn):
-        return held
+    if not isinstance(value, Held) or value.kind != "constant" or not isinstance(value.value, Dyn):
+        return value
     first, *others = [f.program.datatypes.constants.get((c, name), []) for c in classes]
     if any(constants != first for constants in others):
         raise Refused(f"objects of several classes keep different modules or functions in `{name}`", "ask for the class before")
-    return OneOf(held.value, tuple(first))
+    return OneOf(value.value, tuple(first))
 
 
 def _same_everywhere(f: Frame, value: Value) -> Value | None:
@@ -62,12 +62,12 @@ def _same_everywhere(f: Frame, value: Value) -> Value | None:
         case Static(v):
             return value if callable(v) else None
         case Method(owner):
-            found = _same_everywhere(f, owner)
-            return None if found is None else replace(value, owner=found)
+            result = _same_everywhere(f, owner)
+            return None if result is None else replace(value, owner=result)
         case Special(python_object=held) if held is not None:
             try:
-                found = f.program.wrap(held)
+                result = f.program.wrap(held)
             except Refused:
                 return None
-            return found if found == value or f.program.keep_apart(held) else None
+            return result if result == value or f.program.keep_apart(held) else None
     return None

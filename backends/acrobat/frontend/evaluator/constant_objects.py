@@ -28,15 +28,15 @@ def _as_object(f: Frame, value: Static) -> Value | None:
         if cls in datatypes.seen or {*datatypes.made.get(cls, names)} != {*names}:
             return None
         names = list(datatypes.made.get(cls, names))
-    held: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for name in names:
         f.program.reads.note_object(x, name, getattr(x, name))
-        held[name] = f.staged(f.program.wrap(getattr(x, name)))
+        values[name] = f.staged(f.program.wrap(getattr(x, name)))
     union = datatypes.union_of(cls) if dataclasses.is_dataclass(x) else datatypes.union_of_made(cls, names)
     if datatypes.is_referenced(union):
         what = f"a `{cls.__name__}` of the source stands beside such that the model makes and changes under several names"
         raise Refused(what, "make it in the model")
-    return new_object(f, ast.Pass(), cls, DataT(union), held)
+    return new_object(f, ast.Pass(), cls, DataT(union), values)
 
 
 def _fields(x: Any) -> list[str] | None:

@@ -89,8 +89,8 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
     """`key in keys`, for a key that is known at run time only and constants."""
     if mixed(f, key):
         return by_type(f, ast.Pass(), key, lambda _, inner: contains(f, inner, keys))  # type: ignore[arg-type]
-    if (found := by_none(f, key, keys, lambda some: contains(f, some, keys), lambda: Static(False))) is not None:
-        return found
+    if (by_key := by_none(f, key, keys, lambda some: contains(f, some, keys), lambda: Static(False))) is not None:
+        return by_key
     if key == Static(None):
         return Static(True)
     keys = [k for k in keys if alike(key, k)]
@@ -109,8 +109,8 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     """`table[key]`. A run-time key that is missing is an error of the instance."""
     key = of_keys(f, node, key, table)
     missing = partial(fail, f, "KeyError: None")
-    if (found := by_none(f, key, [*table], lambda some: entry(f, node, table, some), missing)) is not None:
-        return found
+    if (result := by_none(f, key, [*table], lambda some: entry(f, node, table, some), missing)) is not None:
+        return result
     is_known, constant = known(key)
     if is_known:
         if constant not in table:
@@ -174,8 +174,8 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
     there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
     named = [] if is_tuple_type(t) else [key]
     text = missing if named else missing.partition(":")[0]
-    found = choose(f, node, there, lambda: at, lambda: fail(f, text, named, strings_in(named)))
-    return f.coerce(found, INT)  # type: ignore[return-value]
+    result = choose(f, node, there, lambda: at, lambda: fail(f, text, named, strings_in(named)))
+    return f.coerce(result, INT)  # type: ignore[return-value]
 
 
 def strings_in(values: Sequence[Value]) -> frozenset[int]:
@@ -199,8 +199,8 @@ def constant_by_key(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: 
 
 def method_of(value: Any, name: str) -> types.FunctionType | None:
     """A special method, such as `__getitem__`, that the class of a constant object defines in Python; None if there is none."""
-    found = next((vars(c)[name] for c in type(value).__mro__ if name in vars(c)), None)
-    return found if isinstance(found, types.FunctionType) else None
+    attribute = next((vars(c)[name] for c in type(value).__mro__ if name in vars(c)), None)
+    return attribute if isinstance(attribute, types.FunctionType) else None
 
 
 def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:

@@ -37,28 +37,28 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         names = [x.name for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
         defaults = defaults_of_fields(f, node, cls, {*names[: len(args)], *kwargs})
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
-    held = dict(zip(names, map(f.as_object, values), strict=True))
-    constant = [x for x, v in zip(names, values, strict=True) if held[x] is not v]
+    fields = dict(zip(names, map(f.as_object, values), strict=True))
+    constant = [x for x, v in zip(names, values, strict=True) if fields[x] is not v]
     refuse_changed(f, cls, constant)
-    shared = [x for x in held if changeable(f, type_or_none(held[x]))]
+    shared = [x for x in fields if changeable(f, type_or_none(fields[x]))]
     if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
         written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
-        alone = {x for x in held if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
+        alone = {x for x in fields if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
-    return new_object(f, node, cls, t, held, bool(shared))
+    return new_object(f, node, cls, t, fields, bool(shared))
 
 
-def defaults_of_fields(f: Frame, node: ast.AST, cls: type, given: Collection[str]) -> dict[str, Value]:
-    """The default values of a dataclass's fields, but for those in `given` that a `default_factory` would have to make."""
-    found: dict[str, Value] = {}
+def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[str]) -> dict[str, Value]:
+    """The default values of a dataclass's fields, but for those in `present` that a `default_factory` would have to make."""
+    defaults: dict[str, Value] = {}
     for x in dataclasses.fields(cls):  # type: ignore[arg-type]
         if x.default is not dataclasses.MISSING:
-            found[x.name] = Static(x.default)
-        elif x.default_factory is not dataclasses.MISSING and x.name not in given:
-            found[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
-    return found
+            defaults[x.name] = Static(x.default)
+        elif x.default_factory is not dataclasses.MISSING and x.name not in present:
+            defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
+    return defaults
 
 
 def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:
@@ -125,22 +125,22 @@ def _with_attribute(f: Frame, s: ast.AST, whole: Dyn, cls: type, name: str, valu
     """The object `whole`, of the class `cls`, with another value in one attribute."""
     assert isinstance(whole.type, DataT)
     note_late(f, cls, name, value)
-    held = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in f.program.datatypes.field_names(cls)}
-    return new_object(f, s, cls, whole.type, held)
+    fields = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in f.program.datatypes.field_names(cls)}
+    return new_object(f, s, cls, whole.type, fields)
 
 
-def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value], shared: bool = True) -> Value:
+def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, Value], shared: bool = True) -> Value:
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values.
     `shared` says that something else may refer to lists in them."""
     datatypes = f.program.datatypes
-    seen = cls in datatypes.seen or cls in datatypes.numbered
-    if seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
+    has_identity = cls in datatypes.seen or cls in datatypes.numbered
+    if has_identity and datatypes.has_field(cls, IDENTITY) and IDENTITY not in fields:
         what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"
         return f.problem(node, what, "make objects of another class")
-    for x in held:
+    for x in fields:
         datatypes.has_field(cls, x)  # of a class of the sample: a field that is given a value is one that is read
     names = datatypes.attribute_names(cls)
-    values = [field_value(f, node, cls, x, held[x]) for x in sorted(held, key=names.index)]
+    values = [field_value(f, node, cls, x, fields[x]) for x in sorted(fields, key=names.index)]
     if datatypes.is_referenced(t.name):
         return enter_object(f, cls, t, values, shared)
     atoms = [unknown().atom if is_unknown(v) else f.atom(v) for v in values]
@@ -162,5 +162,5 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     names = list(getattr(classes[0], "_fields", ())) or [y.name for y in dataclasses.fields(classes[0])]
     if strange := [k for k in kwargs if k not in names]:
         return f.problem(node, f"{classes[0].__name__} has no field `{strange[0]}`")
-    held = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
-    return new_object(f, node, classes[0], x.type, held)  # type: ignore[arg-type, union-attr]
+    fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
+    return new_object(f, node, classes[0], x.type, fields)  # type: ignore[arg-type, union-attr]

@@ -53,13 +53,13 @@ from backends.acrobat.library import dictionaries, searching, sets
 def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
     assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
-    held = whole.type.item.items[1]
+    item = whole.type.item.items[1]
     # `neighbours.get(i, ())`, which is only looked through
-    if value == TupleV(()) and isinstance(held, ListT) and held.kind != "tuple":
+    if value == TupleV(()) and isinstance(item, ListT) and item.kind != "tuple":
         return f.coerce(
-            list_of(f, ast.Pass(), []) if held.kind == "list" else empty_of_kind(f, held.kind.partition(":")[0]), held
+            list_of(f, ast.Pass(), []) if item.kind == "list" else empty_of_kind(f, item.kind.partition(":")[0]), item
         )
-    return f.coerce(value, held) if is_empty(value) else value
+    return f.coerce(value, item) if is_empty(value) else value
 
 
 @handles(METHODS, "set", "dict")
@@ -118,10 +118,10 @@ def _get(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Val
     default = _as_value(f, whole, default)
     if is_unknown(key) or is_unknown(default):
         return unknown()
-    found = contains(f, node, whole, key)
-    if is_unknown(found):
+    is_in = contains(f, node, whole, key)
+    if is_unknown(is_in):
         return unknown()
-    return choose(f, ast.Pass(), found, lambda: at_key(f, node, whole, key), lambda: default)
+    return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
 
 
 def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Sequence[Value]) -> Value:
@@ -129,9 +129,9 @@ def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, defau
     at = place(f, node, owner, "pop")
     if at is None:
         return unknown()
-    held = contains(f, node, whole, key)
+    is_in = contains(f, node, whole, key)
     if default:
-        value = choose(f, ast.Pass(), held, lambda: at_key(f, node, whole, key), lambda: _as_value(f, whole, default[0]))
+        value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: _as_value(f, whole, default[0]))
     else:
         value = at_key(f, node, whole, key)
     rest = f.program.call(f, node, dictionaries.without_key, [items_of(whole), key], {})
@@ -148,8 +148,8 @@ def _at_an_end(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, name: str, 
         return unknown()
     end = Static(bool(constant(last, "`last`")))
     if name == "popitem":
-        found = f.components(f.program.call(f, node, dictionaries.popped_entry, [items_of(whole), end], {}))
-        entry, rest = found or [unknown(), unknown()]
+        entry_and_others = f.components(f.program.call(f, node, dictionaries.popped_entry, [items_of(whole), end], {}))
+        entry, rest = entry_and_others or [unknown(), unknown()]
     else:
         entry, rest = (
             Static(None),
@@ -164,9 +164,9 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
     at = place(f, node, owner, "setdefault")
     if at is None:
         return unknown()
-    held = contains(f, node, whole, key)
+    is_in = contains(f, node, whole, key)
     default = _as_value(f, whole, default)
-    value = choose(f, ast.Pass(), held, lambda: at_key(f, node, whole, key), lambda: default)
+    value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
     give(f, at[0], put(f, node, whole, key, value))
     return value
 
@@ -174,10 +174,10 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
     values = [as_set(f, s, f.expression(a)) for a in args]
-    found = place(f, s, owner, name)
-    if found is None:
+    place_and_value = place(f, s, owner, name)
+    if place_and_value is None:
         return
-    who, whole = found
+    who, whole = place_and_value
     if any(changeable(f, type_inside(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
         seen_inside(f, owner)
     if any(map(nothing_known, values)):

@@ -165,13 +165,13 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     """`whole[key]`; a missing key gives the dictionary's default, or is an error of the instance."""
     default = default_of(f, whole)
     if default is not None and not nothing_known(key):
-        found = contains(f, node, whole, key)
+        is_in = contains(f, node, whole, key)
         if isinstance(default, Dyn) and isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT):
             value_type = whole.type.item.items[1]
             default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
         if is_unknown(whole):
             return default
-        return choose(f, ast.Pass(), found, lambda: at_key(f, node, whole, key), lambda: default)
+        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
     return at_key(f, node, whole, key)
 
 

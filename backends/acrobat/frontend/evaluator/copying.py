@@ -53,10 +53,10 @@ def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[
     if is_unknown(value):
         return value
     assert isinstance(value, Dyn)
-    made = f.bind(value.atom, hint or "copy")
-    variable = variable_of(made)
-    f.new_lists |= {variable, deep(variable)} if name == "deepcopy" or has_plain_items(f, made) else {variable}
-    return made
+    result = f.bind(value.atom, hint or "copy")
+    variable = variable_of(result)
+    f.new_lists |= {variable, deep(variable)} if name == "deepcopy" or has_plain_items(f, result) else {variable}
+    return result
 
 
 def _with_own_copy(f: Frame, value: Value, name: str) -> type | None:
@@ -64,8 +64,8 @@ def _with_own_copy(f: Frame, value: Value, name: str) -> type | None:
     of these would be other objects."""
     datatypes = f.program.datatypes
     types = [type_or_none(value)] if name == "copy" else list(types_inside(f, [type_or_none(value)]))
-    held = [datatypes.optionals.get(t.name, t) for t in types if isinstance(t, DataT)]
-    classes = [cls for t in held if isinstance(t, DataT) for cls in datatypes.cases.get(t.name, ())]
+    inner = [datatypes.optionals.get(t.name, t) for t in types if isinstance(t, DataT)]
+    classes = [cls for t in inner if isinstance(t, DataT) for cls in datatypes.cases.get(t.name, ())]
     return next((cls for cls in classes if hasattr(cls, f"__{name}__") or datatypes.has_field(cls, IDENTITY)), None)
 
 

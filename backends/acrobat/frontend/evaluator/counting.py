@@ -20,12 +20,13 @@ def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
     nodes = list(ast.walk(definition))
     parameters = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
     local = parameters | {x.id for x in nodes if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
-    made = [s for s in nodes if isinstance(s, ast.Assign) and _makes_counter(s.value, namespace, local)]
-    names = {t.id for s in made for t in s.targets if isinstance(t, ast.Name)}
-    counters = {x: step for x in names - parameters if (step := _step(x, made, definition))}
+    assignments = [s for s in nodes if isinstance(s, ast.Assign) and _makes_counter(s.value, namespace, local)]
+    names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
+    counters = {x: step for x in names - parameters if (step := _step(x, assignments, definition))}
     if not counters:
         return definition
-    written = {(s.lineno, s.col_offset) for s in made if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters}
+    named = (s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters)
+    written = {(s.lineno, s.col_offset) for s in named}
     changed: ast.FunctionDef = _Counters(counters, written).visit(deepcopy(definition))
     return changed
 
@@ -40,23 +41,23 @@ def _makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]
     return False
 
 
-def _step(name: str, made: list[ast.Assign], definition: ast.FunctionDef) -> int:
+def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef) -> int:
     """How far a counter with this name goes at each step; 0 if it is not used by `next` alone, or its step is not written."""
-    own = [s for s in made if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
+    own = [s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
     steps = {_parts(s.value)[1] for s in own}
     stores = sum(isinstance(x, ast.Name) and x.id == name and not isinstance(x.ctx, ast.Load) for x in ast.walk(definition))
     uses = sum(isinstance(x, ast.Name) and x.id == name for x in ast.walk(definition)) - stores
-    seen = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
-    return steps.pop() if len(steps) == 1 and stores == len(own) and uses == seen else 0
+    reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
+    return steps.pop() if len(steps) == 1 and stores == len(own) and uses == reads else 0
 
 
 def _parts(call: ast.expr) -> tuple[ast.expr, int]:
     """The first int of a counter, and its step: 0 if that is not written as an int."""
     assert isinstance(call, ast.Call)
-    given = dict(zip(("start", "step"), call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
-    match given.get("step", ast.Constant(1)):
-        case ast.Constant(int() as step) if len(given) == len(call.args) + len(call.keywords):
-            return given.get("start", ast.Constant(0)), step
+    arguments = dict(zip(("start", "step"), call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+    match arguments.get("step", ast.Constant(1)):
+        case ast.Constant(int() as step) if len(arguments) == len(call.args) + len(call.keywords):
+            return arguments.get("start", ast.Constant(0)), step
     return ast.Constant(0), 0
 
 
@@ -99,11 +100,11 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Counters(ast.NodeTransformer):
-    """Writes counters with these names and steps, which the statements at the places `made` make, as ints: each `next` becomes
-    statements before the one that it is in."""
+    """Writes counters with these names and steps, which the statements at the places `assignments` make, as ints: each
+    `next` becomes statements before the one that it is in."""
 
-    def __init__(self, counters: dict[str, int], made: set[tuple[int, int]]) -> None:
-        self.counters, self.made = counters, made
+    def __init__(self, counters: dict[str, int], assignments: set[tuple[int, int]]) -> None:
+        self.counters, self.assignments = counters, assignments
         self.values: dict[int, ast.expr] = {}  # id of a `next(...)` -> the name that has its value
 
     def visit(self, node: ast.AST) -> Any:
@@ -118,8 +119,8 @@ class _Counters(ast.NodeTransformer):
                 before.append(placed(e, ast.Assign([ast.Name(value, ast.Store())], ast.Name(name, ast.Load()))))
                 before.append(placed(e, ast.Assign([ast.Name(name, ast.Store())], step)))
                 self.values[id(e)] = ast.copy_location(ast.Name(value, ast.Load()), e)
-        if isinstance(node, ast.Assign) and (node.lineno, node.col_offset) in self.made:
+        if isinstance(node, ast.Assign) and (node.lineno, node.col_offset) in self.assignments:
             start = ast.Assign(node.targets, _parts(node.value)[0])
             return [*before, placed(node, ast.copy_location(start, node))]
-        made = self.generic_visit(node)
-        return [*before, made] if before else made
+        result = self.generic_visit(node)
+        return [*before, result] if before else result

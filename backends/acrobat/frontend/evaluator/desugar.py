@@ -24,10 +24,10 @@ _cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
 
 def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
     """The rewritten definition; the same object each time that it is asked for."""
-    found = _cache.get(id(definition))
-    if found is None or found[0] is not definition:
-        found = _cache[id(definition)] = (definition, _function(definition))
-    return found[1]
+    definition_and_result = _cache.get(id(definition))
+    if definition_and_result is None or definition_and_result[0] is not definition:
+        definition_and_result = _cache[id(definition)] = (definition, _function(definition))
+    return definition_and_result[1]
 
 
 def is_generator(definition: ast.FunctionDef) -> bool:
@@ -57,15 +57,15 @@ def _names_inside(node: ast.AST) -> bool:
 
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
-    made = copy(definition)
-    made.body = _Statements(is_generator(definition)).body(without_limits(by_method(definition)))
+    result = copy(definition)
+    result.body = _Statements(is_generator(definition)).body(without_limits(by_method(definition)))
     if definition.name == "__iter__" and not is_generator(definition):
-        made.body = [_ListsReturned().visit(deepcopy(s)) for s in made.body]
+        result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]
     if is_generator(definition):
         start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
         end = ast.Return(ast.Name(YIELDED, ast.Load()))
-        made.body = [placed(definition, start), *made.body, placed(definition.body[-1], end)]
-    return made
+        result.body = [placed(definition, start), *result.body, placed(definition.body[-1], end)]
+    return result
 
 
 class _ListsReturned(ast.NodeTransformer):
@@ -94,7 +94,7 @@ class _Statements:
         self.count = 0
 
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [made for s in body for made in self.statement(s)]
+        return [new for s in body for new in self.statement(s)]
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         match s:
@@ -109,27 +109,27 @@ class _Statements:
             case ast.For() | ast.While():
                 return self._loop(s)
             case ast.With():
-                made: ast.stmt = copy(s)
-                made.body = self.body(s.body)  # type: ignore[attr-defined]
-                return [made]
+                result: ast.stmt = copy(s)
+                result.body = self.body(s.body)  # type: ignore[attr-defined]
+                return [result]
             case ast.Match():
-                made = copy(s)
-                made.cases = []
+                result = copy(s)
+                result.cases = []
                 for case in s.cases:
-                    made.cases.append(copy(case))
-                    made.cases[-1].body = self.body(case.body)
-                return [made]
+                    result.cases.append(copy(case))
+                    result.cases[-1].body = self.body(case.body)
+                return [result]
             case ast.Try([*body], [], [*orelse], [*last]) if not any(leaves(x) or ends(x) for x in (*body, *orelse)):
                 return self.body([*body, *orelse, *last])
             case ast.Try():
-                made = copy(s)
-                made.body, made.orelse = self.body(s.body), self.body(s.orelse)
-                made.handlers = [copy(h) for h in s.handlers]
-                for h in made.handlers:
+                result = copy(s)
+                result.body, result.orelse = self.body(s.body), self.body(s.orelse)
+                result.handlers = [copy(h) for h in s.handlers]
+                for h in result.handlers:
                     h.body = self.body(h.body)
-                return [made]
+                return [result]
             case ast.Delete(targets):
-                return [made for t in targets for made in self._delete(s, t)]
+                return [result for t in targets for result in self._delete(s, t)]
             case ast.Expr(ast.Yield(value)):
                 return [placed(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
             case ast.Expr(ast.YieldFrom(value)):
@@ -153,18 +153,18 @@ class _Statements:
     ) -> list[ast.stmt]:
         """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
         `d[k].append(x)` follows."""
-        made: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         if not isinstance(key, (ast.Name, ast.Constant)):
             self.count += 1
             name = f"{HIDDEN}key{self.count}"
-            made.append(placed(s, ast.Assign([ast.Name(name, ast.Store())], key)))
+            statements.append(placed(s, ast.Assign([ast.Name(name, ast.Store())], key)))
             key = ast.copy_location(ast.Name(name, ast.Load()), key)
         put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
-        made.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        statements.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
         if change:
             item = ast.Subscript(owner, key, ast.Load())
-            made.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
-        return made
+            statements.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
+        return statements
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
@@ -175,26 +175,26 @@ class _Statements:
                 return self._if(ast.copy_location(ast.If(first, body, orelse), s))
         hoist = _Hoist(s.test)
         test = hoist.visit(s.test)
-        made = copy(s)
-        made.test, made.body, made.orelse = test, self.body(s.body), self.body(s.orelse)
-        return [*hoist.before, made]
+        result = copy(s)
+        result.test, result.body, result.orelse = test, self.body(s.body), self.body(s.orelse)
+        return [*hoist.before, result]
 
     def _loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
-        made = copy(s)
+        result = copy(s)
         if not s.orelse:
-            made.body = self.body(s.body)
-            return [made]
-        made.orelse = []
+            result.body = self.body(s.body)
+            return [result]
+        result.orelse = []
         breaks = any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x))
         if not breaks:
-            made.body = self.body(s.body)
-            return [made, *self.body(s.orelse)]
+            result.body = self.body(s.body)
+            return [result, *self.body(s.orelse)]
         self.count += 1
         flag = f"{HIDDEN}left{self.count}"
-        made.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
+        result.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
         start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
         test = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
-        return [start, made, placed(s, ast.If(test, self.body(s.orelse), []))]
+        return [start, result, placed(s, ast.If(test, self.body(s.orelse), []))]
 
     def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
         """`del xs[i]` becomes `xs.pop(i)`, `del xs[a:b]` becomes `xs[a:b] = []`, and `del name` stays."""
@@ -216,8 +216,8 @@ class _Statements:
         if not _names_inside(s):
             return [s]
         hoist = _Hoist(s)
-        made = hoist.visit(_copied(s))
-        return [*hoist.before, made]
+        result = hoist.visit(_copied(s))
+        return [*hoist.before, result]
 
 
 def _changed(name: str, method: str, value: ast.expr) -> ast.stmt:
@@ -237,13 +237,13 @@ def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
 
 def _copied(s: Node) -> Node:
     """A copy that can be rewritten without changing the source's tree."""
-    made = copy(s)
+    result = copy(s)
     for name, value in ast.iter_fields(s):
         if isinstance(value, ast.AST):
-            setattr(made, name, _copied(value))
+            setattr(result, name, _copied(value))
         elif isinstance(value, list):
-            setattr(made, name, [_copied(x) if isinstance(x, ast.AST) else x for x in value])
-    return made
+            setattr(result, name, [_copied(x) if isinstance(x, ast.AST) else x for x in value])
+    return result
 
 
 def _start(node: ast.AST) -> tuple[int, int]:
@@ -264,11 +264,11 @@ class _Flagged(ast.NodeTransformer):
         return [placed(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
 
     def visit_For(self, node: ast.For) -> ast.For:
-        node.orelse = [made for x in node.orelse for made in _as_list(self.visit(x))]
+        node.orelse = [new for x in node.orelse for new in _as_list(self.visit(x))]
         return node
 
     def visit_While(self, node: ast.While) -> ast.While:
-        node.orelse = [made for x in node.orelse for made in _as_list(self.visit(x))]
+        node.orelse = [new for x in node.orelse for new in _as_list(self.visit(x))]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -301,7 +301,7 @@ class _Hoist:
     def visit(self, node: Any) -> Any:
         if not _names_inside(node):
             return node
-        made = copy(node)
+        result = copy(node)
         match node:
             case ast.NamedExpr() if not self._first(node):
                 return node
@@ -310,20 +310,20 @@ class _Hoist:
                 self.before.append(ast.copy_location(ast.Assign([copy(target)], inner), node))
                 return ast.copy_location(ast.Name(target.id, ast.Load()), node)
             case ast.BoolOp():
-                made.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
-                return made
+                result.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
+                return result
             case ast.IfExp():
-                made.test = self.visit(node.test)  # type: ignore[attr-defined]
-                return made
+                result.test = self.visit(node.test)  # type: ignore[attr-defined]
+                return result
             case ast.Compare():
-                made.left = self.visit(node.left)  # type: ignore[attr-defined]
-                made.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
-                return made
+                result.left = self.visit(node.left)  # type: ignore[attr-defined]
+                result.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
+                return result
             case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
                 return node
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
-                setattr(made, name, self.visit(value))
+                setattr(result, name, self.visit(value))
             elif isinstance(value, list):
-                setattr(made, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
-        return made
+                setattr(result, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
+        return result

@@ -25,8 +25,8 @@ def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
     names |= {x.name for x in ast.walk(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
     if not calls or "dict" in names or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
-    made: ast.FunctionDef = _Displays().visit(deepcopy(definition))
-    return made
+    result: ast.FunctionDef = _Displays().visit(deepcopy(definition))
+    return result
 
 
 def _of_dict(node: ast.AST) -> bool:
@@ -47,6 +47,6 @@ class _Displays(ast.NodeTransformer):
         for k in node.keywords:
             keys.append(None if k.arg is None else ast.copy_location(ast.Constant(k.arg), k))
             values.append(k.value)
-        made = DictCall(keys, values)
-        made.by_position = len(node.args)
-        return ast.copy_location(made, node)
+        call = DictCall(keys, values)
+        call.by_position = len(node.args)
+        return ast.copy_location(call, node)

@@ -66,10 +66,10 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
         value = f.borrowed(args[0])
 
     def of_one(values: list[Value]) -> Value:
-        given = ast.copy_location(Given(values[0]), operand)
-        func = ast.copy_location(ast.Attribute(given if of_method else operand, name, ast.Load()), operand)
+        operand_value = ast.copy_location(Given(values[0]), operand)
+        func = ast.copy_location(ast.Attribute(operand_value if of_method else operand, name, ast.Load()), operand)
         whole = copy(node)
-        whole.value = ast.copy_location(ast.Call(func, args if of_method else [given, *args[1:]], call.keywords), call)
+        whole.value = ast.copy_location(ast.Call(func, args if of_method else [operand_value, *args[1:]], call.keywords), call)
         return f.borrowed(whole)
 
     return for_each_type(f, node, [value], of_one)
@@ -97,8 +97,8 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
         assert isinstance(deciding, Dyn)
         return by_type(f, node, deciding, of_one_type)
 
-    found = with_values(values)
-    return f.problem(node, *problems[-1]) if problems and is_never(found) else found
+    result = with_values(values)
+    return f.problem(node, *problems[-1]) if problems and is_never(result) else result
 
 
 def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:

@@ -27,12 +27,12 @@ def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> V
         return value if is_never(value) else TupleV(after if nothing else (value, *after))
 
     nothing = all(v == Static(None) for v in results)  # the functions have no result
-    found = among(f, node, index, [lambda arm=arm: with_changes(arm) for arm in arms])  # type: ignore[misc]
+    result = among(f, node, index, [lambda arm=arm: with_changes(arm) for arm in arms])  # type: ignore[misc]
     f.lists_kept = set.intersection(*lists_kept)
     f.mutated.update(changed)
-    if is_never(found):
-        return found
-    parts = f.components(found)
+    if is_never(result):
+        return result
+    parts = f.components(result)
     if parts is None:
         return unknown()
     for name, value in zip(changed, parts if nothing else parts[1:], strict=True):
@@ -50,5 +50,5 @@ def _tried(f: Frame, arms: Sequence[Arm]) -> tuple[list[str], list[Value]]:
     for arm in arms:
         with f.trial():
             results.append(arm())
-    found, f.mutated = f.mutated, earlier
-    return sorted(found & set(f.env)), results
+    changed, f.mutated = f.mutated, earlier
+    return sorted(changed & set(f.env)), results

@@ -25,10 +25,10 @@ def member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
 @handles(ATTRIBUTES, "string")
 def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     """A method of a string, or an attribute of a member of an Enum."""
-    found = of_member(f, node, value, name, of_ints=False)
-    if found is None and callable(getattr(str, name, None)):
+    result = of_member(f, node, value, name, of_ints=False)
+    if result is None and callable(getattr(str, name, None)):
         return Method(value, name)
-    return found or f.problem(node, f"a string that is known at run time only has no `{name}` in the language")
+    return result or f.problem(node, f"a string that is known at run time only has no `{name}` in the language")
 
 
 def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
@@ -43,11 +43,11 @@ def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> 
         for key, c in names.items()
         if isinstance(c, EnumType) and issubclass(c, int) == of_ints and _is_constant(c, name)
     }
-    found = [c for key, c in classes.items() if key in named or not named & classes.keys()]
+    candidates = [c for key, c in classes.items() if key in named or not named & classes.keys()]
     members: list[Any] = []
-    for c in found:
+    for c in candidates:
         members += c.__members__.values()
-    if of_ints and len(set(found)) > 1:
+    if of_ints and len(set(candidates)) > 1:
         return f.problem(node, f"the class of this member cannot be told, for `{name}`", f"name it: `Color(x).{name}`")
     return (
         constant_by_key(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name))) if members else None

@@ -156,8 +156,8 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
     written = node.args
     places = [*written.posonlyargs, *written.args, *([written.vararg] if written.vararg else []), *written.kwonlyargs]
     parameters = {a.arg for a in places}
-    seen = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
-    env = {k: v for k, v in f.env.items() if k in seen or k.startswith(HIDDEN) and k not in f.program.carried.types}
+    names = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
+    env = {k: v for k, v in f.env.items() if k in names or k.startswith(HIDDEN) and k not in f.program.carried.types}
     return Closure(node, env, f.function, f.file, defaults=defaults_here(f, written))
 
 
@@ -208,15 +208,15 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
         if (table := table_of([k for k, _ in entries], [v for _, v in entries])) is not None:
             return table
         return containers.dict_of(f, node, entries)
-    held = [f.expression(v) for v in values]
-    if (table := table_of(list(map(Static, names)), held)) is not None:
+    items = [f.expression(v) for v in values]
+    if (table := table_of(list(map(Static, names)), items)) is not None:
         return table
     if len(set(names)) < len(names):
         return f.problem(node, "the keys of a dict are names, each once, here")
     record = record_class(names) if all(map(is_name, names)) else None
     if record is None or f.program.datatypes.is_walked(record):
-        return containers.dict_of(f, node, [(Static(k), v) for k, v in zip(names, held, strict=True)])
-    return construct(f, node, record, [], dict(zip(names, held, strict=True)))
+        return containers.dict_of(f, node, [(Static(k), v) for k, v in zip(names, items, strict=True)])
+    return construct(f, node, record, [], dict(zip(names, items, strict=True)))
 
 
 def _merged(f: Frame, node: ast.Dict) -> Value:
@@ -306,6 +306,6 @@ def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
                 how = Static("") if spec is None else f.expression(spec)
                 if is_unknown(how):
                     return unknown()
-                told = str(constant(how, "how a value is shown in an f-string"))
-                parts.append(Shown(value, told, chr(conversion) if conversion != -1 else ""))
+                format_spec = str(constant(how, "how a value is shown in an f-string"))
+                parts.append(Shown(value, format_spec, chr(conversion) if conversion != -1 else ""))
     return text_of(f, node, parts, "an f-string")

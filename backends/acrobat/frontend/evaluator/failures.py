@@ -52,8 +52,8 @@ def failing(f: Frame, s: ast.stmt) -> Value:
         f.program.raises(kind.value)
         if f.catching[1] is not None and issubclass(kind.value, f.catching[1]):
             return f.problem(s, "an exception that is caught is raised here in a way that is not followed", CAUGHT)
-        given = s.exc.args if isinstance(s.exc, ast.Call) else []
-        return _fail(f, kind.value.__name__, given)
+        arguments = s.exc.args if isinstance(s.exc, ast.Call) else []
+        return _fail(f, kind.value.__name__, arguments)
 
 
 def _not_so(f: Frame, s: ast.Assert) -> Value:

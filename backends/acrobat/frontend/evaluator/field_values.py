@@ -20,20 +20,20 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
     datatypes = f.program.datatypes
     if nothing_known(value):
         return unknown()
-    wanted = datatypes.field_type(cls, name)
+    target = datatypes.field_type(cls, name)
     try:
         value = kept_constant(f, cls, name, value) or value
         have = type_of(value)
-        open = cls in datatypes.made or contains_unknown(wanted)
+        open = cls in datatypes.made or contains_unknown(target)
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
-            open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
-            open |= datatypes.has_mixtures or is_tuple_type(wanted) and is_tuple_type(have)
-        if cls not in datatypes.seen and open and wanted != have:
-            both = [wanted, have] if wanted != UNKNOWN else [have]
+            open |= NONE in (target, have) or optional(f, guess(target)) is not None
+            open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
+        if cls not in datatypes.seen and open and target != have:
+            both = [target, have] if target != UNKNOWN else [have]
             if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
                 both = [t for t in both if t != NONE]
-            wanted = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
-        return unknown() if contains_unknown(wanted) else held_in(Dyn(f.atom(f.coerce(value, wanted))))
+            target = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
+        return unknown() if contains_unknown(target) else held_in(Dyn(f.atom(f.coerce(value, target))))
     except Mismatch as error:
         f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
         return unknown()

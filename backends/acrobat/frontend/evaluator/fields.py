@@ -64,17 +64,17 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     have = [c for c in classes if datatypes.has_field(c, name)]
     if not have and records_of(f, value) and name in METHODS_OF_RECORDS:
         return Method(value, name)
-    if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
-        return found
+    if not have and (result := class_attribute(f, node, value, classes, name)) is not None:
+        return result
     if not have and any(hasattr(c, name) for c in classes) or len(have) < len(classes) and is_method(classes, name):
         return of_each_class(f, node, value, name)
     if not have:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
-    found = field_at_first(f, value, have, name)
-    if isinstance(found, Dyn) and datatypes.may_be_missing(have, name) and optional(f, found) is not None:
+    result = field_at_first(f, value, have, name)
+    if isinstance(result, Dyn) and datatypes.may_be_missing(have, name) and optional(f, result) is not None:
         message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
-        return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
-    return found
+        return open_optional(f, node, result, lambda some: some, lambda: fail(f, message))
+    return result
 
 
 def attributes_of(f: Frame, node: ast.AST, value: Value) -> Value:
@@ -99,8 +99,8 @@ def _vars(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
 def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:
     """The value of a field that the model writes on objects of the instance; None for other fields."""
     for rule in FIELDS_READ:
-        if (found := rule(f, node, value, name)) is not None:
-            return found
+        if (result := rule(f, node, value, name)) is not None:
+            return result
     return None
 
 
@@ -133,19 +133,19 @@ def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Val
             continue
         variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
         at = fields.index(name)
-        held: n.Expr = variables[at]
+        field_value: n.Expr = variables[at]
         if variables[at].type != t and not any(map(contains_unknown, (t, variables[at].type))):
             with f.branch() as b:
-                held = b.finish(f.atom(f.coerce(held_in(Dyn(variables[at])), t)))
-        arms.append(n.Arm(c.__name__, variables, held))
+                field_value = b.finish(f.atom(f.coerce(held_in(Dyn(variables[at])), t)))
+        arms.append(n.Arm(c.__name__, variables, field_value))
     if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
         f.program.incomplete = True
         return guess(t)
-    found = f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+    result = f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
     sizes = {datatypes.vector(c, name) for c in have}
     if len(sizes) == 1:
-        f.vectors[variable_of(found)] = sizes.pop()
-    return as_constant(f, list(have), name, found)
+        f.vectors[variable_of(result)] = sizes.pop()
+    return as_constant(f, list(have), name, result)
 
 
 def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
@@ -160,22 +160,24 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     def arm(cls: type) -> Value:
         if datatypes.has_field(cls, name):
             return field_at_first(f, value, [cls], name)
-        found = class_attribute(f, node, value, (cls,), name)
-        return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if found is None else found
+        result = class_attribute(f, node, value, (cls,), name)
+        return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if result is None else result
 
     def got(cls: type) -> Value:
-        found = arm(cls)
-        return fail(f, found.text) if isinstance(found, Absent) else found
+        result = arm(cls)
+        return fail(f, result.text) if isinstance(result, Absent) else result
 
     which = number_of_class(f, value, classes)
     with f.trial():
-        found = [arm(c) for c in classes]
-    if all(isinstance(x, (Method, Absent)) for x in found):
-        return OneOf(which, tuple(found), value, tuple(classes))
+        values = [arm(c) for c in classes]
+    if all(isinstance(x, (Method, Absent)) for x in values):
+        return OneOf(which, tuple(values), value, tuple(classes))
     fields = [
-        c for c, x in zip(classes, found, strict=True) if c in datatypes.seen and datatypes.has_field(c, name) and is_unknown(x)
+        c
+        for c, x in zip(classes, values, strict=True)
+        if c in datatypes.seen and datatypes.has_field(c, name) and is_unknown(x)
     ]
-    types = [type_of(x) for x in found if not isinstance(x, (Method, Absent))]
+    types = [type_of(x) for x in values if not isinstance(x, (Method, Absent))]
     if fields and not contains_unknown(t := f.common(types)):  # lists that were always empty in the sample
         for c in fields:
             datatypes.widen(c, name, t)
@@ -188,8 +190,8 @@ def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) 
         return kept
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
         return field_at_first(f, value, [cls], name)
-    if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
-        return found
+    if isinstance(value, Dyn) and (result := class_attribute(f, node, value, (cls,), name)) is not None:
+        return result
     return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
 
 

@@ -179,16 +179,16 @@ def formatted(f: Frame, node: ast.AST, template: str, args: Sequence[Value], kwa
 # ---- `%`
 
 
-def percent(f: Frame, node: ast.AST, template: str, given: Value) -> Value:
+def percent(f: Frame, node: ast.AST, template: str, arguments: Value) -> Value:
     """`template % given`. Raises Refused."""
-    return unknown() if is_unknown(given) else text_of(f, node, fields_of(f, node, template, given), "`%`")
+    return unknown() if is_unknown(arguments) else text_of(f, node, fields_of(f, node, template, arguments), "`%`")
 
 
-def fields_of(f: Frame, node: ast.AST, template: str, given: Value) -> list[Shown]:
+def fields_of(f: Frame, node: ast.AST, template: str, arguments: Value) -> list[Shown]:
     """What `template % given` shows. Raises Refused."""
-    several = f.components(given)
-    values = [given] if several is None else list(several)
-    by_name, parts, taken, end = False, list[Shown](), 0, 0
+    several = f.components(arguments)
+    values = [arguments] if several is None else list(several)
+    by_name, parts, used, end = False, list[Shown](), 0, 0
     for field in FIELD.finditer(template):
         parts.append(_literal(template[end : field.start()]))
         end = field.end()
@@ -196,14 +196,14 @@ def fields_of(f: Frame, node: ast.AST, template: str, given: Value) -> list[Show
             parts.append(Shown(Static("%")))
         elif field["name"] is not None:
             by_name = True
-            item = ast.Subscript(Given(given), ast.Constant(field["name"]), ast.Load())
+            item = ast.Subscript(Given(arguments), ast.Constant(field["name"]), ast.Load())
             parts.append(_by_percent(f, field, f.borrowed(ast.copy_location(item, node))))
-        elif taken == len(values):
+        elif used == len(values):
             raise Refused("TypeError: not enough arguments for format string")
         else:
-            parts.append(_by_percent(f, field, values[taken]))
-            taken += 1
-    if taken < len(values) and not by_name:
+            parts.append(_by_percent(f, field, values[used]))
+            used += 1
+    if used < len(values) and not by_name:
         raise Refused("TypeError: not all arguments converted during string formatting")
     return [*parts, _literal(template[end:])]
 
@@ -243,9 +243,9 @@ def _by_percent(f: Frame, field: re.Match[str], value: Value) -> Shown:
     return Shown(value, f"{align}{sign}{'#' if '#' in flags else ''}{zero}{width}{precision}{type}")
 
 
-def _as(f: Frame, number: Value, wanted: Any) -> Value:
+def _as(f: Frame, number: Value, type: Any) -> Value:
     """A number as an int or a float."""
     is_known, x = known(number)
     if is_known:
-        return Static(int(x) if wanted == INT else float(x))
-    return number if type_or_none(number) == wanted else f.host("int" if wanted == INT else "float", [number], wanted)
+        return Static(int(x) if type == INT else float(x))
+    return number if type_or_none(number) == type else f.host("int" if type == INT else "float", [number], type)

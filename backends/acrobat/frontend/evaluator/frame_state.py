@@ -91,7 +91,7 @@ class FrameState:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
-        taken, incomplete = set(self.names.taken), self.program.incomplete
+        names_taken, incomplete = set(self.names.taken), self.program.incomplete
         facts = {name: copy(getattr(self, name)) for name in FACTS}
         self.trials += 1
         if self.trials == 1:
@@ -101,7 +101,7 @@ class FrameState:
                 yield
         finally:
             self.trials -= 1
-            self.names.taken, self.program.incomplete = taken, incomplete
+            self.names.taken, self.program.incomplete = names_taken, incomplete
             for name, known in facts.items():  # other values may get the names that were free before
                 setattr(self, name, known)
 

@@ -59,8 +59,8 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
             other = default[0] if default else Static(None)
             is_known, constant = known(key)
             if is_known:
-                found: Value = dict(table.entries).get(constant, other)
-                return found
+                result: Value = dict(table.entries).get(constant, other)
+                return result
             return choose(f, node, _has_key(f, node, table, key), lambda: _looked_up(f, node, table, key), lambda: other)
         case name, []:
             return walked(dict(table.entries), name)

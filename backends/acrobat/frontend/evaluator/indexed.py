@@ -26,15 +26,15 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
     }
     loops = [s for s in ast.walk(definition) if isinstance(s, ast.For) and _walked(s)[1] in made]
     loops = [s for s in loops if not _may_be_longer(definition, s)]
-    found = [s for s in loops if _changes_items(s, function, owner, known) and not _read_elsewhere(definition, s)]
-    if not found:
+    loops_with_changes = [s for s in loops if _changes_items(s, function, owner, known) and not _read_elsewhere(definition, s)]
+    if not loops_with_changes:
         return definition
-    wanted = {(s.lineno, s.col_offset) for s in found}
+    places = {(s.lineno, s.col_offset) for s in loops_with_changes}
 
     class LoopsOverPlaces(ast.NodeTransformer):
         def visit_For(self, s: ast.For) -> ast.AST:
             self.generic_visit(s)
-            return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in wanted else s
+            return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in places else s
 
     changed: ast.FunctionDef = LoopsOverPlaces().visit(deepcopy(definition))
     return changed

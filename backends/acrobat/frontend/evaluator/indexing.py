@@ -177,15 +177,15 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
         return _of_list(f, node, value, index)
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
-    found = containers.look_up(f, node, value, key)
+    result = containers.look_up(f, node, value, key)
     name = containers.entered_by_lookup(f, node)
     if name is not None:
         if name not in f.owned:
             message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
             return f.problem(node, message, "write `.get(key, default)`")
-        after = containers.put(f, node, value, key, found)
+        after = containers.put(f, node, value, key, result)
         give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
-    return found
+    return result
 
 
 @handles(SUBSCRIPTS, "object")
@@ -228,8 +228,8 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 
 @handles(SUBSCRIPTS, "varying tuple")
 def _of_varying_tuple(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    found = _of_list(f, node, as_kind(value, "list"), index)
-    return as_tuple(found) if isinstance(index, ast.Slice) else found
+    result = _of_list(f, node, as_kind(value, "list"), index)
+    return as_tuple(result) if isinstance(index, ast.Slice) else result
 
 
 def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
@@ -258,8 +258,8 @@ def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
         return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]
     a = opened(f, node, a, types=ITERABLE)
     handler = LENGTHS.get(kind(a))
-    found = None if handler is None else handler(f, a)
-    return f.problem(node, "this has no length") if found is None else found
+    result = None if handler is None else handler(f, a)
+    return f.problem(node, "this has no length") if result is None else result
 
 
 @handles(LENGTHS, OneOf)

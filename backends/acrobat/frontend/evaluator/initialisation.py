@@ -36,8 +36,8 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     datatypes = f.program.datatypes
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         names = list(cls._fields)
-        given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
-        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
+        defaults: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
+        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in defaults.items()})
         return new_object(
             f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, map(f.as_object, values), strict=True))
         )
@@ -84,10 +84,10 @@ def _in_order_of_fields(
 ) -> list[Value]:
     """The arguments for the `__init__` that Python has generated for a dataclass, as `source_of` finds it written out."""
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    taken = [x.name for x in fields if x.init]
-    defaults = defaults_of_fields(f, node, cls, {*taken[: len(args)], *kwargs})
-    bound = CallArguments(cls.__name__, args, kwargs).bind(*taken, **{x: defaults[x] for x in taken if x in defaults})
-    values = defaults | dict(zip(taken, bound, strict=True))
+    parameters = [x.name for x in fields if x.init]
+    defaults = defaults_of_fields(f, node, cls, {*parameters[: len(args)], *kwargs})
+    bound = CallArguments(cls.__name__, args, kwargs).bind(*parameters, **{x: defaults[x] for x in parameters if x in defaults})
+    values = defaults | dict(zip(parameters, bound, strict=True))
     names = [x.name for x in fields if x.name in values]
     if init not in LIFTED:
         text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names)]
@@ -129,9 +129,9 @@ class _Initialisation:
         self.written |= dict.fromkeys(own)
         with self.f.in_function(function, file, dict(zip(names, values, strict=True))):
             self._enter(me)
-            done = all(self._statement(function, me, own, s) for s in body)
+            all_known = all(self._statement(function, me, own, s) for s in body)
             self._leave(me, own)
-        return done
+        return all_known
 
     def stage(self) -> None:
         """Have constant objects among the attributes as objects of the program. Something else refers to them: the source.
@@ -194,10 +194,10 @@ class _Initialisation:
         if not isinstance(called, types.FunctionType):
             self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
             return False
-        given = [v for a in args for v in self._given(a)]
+        values = [v for a in args for v in self._given(a)]
         named = {name: v for k in keywords for name, v in self._named(k)}
         self._leave(me, own)
-        done = self.run(called, called.__name__, given, named)
+        done = self.run(called, called.__name__, values, named)
         self._enter(me)
         return done
 
@@ -253,10 +253,10 @@ def _has_no_effect(value: ast.expr | None) -> bool:
 
 def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
     """The attributes that an `__init__` assigns to, in the order in which they are written."""
-    found = [
+    result = [
         (x.lineno, x.col_offset, x.attr)
         for s in body
         for x in ast.walk(s)
         if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
     ]
-    return list(dict.fromkeys(name for _, _, name in sorted(found)))
+    return list(dict.fromkeys(name for _, _, name in sorted(result)))

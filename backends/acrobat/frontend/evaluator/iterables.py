@@ -147,9 +147,9 @@ def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 def _as_long_as_others(f: Frame, args: Sequence[Value]) -> list[Value]:
     """What the arguments of a `zip` iterate. Those without an end are taken to be as long as another one. Raises Refused."""
-    found = [None if is_endless(a) else iterable(f, a) for a in args]
-    others = [xs for xs in found if xs is not None]
-    if len(others) == len(found):
+    lists = [None if is_endless(a) else iterable(f, a) for a in args]
+    others = [xs for xs in lists if xs is not None]
+    if len(others) == len(lists):
         return others
     if not others:
         raise Refused("`zip` of iterators without an end has none", "put a list beside them")
@@ -157,7 +157,7 @@ def _as_long_as_others(f: Frame, args: Sequence[Value]) -> list[Value]:
         return [unknown()]
     tuples = [xs for xs in others if isinstance(xs, TupleV)]
     count: Any = min(len(xs.items) for xs in tuples) if tuples else length(f, others[0])
-    return [a.value.first(count) if xs is None else xs for a, xs in zip(args, found, strict=True)]  # type: ignore[union-attr]
+    return [a.value.first(count) if xs is None else xs for a, xs in zip(args, lists, strict=True)]  # type: ignore[union-attr]
 
 
 @handles(BUILTINS, "map")

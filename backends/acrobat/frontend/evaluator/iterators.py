@@ -26,10 +26,10 @@ from backends.acrobat.library import iteration
 def items_of(f: Frame, node: ast.AST, value: Value) -> Value:
     """`value` as a list of the program. Raises Refused if it cannot be iterated over, or is no list."""
     whole = iterable(f, value)
-    found = as_list(f, node, whole)
-    if not is_list(found) and not nothing_known(found):
+    result = as_list(f, node, whole)
+    if not is_list(result) and not nothing_known(result):
         raise Refused("this takes lists here")
-    return found
+    return result
 
 
 def _once(value: Value) -> Value:

@@ -83,12 +83,12 @@ def _element(f: TypesOfFrame, types: Sequence[Any]) -> Any:
 def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
     """The mixed union of elements of these types, and of what is in the tuples among them. Raises Mismatch."""
     kinds: dict[str, list[Any]] = {}
-    nested, none, pending, met = False, False, list(types), set[Any]()
+    nested, none, pending, visited = False, False, list(types), set[Any]()
     while pending:
         t = pending.pop(0)
-        if t in met or isinstance(t, UnknownT) or t is NEVER:
+        if t in visited or isinstance(t, UnknownT) or t is NEVER:
             continue
-        met.add(t)
+        visited.add(t)
         inner = f.without_none(t)
         none |= t is NONE or inner != t
         if f.mixed(inner):
@@ -101,7 +101,7 @@ def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
             if not word:
                 raise Mismatch(f"{describe(inner)} in a tuple whose length varies")
             kinds.setdefault(word, []).append(inner)
-    found = {word: f.common(its) for word, its in sorted(kinds.items())}
-    if any(map(contains_unknown, found.values())) or not found:
+    by_word = {word: f.common(its) for word, its in sorted(kinds.items())}
+    if any(map(contains_unknown, by_word.values())) or not by_word:
         return UNKNOWN
-    return f.program.datatypes.mixture(found, nested, none)
+    return f.program.datatypes.mixture(by_word, nested, none)

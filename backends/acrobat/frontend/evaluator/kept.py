@@ -73,8 +73,8 @@ def attribute_or(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value
     whole = opened(f, node, owner, types=("object",))
     assert isinstance(whole, Dyn)
     assert isinstance(whole.type, DataT)
-    found = read_field(f, node, whole, field, default)
-    return attribute(f, node, whole, field) if found is None else found
+    result = read_field(f, node, whole, field, default)
+    return attribute(f, node, whole, field) if result is None else result
 
 
 def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value | None = None) -> Value | None:
@@ -109,7 +109,7 @@ def _at_first(f: Frame, owner: Dyn, field: str, default: Value | None) -> Value:
     assert isinstance(owner.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases[owner.type.name]
-    places = [datatypes.seen[c][field].found() for c in classes if field in datatypes.seen[c]]
+    places = [datatypes.seen[c][field].representative() for c in classes if field in datatypes.seen[c]]
     if any(p.kinds - {"none"} for p in places):
         return field_at_first(f, owner, [c for c in classes if datatypes.has_field(c, field)], field)
     if not places and default is not None:
@@ -156,9 +156,9 @@ def _reads(node: ast.expr, field: str) -> bool:
     return False
 
 
-def empty_dictionary(f: Frame, held: Any) -> Value:
-    """The dictionary of a field at the beginning of an instance. `held` is the type of the field, as far as it is known."""
-    return empty_list_of(f, ListT(TupleT((INT, held)), kind="dict"))
+def empty_dictionary(f: Frame, item: Any) -> Value:
+    """The dictionary of a field at the beginning of an instance. `item` is the type of the field, as far as it is known."""
+    return empty_list_of(f, ListT(TupleT((INT, item)), kind="dict"))
 
 
 def empty_list_of(f: Frame, type: Any) -> Value:

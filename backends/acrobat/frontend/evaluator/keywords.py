@@ -23,8 +23,8 @@ def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value
     key = constant(f.expression(index), "the name of an argument")
     if key not in dict(value.entries):
         return f.problem(node, f"there is no argument `{key}` here")
-    found: Value = dict(value.entries)[key]
-    return found
+    result: Value = dict(value.entries)[key]
+    return result
 
 
 @handles(MEMBERSHIP, Keywords, AttributesByName)

@@ -15,11 +15,11 @@ from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, sp
 from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
 
 
-def seen_twice(f: Frame, given: Sequence[tuple[ast.expr, Value]]) -> set[str]:
+def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> set[str]:
     """The claims that do not hold inside of a call, because it gets two references to one list or object, or to a part of one:
-    `f(xs, xs)`, `f(table, table[0])`. `given` is as for `taken_in`."""
+    `f(xs, xs)`, `f(table, table[0])`. `arguments` is as for `taken_in`."""
     lost: set[str] = set()
-    known = [(root_of(written), written, type_or_none(value)) for written, value in given]
+    known = [(root_of(written), written, type_or_none(value)) for written, value in arguments]
     named = [(root, written, t) for root, written, t in known if root is not None and t is not None and changeable(f, t)]
     for i, (root, one, t) in enumerate(named):
         for same, other, u in named[:i]:
@@ -58,13 +58,13 @@ def _steps(path: ast.expr) -> list[ast.expr]:
     return found
 
 
-def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, Value]]) -> None:
-    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `given` has its arguments, with the
-    object whose method it calls, as they are written and their values from before the call."""
-    roots = [root_of(written) for written, _ in given]
+def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.expr, Value]]) -> None:
+    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `arguments` has its arguments, and
+    the object whose method it calls: each as it is written, with its value from before the call."""
+    roots = [root_of(written) for written, _ in arguments]
     for name in changed:
         room = _parts_of(f, type_or_none(f.env[name]))
-        for written, value in given:
+        for written, value in arguments:
             root, t = root_of(written), type_or_none(value)
             whole = isinstance(written, ast.Name)
             if t is None or not changeable(f, t) or _is_new(f, written, value):
@@ -97,14 +97,14 @@ def _parts_of(f: Frame, t: Any) -> Mapping[Any, None]:
 
 def _own_lists(f: Frame, t: Any) -> set[Any]:
     """The types of lists, sets and dictionaries inside of a value of type `t` that are not inside of another object."""
-    found: set[Any] = set()
+    identities: set[Any] = set()
     pending = _inside(f, t)
     while pending:
         inner = pending.pop()
-        if inner not in found and not (isinstance(inner, DataT) and inner.name in f.program.datatypes.cases):
-            found.add(inner)
+        if inner not in identities and not (isinstance(inner, DataT) and inner.name in f.program.datatypes.cases):
+            identities.add(inner)
             pending += _inside(f, inner)
-    return {inner for inner in found if isinstance(inner, ListT)}
+    return {inner for inner in identities if isinstance(inner, ListT)}
 
 
 def changeable_types(f: Frame, types: Sequence[Any]) -> dict[Any, None]:

@@ -24,10 +24,10 @@ HARMLESS = frozenset(("popleft", "pop", "clear", "index", "count"))
 def without_limits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body of a function, with the limits of its deques written out."""
     nodes = [x for s in body for x in ast.walk(s)]
-    found = {name for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)}
-    if not found:
+    limited = {name for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)}
+    if not limited:
         return list(body)
-    return [part for s in body for part in _Limits(found).written_out(deepcopy(s))]
+    return [part for s in body for part in _Limits(limited).written_out(deepcopy(s))]
 
 
 def _limited(s: ast.AST) -> str:
@@ -84,8 +84,8 @@ class _Limits(ast.NodeTransformer):
         self.names = names
 
     def written_out(self, s: ast.stmt) -> list[ast.stmt]:
-        made = self.visit(s)
-        return made if isinstance(made, list) else [made]
+        result = self.visit(s)
+        return result if isinstance(result, list) else [result]
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         return self._made(node)
@@ -118,5 +118,5 @@ class _Limits(ast.NodeTransformer):
         """`if len(name) > limit: name.method()`"""
         size = ast.Call(ast.Name("len", ast.Load()), [ast.Name(name, ast.Load())], [])
         test = ast.Compare(size, [ast.Gt()], [ast.Name(self._limit_of(name), ast.Load())])
-        taken = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
-        return placed(where, kind(test, [taken], []))
+        popped = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
+        return placed(where, kind(test, [popped], []))

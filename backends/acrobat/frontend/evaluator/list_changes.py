@@ -53,10 +53,10 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     owner = in_source_order(f, owner)
     owned = set(f.owned)
     values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
-    found = place(f, s, owner, name)
-    if found is None:
+    place_and_value = place(f, s, owner, name)
+    if place_and_value is None:
         return
-    who, xs = found
+    who, xs = place_and_value
     if name in ("append", "appendleft", "insert") and not isinstance(xs, TupleV):
         values = [f.staged(v) for v in values]
     for v, a in zip(values, args, strict=True):
@@ -117,10 +117,10 @@ def from_end(f: Frame, xs: Value, i: Value) -> Value:
 
 def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     """`xs.pop()` and `xs.pop(i)`: the item; the name stands for the rest of the list from here on."""
-    found = place(f, node, owner, "pop")
-    if found is None:
+    place_and_value = place(f, node, owner, "pop")
+    if place_and_value is None:
         return unknown()
-    name, xs = found
+    name, xs = place_and_value
     t = type_of(xs)
     if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
         return unknown()
@@ -223,10 +223,10 @@ def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if kind(whole) != "iterator":
         return None
     default = f.expression(node.args[1]) if len(node.args) == 2 else None
-    found = place(f, node, node.args[0], "next")
-    if found is None or is_unknown(found[1]):
+    place_and_value = place(f, node, node.args[0], "next")
+    if place_and_value is None or is_unknown(place_and_value[1]):
         return unknown()
-    who, rest = found
+    who, rest = place_and_value
     t = type_of(rest)
     items: Any = retyped(rest, replace(t, kind="list"))  # type: ignore[arg-type]
     if default is None:

@@ -30,14 +30,14 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         return unknown()
     match method.name, args:
         case "sort", [] if owner is not None:
-            found = place(f, node, owner, "sort")
-            if found is not None:
-                give(f, found[0], ordered(f, node, "sorted", [xs], kwargs))  # type: ignore[arg-type]
+            place_and_value = place(f, node, owner, "sort")
+            if place_and_value is not None:
+                give(f, place_and_value[0], ordered(f, node, "sorted", [xs], kwargs))  # type: ignore[arg-type]
             return Static(None)
         case "remove", [item] if owner is not None and not kwargs:
-            found = place(f, node, owner, "remove")
-            if found is not None:
-                give(f, found[0], f.program.call(f, node, searching.without_first, [xs, item], {}))
+            place_and_value = place(f, node, owner, "remove")
+            if place_and_value is not None:
+                give(f, place_and_value[0], f.program.call(f, node, searching.without_first, [xs, item], {}))
             return Static(None)
         case "index", [item] if not kwargs:
             return f.program.call(f, node, searching.place, [xs, item], {})

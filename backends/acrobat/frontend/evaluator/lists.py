@@ -87,7 +87,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
             return ListedV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
     objects = list(map(f.as_object, items))  # constant named tuples keep their names
-    if any(made is not v for made, v in zip(objects, items, strict=True)):
+    if any(new is not v for new, v in zip(objects, items, strict=True)):
         return list_of(f, node, objects, hint)
     learnt = f.learnt(f.span)
     if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == "list":
@@ -180,30 +180,30 @@ def item_type(value: Any) -> Any:
     return value.type.item
 
 
-def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> Dyn:
+def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> Dyn:
     """The list `[body(*items) for items in zip(*lists)]`. Different lengths are an error of the instance."""
     plain = [retyped(xs, ListT(item_type(xs))) for xs in lists]
     plain = [plain[0], *(of_length(f, xs, plain[0]) for xs in plain[1:])]
     items = [item_type(xs) for xs in plain]
     together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
-    var = f.var(held, items[0] if len(plain) == 1 else TupleT(tuple(items)))
+    var = f.var(hint, items[0] if len(plain) == 1 else TupleT(tuple(items)))
     earlier, f.mutated = f.mutated, set()
     with f.branch() as b:
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         result = body(*parts)
         t = type_of(result)
-        kept = f.program.carried.types
-        changed, others = [x for x in kept if x in f.mutated], f.mutated & set(f.env) - set(kept)
+        carried = f.program.carried.types
+        changed, others = [x for x in carried if x in f.mutated], f.mutated & set(f.env) - set(carried)
         f.mutated = earlier
         if others:
             raise Refused(f"{f.shown(min(others))} is changed for each element here", "write a loop")
         if contains_unknown(t):
             return unknown()
-        made = b.finish(f.atom(result))
+        rows_body = b.finish(f.atom(result))
     if changed:
         rows = _in_order(f, together, body if len(plain) == 1 else lambda pair: body(*(f.components(pair) or [])), t, changed)
     else:
-        rows = f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
+        rows = f.bind(n.Map(var, together.atom, rows_body, ListT(t), span=f.span), "rows")
     f.lengths_of[getattr(rows.atom, "name", "")] = _origin(f, plain[0])
     if any(has_items(f, xs) for xs in plain):
         f.nonempty.add(getattr(rows.atom, "name", ""))
@@ -221,9 +221,9 @@ def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -
         f.env |= {x: Dyn(v) for x, v in zip(changed, state[1:], strict=True)}
         result = f.coerce(body(held_in(Dyn(item))), t)
         rows = f.host("list.append", [Dyn(state[0]), result], ListT(t), "rows")
-        made = b.finish(f.atom(TupleV((rows, *(f.env[x] for x in changed)))))
+        rows_body = b.finish(f.atom(TupleV((rows, *(f.env[x] for x in changed)))))
     whole = TupleT(tuple(types))
-    folded = f.bind(n.Fold(item, xs.atom, tuple(state), tuple(map(f.atom, start)), made, whole, span=f.span), "rows")
+    folded = f.bind(n.Fold(item, xs.atom, tuple(state), tuple(map(f.atom, start)), rows_body, whole, span=f.span), "rows")
     first, *after = f.components(folded) or []
     for x, v in zip(changed, after, strict=True):
         f.keep(x, v)
@@ -380,6 +380,6 @@ def as_result(f: Frame, value: Value) -> Value:
         results = mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
         return results if is_list(value) else as_tuple(results)
     for rule in RESULTS:
-        if (made := rule(f, value)) is not None:
-            return made
+        if (result := rule(f, value)) is not None:
+            return result
     return value

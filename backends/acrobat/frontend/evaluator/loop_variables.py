@@ -116,7 +116,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
         with f.trial():
             starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
             enter_round(f, starts, sizes)
-            round = partial(trial_round, f, s, ways, kept := dict(sizes))
+            round = partial(trial_round, f, s, ways, sizes_after := dict(sizes))
             if isinstance(s, ast.For):
                 assign(f, s.target, held_in(Dyn(f.var("item", item))))
                 round()
@@ -139,9 +139,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 f.owned.discard(name)
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
-        if types == before and sizes == kept:
+        if types == before and sizes == sizes_after:
             break
-        sizes = kept
+        sizes = sizes_after
     else:
         for name in [name for name in types if types[name] != before[name]][:1]:
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"

@@ -48,8 +48,8 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         return
     quits = any(ends(b) for b in s.body)
     lists = watched(f, s)
-    found = carried_names(f, s, item)
-    carried, types, untyped = found.names, found.types, found.untyped
+    loop_names = carried_names(f, s, item)
+    carried, types, untyped = loop_names.names, loop_names.types, loop_names.untyped
     if any(contains_unknown(t) for t in types):
         _skip(f, s, dict(zip(carried, types, strict=True)))
         return
@@ -66,7 +66,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     unchanged = TupleV(tuple(held_in(Dyn(v)) for v in all_vars))
 
     def enter() -> None:
-        enter_round(f, scope, found.sizes)
+        enter_round(f, scope, loop_names.sizes)
 
     if isinstance(s, ast.For):
         assert isinstance(xs, Dyn)
@@ -74,10 +74,10 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def once() -> Value:
             enter()
-            return _round(f, s, held_in(Dyn(var)), scope, found, quits, lists)
+            return _round(f, s, held_in(Dyn(var)), scope, loop_names, quits, lists)
 
         body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
-        made: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
+        expression: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
     else:
         test = s.test
         with f.branch() as b:
@@ -87,10 +87,10 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def again() -> Value:
             enter()
-            return opened_by_test(f, s, lambda: _round(f, s, None, scope, found, quits), lambda: unchanged)
+            return opened_by_test(f, s, lambda: _round(f, s, None, scope, loop_names, quits), lambda: unchanged)
 
-        made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
-    _bind_last_values(f, s, found, f.bind(made, "loop").atom)
+        expression = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
+    _bind_last_values(f, s, loop_names, f.bind(expression, "loop").atom)
 
 
 def _bind_last_values(f: Frame, s: LoopStatement, carried: Carried, result: n.Atom) -> None:
@@ -127,9 +127,9 @@ def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
     if not changed:
         return s
     leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
-    made = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], s.orelse), s))
-    assert isinstance(made, ast.While)
-    return made
+    endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], s.orelse), s))
+    assert isinstance(endless, ast.While)
+    return endless
 
 
 def loop_with_return(
@@ -153,12 +153,12 @@ def loop_with_return(
     outer = f.env.get(RETURNED)
     f.env[RETURNED] = f.bind(n.Construct("None", (), f.program.datatypes.optional(f.result), span=f.span), "returned")
     loop(f, s, xs)
-    found = f.env.pop(RETURNED)
+    returned = f.env.pop(RETURNED)
     if outer is not None:
         f.env[RETURNED] = outer
-    if not isinstance(found, Dyn) or is_unknown(found):
+    if not isinstance(returned, Dyn) or is_unknown(returned):
         return go_on()
-    return open_optional(f, s, found, lambda some: returns(s, some), go_on, "result")
+    return open_optional(f, s, returned, lambda some: returns(s, some), go_on, "result")
 
 
 def _left_by_return_alone(s: LoopStatement) -> bool:

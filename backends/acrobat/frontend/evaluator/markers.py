@@ -21,8 +21,8 @@ PURE = "write `x = phase(x)`, with what the phase before has made: work that use
 def marker_of(f: Frame, node: ast.expr) -> Any:
     """`phase` or `parallel`, if the expression calls it; else None."""
     callee = f.borrowed(node.func) if isinstance(node, ast.Call) else None
-    found = callee.value if isinstance(callee, Static) else None
-    return found if found is markers.phase or found is markers.parallel else None
+    result = callee.value if isinstance(callee, Static) else None
+    return result if result is markers.phase or result is markers.parallel else None
 
 
 @handles(FUNCTIONS, markers.phase)

@@ -23,20 +23,20 @@ def is_receiver(function: types.FunctionType, name: str) -> bool:
     return function.__code__.co_argcount > 0 and function.__code__.co_varnames[0] == name
 
 
-def _meant(function: types.FunctionType, owner: type | None, callee: ast.expr, seen: dict[str, None]) -> list[ast.expr]:
+def _meant(function: types.FunctionType, owner: type | None, callee: ast.expr, visited: dict[str, None]) -> list[ast.expr]:
     match callee:
-        case ast.Name(name) if name not in seen and name in function.__code__.co_varnames:
+        case ast.Name(name) if name not in visited and name in function.__code__.co_varnames:
             value = _assigned_once(function, name)
-            return [callee] if value is None else _meant(function, owner, value, {**seen, name: None})
+            return [callee] if value is None else _meant(function, owner, value, {**visited, name: None})
         case ast.IfExp(body=one, orelse=other):
-            return _meant(function, owner, one, seen) + _meant(function, owner, other, seen)
+            return _meant(function, owner, one, visited) + _meant(function, owner, other, visited)
         case ast.Call(ast.Name("getattr"), [ast.Name(me) as receiver, name, *default]) if owner is not None and is_receiver(
             function, me
         ):
             start = _start_of(function, name)
-            found = [m for m in dir(owner) if start is not None and m.startswith(start) and not m.startswith("__")]
-            methods: list[ast.expr] = [ast.copy_location(ast.Attribute(receiver, m, ast.Load()), callee) for m in found]
-            return methods + [x for d in default for x in _meant(function, owner, d, seen)]
+            possible = [m for m in dir(owner) if start is not None and m.startswith(start) and not m.startswith("__")]
+            methods: list[ast.expr] = [ast.copy_location(ast.Attribute(receiver, m, ast.Load()), callee) for m in possible]
+            return methods + [x for d in default for x in _meant(function, owner, d, visited)]
     return [callee]
 
 

@@ -31,7 +31,7 @@ def mixed(f: Frame, value: Any) -> dict[str, Any]:
 
 def is_tree(f: Frame, type: Any) -> bool:
     """Whether values of a mixed type may have others of the same type in them."""
-    pending, found = list(f.mixed(type).values()), set[str]()
+    pending, words = list(f.mixed(type).values()), set[str]()
     while pending:
         t = pending.pop()
         if t == type:
@@ -41,8 +41,8 @@ def is_tree(f: Frame, type: Any) -> bool:
                 pending += items
             case ListT(item):
                 pending.append(item)
-            case DataT(name) if name not in found:
-                found.add(name)
+            case DataT(name) if name not in words:
+                words.add(name)
                 pending += f.mixed(t).values() or [f.program.datatypes.optionals.get(name)]
     return False
 
@@ -61,11 +61,11 @@ def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Val
     return one_of(f, node, [partial(arm, word, held_in(Dyn(var))) for word, var in variables.items()], build)
 
 
-def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
-    """A mixed value as one of the types `wanted`, or of its only type; other values unchanged, and those that have none of the
+def of_type(f: Frame, node: ast.AST, value: Value, *words: str) -> Value:
+    """A mixed value as one of the types `words`, or of its only type; other values unchanged, and those that have none of the
     types. A value of another type is an error of the instance."""
     types = mixed(f, value)
-    there = [word for word in types if word in wanted] if len(types) > 1 else list(types)
+    there = [word for word in types if word in words] if len(types) > 1 else list(types)
     if not there:
         return value
     assert isinstance(value, Dyn)
@@ -88,8 +88,8 @@ def not_taken(f: Frame, node: ast.AST, word: str) -> Value:
 def with_attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     """A mixed value as one of the type that has the attribute `name`: an object, else the first type of Python's with it."""
     types = mixed(f, value)
-    if (held := types.get("object")) is not None:
-        classes = f.program.datatypes.cases.get(getattr(held, "name", ""), ())
+    if (union := types.get("object")) is not None:
+        classes = f.program.datatypes.cases.get(getattr(union, "name", ""), ())
         datatypes = f.program.datatypes
         if any(datatypes.has_field(c, name) or name in datatypes.attribute_names(c) or hasattr(c, name) for c in classes):
             return of_type(f, node, value, "object")

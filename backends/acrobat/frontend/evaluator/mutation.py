@@ -292,12 +292,12 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
             entries.pop()
     if len(entries) > 1 and isinstance(target.value, ast.Subscript) and not _of_tensor(f, owner):
         owner, entries = target.value, [target.slice]
-    found = place(f, s, owner, "an assignment to an item")
-    if found is None or nothing_known(value):
+    place_and_value = place(f, s, owner, "an assignment to an item")
+    if place_and_value is None or nothing_known(value):
         return
-    if owner is target.value and kind(found[1]) == "dict":
+    if owner is target.value and kind(place_and_value[1]) == "dict":
         entries = [target.slice]  # a tuple is one key
-    put_into(f, s, *found, entries, value)
+    put_into(f, s, *place_and_value, entries, value)
 
 
 def _is_all(index: ast.expr) -> bool:

@@ -24,12 +24,12 @@ def of_class(
     class, also under `path`, the value's name."""
     whole = f.static_list(classes)
     parts = whole.items if isinstance(whole, TupleV) else (whole,)
-    wanted: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
-    if len(wanted) < len(parts):
+    tested: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
+    if len(tested) < len(parts):
         return f.problem(node, "the classes of `isinstance` are known at compile time")
 
     def is_wanted(cls: type) -> bool:
-        return original(cls) in wanted if exactly else issubclass(cls, wanted)
+        return original(cls) in tested if exactly else issubclass(cls, tested)
 
     if optional(f, value) is not None:
 
@@ -43,7 +43,7 @@ def of_class(
         return open_optional(f, node, value, some, orelse)
     assert isinstance(value.type, DataT)
     if f.mixed(value.type):
-        return _of_python_type(f, node, value, path, classes, wanted, then, orelse, exactly)
+        return _of_python_type(f, node, value, path, classes, tested, then, orelse, exactly)
     known_class = f.env.get(class_key(path)) if path is not None else None
     if isinstance(known_class, Static):
         return (then if is_wanted(known_class.value) else orelse)()
@@ -58,8 +58,8 @@ def of_class(
             if path is not None:
                 f.env[class_key(path)] = Static(cls)
                 for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
-                    held = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
-                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = held
+                    value = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
+                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = value
             return (then if is_wanted(cls) else orelse)()
 
         return body
@@ -79,7 +79,7 @@ def _of_python_type(
     value: Dyn,
     path: str | None,
     classes: Value,
-    wanted: tuple[type, ...],
+    tested: tuple[type, ...],
     then: Arm,
     orelse: Arm,
     exactly: bool,
@@ -88,8 +88,8 @@ def _of_python_type(
     several types take is compiled once, and the value stays mixed in it."""
     assert isinstance(value.type, DataT)
     union = value.type.name
-    seen = {word: f.program.datatypes.class_in_mixed(union, word) for word in f.mixed(value.type)}
-    takes = {word: cls in wanted if exactly else issubclass(cls, wanted) for word, cls in seen.items() if word != "object"}
+    by_word = {word: f.program.datatypes.class_in_mixed(union, word) for word in f.mixed(value.type)}
+    takes = {word: cls in tested if exactly else issubclass(cls, tested) for word, cls in by_word.items() if word != "object"}
 
     def alone(word: str, inner: Value) -> Value:
         if path is not None:
@@ -98,7 +98,7 @@ def _of_python_type(
             return (then if takes[word] else orelse)()
         return of_class(f, node, inner, path, classes, then, orelse, exactly)  # type: ignore[arg-type]
 
-    if "object" in seen or sum(takes.values()) < 2 and len(takes) - sum(takes.values()) < 2:
+    if "object" in by_word or sum(takes.values()) < 2 and len(takes) - sum(takes.values()) < 2:
         return by_type(f, node, value, alone)
     if len(set(takes.values())) == 1:
         return then() if takes[next(iter(takes))] else orelse()

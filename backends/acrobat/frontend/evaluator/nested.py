@@ -39,7 +39,7 @@ def defaults_here(f: Frame, a: ast.arguments) -> tuple[tuple[str, Value], ...]:
 
 def captured(f: Frame, value: Nested) -> list[str]:
     """The names of the functions around it that a nested function, or one that it calls, uses and that have a value in `f`."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     pending: list[Any] = [value]
     while pending:
         one = pending.pop()
@@ -47,29 +47,29 @@ def captured(f: Frame, value: Nested) -> list[str]:
         lines = (one.node.lineno, *(d.lineno for d in one.node.decorator_list))
         for code in (c for line in lines for c in codes.get((one.node.name, line), [])):
             for name in code.co_freevars:
-                if name in f.env and name not in found:
-                    found[name] = None
+                if name in f.env and name not in names:
+                    names[name] = None
                     if isinstance(f.env[name], Nested):
                         pending.append(f.env[name])
-    return list(found)
+    return list(names)
 
 
 def changed_captures(f: Frame, value: Nested) -> list[str]:
     """The captured names whose values a nested function may change: lists, and what it declares `nonlocal`."""
-    seen = captured(f, value)
-    function = lifted(f, value, seen)
+    names = captured(f, value)
+    function = lifted(f, value, names)
     always = given_back(function)
     changed = changed_parameters(function, None, Changing(()))
-    return [x for x in changed if x in seen and (x in always or x in f.owned and is_container(f.env[x]))]
+    return [x for x in changed if x in names and (x in always or x in f.owned and is_container(f.env[x]))]
 
 
 def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
     """The function object as which a nested function is compiled: `names` are further keyword parameters of it."""
     key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names)
     if key not in _functions:
-        made = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
-        made.__qualname__ = value.node.name
-        made.__module__ = getattr(value.outer, "__module__", "")
+        result = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
+        result.__qualname__ = value.node.name
+        result.__module__ = getattr(value.outer, "__module__", "")
         definition = copy(value.node)
         definition.decorator_list = []
         definition.args = copy(value.node.args)
@@ -77,8 +77,8 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
         own = [*value.node.args.kwonlyargs, *(ast.copy_location(ast.arg(name), value.node) for name in names)]
         definition.args.kwonlyargs, definition.args.kw_defaults = own, [None] * len(own)
         others = [v.node for name in names if isinstance(v := f.env[name], Nested)]
-        LIFTED[made] = Lifted(definition, value.file, value.outer, tuple(others))
-        _functions[key] = made
+        LIFTED[result] = Lifted(definition, value.file, value.outer, tuple(others))
+        _functions[key] = result
     return _functions[key]
 
 
@@ -86,23 +86,23 @@ def written_out(f: Frame, node: ast.Call, value: Nested) -> ast.Call:
     """A call of a nested function by its name, with the captured names added as keyword arguments."""
     if value.env is not None:
         return node
-    made = copy(node)
+    result = copy(node)
     names = captured(f, value)
     extra = [ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), node)) for name in names]
-    made.keywords = [*node.keywords, *extra]
-    return made
+    result.keywords = [*node.keywords, *extra]
+    return result
 
 
 @handles(CALLS, Nested)
 def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    seen = captured(f, callee) if callee.env is None else list(callee.env)
-    function = lifted(f, callee, seen) if callee.lifted is None else callee.lifted
-    if any(name not in kwargs for name in seen):  # not called by its name: the caller could not bind what it changes
-        kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in seen}}
+    names = captured(f, callee) if callee.env is None else list(callee.env)
+    function = lifted(f, callee, names) if callee.lifted is None else callee.lifted
+    if any(name not in kwargs for name in names):  # not called by its name: the caller could not bind what it changes
+        kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in names}}
         node = ast.copy_location(ast.Pass(), node)
     parameters = [x.arg for x in (*callee.node.args.posonlyargs, *callee.node.args.args)]
-    given = {*parameters[: len(args)], *kwargs}
-    kwargs = {**kwargs, **{name: v for name, v in callee.defaults if name not in given}}
+    bound = {*parameters[: len(args)], *kwargs}
+    kwargs = {**kwargs, **{name: v for name, v in callee.defaults if name not in bound}}
     return f.program.call(f, node, function, args, kwargs)
 
 
@@ -110,8 +110,8 @@ def up_to_date(f: Frame, value: Closure) -> None:
     """Raises Refused for a lambda that uses a name to which another value was assigned since: Python would use that one."""
     if value.function is not f.function or value.ended:
         return
-    for name, held in value.env.items():
-        if not name.startswith(HIDDEN) and f.env.get(name, held) is not held:
+    for name, outer in value.env.items():
+        if not name.startswith(HIDDEN) and f.env.get(name, outer) is not outer:
             raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
 
 

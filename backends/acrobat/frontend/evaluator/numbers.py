@@ -82,5 +82,5 @@ def _number(f: Frame, convert: type[int | float], args: list[Value]) -> Value | 
             return fail(f, f"{type(error).__name__}: {error}")
     if not is_number(a):
         return None
-    wanted = INT if convert is int else FLOAT
-    return a if type_of(a) == wanted else f.host(convert.__name__, [a], wanted)
+    target = INT if convert is int else FLOAT
+    return a if type_of(a) == target else f.host(convert.__name__, [a], target)

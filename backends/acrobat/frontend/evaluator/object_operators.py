@@ -44,9 +44,9 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
     if _overrides(f, b, a, ways[1][1]):
         ways.reverse()
     for owner, method, other in ways:
-        found = special(f, node, owner, method, [other]) if is_object(owner) else None  # type: ignore[arg-type]
-        if found is not None:
-            return found
+        result = special(f, node, owner, method, [other]) if is_object(owner) else None  # type: ignore[arg-type]
+        if result is not None:
+            return result
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 
@@ -94,9 +94,9 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | Non
     if _overrides(f, b, a, f"__{TURNED[name]}__"):
         ways.reverse()
     for owner, method, other in ways:
-        found = special(f, node, owner, f"__{method}__", [other]) if not _by_fields(f, owner, method) else None
-        if found is not None:
-            return found
+        result = special(f, node, owner, f"__{method}__", [other]) if not _by_fields(f, owner, method) else None
+        if result is not None:
+            return result
     return None
 
 

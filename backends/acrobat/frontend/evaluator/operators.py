@@ -220,9 +220,9 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
     if is_never(a):
         return a
     rule = UNARY.get(kind(a))
-    found = None if rule is None else rule(f, op, a)
-    if found is not None:
-        return found
+    result = None if rule is None else rule(f, op, a)
+    if result is not None:
+        return result
     if isinstance(op, (ast.USub, ast.UAdd)) and is_number(a):
         a = as_int(f, a)
         return f.host("neg", [a], type_of(a)) if isinstance(op, ast.USub) else a

@@ -64,14 +64,13 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
         for name in ast.walk(target)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
     }
-    kept = nonlocals(definition)
-    rebound -= kept
-    found: set[str] = set(kept)
+    changed = set(nonlocals(definition))
+    rebound -= changed
     others = LIFTED[function].others if function in LIFTED else ()
     for other in others:
-        found |= nonlocals(other)
-    found |= changed_roots(function, owner, (definition, *map(plainly, others)), known)
-    return tuple(p for p in parameters if p in found - rebound)
+        changed |= nonlocals(other)
+    changed |= changed_roots(function, owner, (definition, *map(plainly, others)), known)
+    return tuple(p for p in parameters if p in changed - rebound)
 
 
 def changes_object(
@@ -95,22 +94,22 @@ def changed_roots(
 ) -> set[str]:
     """The names of `function` whose lists or objects, or parts of them, some of its nodes change; other parameters are those of
     `changed_parameters`. Of names that are objects, `objects` has the classes."""
-    found: set[str] = set()
+    changed: set[str] = set()
     for node in (x for d in nodes for x in ast.walk(d)):
         match node:
             case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
-                found.add(str(root_of(node)))
+                changed.add(str(root_of(node)))
             case ast.Call(ast.Attribute(ast.Name(name), method)) if _have_method(objects.get(name), method):
                 for cls in objects[name]:
-                    found |= _changed_by_one(node, node.func, (inspect.getattr_static(cls, method), True, cls), known)
+                    changed |= _changed_by_one(node, node.func, (inspect.getattr_static(cls, method), True, cls), known)
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
-                found.add(str(root_of(path)))
+                changed.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
-                found.add(str(root_of(first)))
+                changed.add(str(root_of(first)))
             case ast.Call(callee):
                 for meant in meanings(function, owner, callee):
-                    found |= _changed_by_call(function, owner, node, meant, known)
-    return found
+                    changed |= _changed_by_call(function, owner, node, meant, known)
+    return changed
 
 
 def _have_method(classes: Sequence[type] | None, name: str) -> bool:
@@ -142,25 +141,25 @@ def _changed_by_one(
     target, bound, cls = called
     inner = changed_parameters(target, cls, known)
     names = [a.arg for a in source_of(target)[0].args.args]
-    found: set[str] = set()
+    changed: set[str] = set()
     if bound:
         if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
-            found.add(str(root_of(callee.value)))
+            changed.add(str(root_of(callee.value)))
         names = names[1:]
-    found |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
-    return found | {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
+    changed |= {str(root_of(a)) for a, p in zip(call.args, names, strict=False) if p in inner}
+    return changed | {str(root_of(k.value)) for k in call.keywords if k.arg in inner}
 
 
 def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFunctionType | None:
     """The function written in C that a callee such as `heapq.heappush` names in the file of `function`; None for others."""
     match callee:
         case ast.Name(name):
-            found = function.__globals__.get(name, getattr(builtins, name, None))
+            target = function.__globals__.get(name, getattr(builtins, name, None))
         case ast.Attribute(ast.Name(module), name) if isinstance(function.__globals__.get(module), types.ModuleType):
-            found = getattr(function.__globals__[module], name, None)
+            target = getattr(function.__globals__[module], name, None)
         case _:
             return None
-    return found if isinstance(found, types.BuiltinFunctionType) else None
+    return target if isinstance(target, types.BuiltinFunctionType) else None
 
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:
@@ -196,19 +195,19 @@ def _resolved(
     """The functions that a call may mean, judged by the name, each with whether it is a method, and of which class: a global of
     the file, a method of the same object, the methods of that name of all classes among the file's globals, or `forward` of
     modules of the model."""
-    found: list[tuple[Any, bool, type | None]] = []
+    targets: list[tuple[Any, bool, type | None]] = []
     match callee:
         case ast.Name(name):
-            found = [(function.__globals__.get(name), False, owner)]
+            targets = [(function.__globals__.get(name), False, owner)]
         case ast.Attribute(ast.Name(me), name) if owner is not None and is_receiver(function, me):
-            found = [(inspect.getattr_static(owner, name, None), True, owner)]
+            targets = [(inspect.getattr_static(owner, name, None), True, owner)]
         case ast.Attribute(_, name):
             classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]
-            found = [(inspect.getattr_static(c, name), True, c) for c in classes]
-    if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in found):
-        found = [(c.forward, True, c) for c in known.called(function, owner, callee)]
-    found = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in found]
-    return [(t, bound, c) for t, bound, c in found if _of_source(t)]
+            targets = [(inspect.getattr_static(c, name), True, c) for c in classes]
+    if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in targets):
+        targets = [(c.forward, True, c) for c in known.called(function, owner, callee)]
+    targets = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in targets]
+    return [(t, bound, c) for t, bound, c in targets if _of_source(t)]
 
 
 class Changing(dict[Any, tuple[str, ...]]):

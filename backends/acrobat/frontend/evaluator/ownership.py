@@ -78,10 +78,10 @@ def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
         case DataT(name) if name not in asked:
             asked.add(name)
             datatypes = f.program.datatypes
-            if (held := datatypes.optionals.get(name)) is not None:
-                return _changeable(f, held, asked)
+            if (inner := datatypes.optionals.get(name)) is not None:
+                return _changeable(f, inner, asked)
             if mixed := f.mixed(t):
-                return any(_changeable(f, held, asked) for held in mixed.values())
+                return any(_changeable(f, inner, asked) for inner in mixed.values())
             if datatypes.is_referenced(name):
                 return False  # a number, whatever is changed
             classes = datatypes.cases.get(name, ())
@@ -142,8 +142,8 @@ def is_unchanged(f: Frame, t: Any, name: str) -> bool:
 
 
 def _classes(f: Frame, t: Any) -> Sequence[type]:
-    held = f.program.datatypes.optionals.get(getattr(t, "name", ""), t)
-    return f.program.datatypes.cases.get(held.name, ()) if isinstance(held, DataT) else ()
+    inner = f.program.datatypes.optionals.get(getattr(t, "name", ""), t)
+    return f.program.datatypes.cases.get(inner.name, ()) if isinstance(inner, DataT) else ()
 
 
 def has_plain_items(f: Frame, value: Any) -> bool:
@@ -235,12 +235,12 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         )
     with f.trial():
         value = f.expression(source)
-        found = type_inside(value)
+        inner = type_inside(value)
         if holds_constant_list(value) or f.as_object(value) is not value:
             return False  # the model refers to it
         if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
             return False  # a name refers to it, also while it is empty and the type of its elements is not known
-        return found is None or contains_unknown(found) or fresh_inside(f, source, found)
+        return inner is None or contains_unknown(inner) or fresh_inside(f, source, inner)
 
 
 def _unchangeable_inside(f: Frame, repeated: ast.List, item: Any) -> bool:
@@ -355,8 +355,8 @@ def _objects_only(f: Frame, t: Any, asked: set[str]) -> bool:
             return True
         case DataT(name):
             asked.add(name)
-            held = f.program.datatypes.optionals.get(name)
-            inside = list(f.mixed(t).values()) if held is None else [held]
+            inner = f.program.datatypes.optionals.get(name)
+            inside = list(f.mixed(t).values()) if inner is None else [inner]
             return all(_objects_only(f, x, asked) for x in inside) if inside else name in f.program.datatypes.cases
     return t is not None and not contains_unknown(t) and not changeable(f, t)
 

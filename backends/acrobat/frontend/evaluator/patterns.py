@@ -137,8 +137,8 @@ def _never_matches(f: Frame, value: Value, pattern: ast.MatchSequence | ast.Matc
 
 def _is_of_another_type(f: Frame, word: str, pattern: ast.MatchValue) -> bool:
     """Whether the constant of a pattern is not of the type of Python's with this word, and so never equal to a value of it."""
-    told, other = known(f.expression(pattern.value))
-    if not told or word == "tensor" or isinstance(other, Enum):
+    is_known, other = known(f.expression(pattern.value))
+    if not is_known or word == "tensor" or isinstance(other, Enum):
         return False
     return not isinstance(other, TYPES[word][1]) and not (word in NUMBERS and isinstance(other, (int, float)))
 
@@ -246,13 +246,13 @@ def _asks_for(row: PatternRow, value: Value, shape: _Shape) -> bool:
 
 def _given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Value, shape: _Shape) -> list[PatternRow]:
     """What remains of the rows where `value` is a list that `shape` says: its elements are got once for all rows."""
-    item, got = type_of(value).item, dict[tuple[bool, int], Value]()
+    item, by_place = type_of(value).item, dict[tuple[bool, int], Value]()
 
     def element(i: int, from_end: bool) -> Value:
-        if (from_end, i) not in got:
+        if (from_end, i) not in by_place:
             at: Value = f.host("sub", [size, Static(i)], INT) if from_end else Static(i)
-            got[from_end, i] = f.host("list.get", [value, at], item, "element")
-        return got[from_end, i]
+            by_place[from_end, i] = f.host("list.get", [value, at], item, "element")
+        return by_place[from_end, i]
 
     def opened(patterns: Sequence[ast.pattern]) -> tuple[list[tuple[Value, ast.pattern]], list[tuple[str, Value]]]:
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), len(patterns))
@@ -284,16 +284,16 @@ def _given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Valu
 
 def _given_equal(f: Frame, rows: list[PatternRow], value: Value, pattern: ast.MatchValue, equal: bool) -> list[PatternRow]:
     """What remains of the rows where a number or a string is, or is not, `equal` to the constant of a pattern."""
-    told, constant = known(f.expression(pattern.value))
-    if not is_plain(value) or not told or not isinstance(constant, (str, int, float)) or isinstance(constant, Enum):
+    is_known, constant = known(f.expression(pattern.value))
+    if not is_plain(value) or not is_known or not isinstance(constant, (str, int, float)) or isinstance(constant, Enum):
         return rows
     out = []
     for row in rows:
         tests: list[tuple[Value, ast.pattern]] = []
         for v, p in row.tests:
             if v == value and isinstance(p, ast.MatchValue):
-                told, other = known(f.expression(p.value))
-                if told and isinstance(other, (str, int, float)) and not isinstance(other, Enum):
+                is_known, other = known(f.expression(p.value))
+                if is_known and isinstance(other, (str, int, float)) and not isinstance(other, Enum):
                     if (other == constant) is not equal:
                         break
                     if equal:
@@ -360,10 +360,10 @@ def _given_type(f: Frame, row: PatternRow, value: Value, word: str, inner: Value
             continue
         match p:
             case ast.MatchClass() if word != "object":
-                wanted = f.expression(p.cls)
-                if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
+                cls = f.expression(p.cls)
+                if not isinstance(cls, Static) or not isinstance(cls.value, type):
                     return _wrong(f, p, "a class pattern names a class")
-                if not issubclass(TYPES[word][1], wanted.value):
+                if not issubclass(TYPES[word][1], cls.value):
                     return []
                 tests += [(inner, q) for q in p.patterns]
             case ast.MatchSequence() if word not in SEQUENCES:
@@ -410,18 +410,18 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
                 return _wrong(f, p, f"{describe(value.type)} is matched with classes")
             tests.append((v, p))
             continue
-        wanted = f.expression(p.cls)
-        if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
+        asked_class = f.expression(p.cls)
+        if not isinstance(asked_class, Static) or not isinstance(asked_class.value, type):
             return _wrong(f, p, "a class pattern names a dataclass")
         assert isinstance(value.type, DataT)
         members = f.program.datatypes.cases[value.type.name]
-        if not any(issubclass(m, wanted.value) for m in members):
-            bases = [m.__name__ for m in members if issubclass(wanted.value, m)]
+        if not any(issubclass(m, asked_class.value) for m in members):
+            bases = [m.__name__ for m in members if issubclass(asked_class.value, m)]
             advice = f"name their union, `Tree = A | B`, and annotate with that in place of `{bases[0]}`" if bases else ""
-            return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
-        if not issubclass(cls, wanted.value):
+            return _wrong(f, p, f"{asked_class.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
+        if not issubclass(cls, asked_class.value):
             return []
-        fields, positions = f.program.datatypes.field_names(cls), getattr(wanted.value, "__match_args__", ())
+        fields, positions = f.program.datatypes.field_names(cls), getattr(asked_class.value, "__match_args__", ())
         if len(p.patterns) > len(positions):
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
         for name in (*positions[: len(p.patterns)], *p.kwd_attrs):
@@ -438,11 +438,11 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
 def _ask_for_fields(f: Frame, rows: Sequence[PatternRow], value: Dyn) -> None:
     """Mark the fields that patterns name as read: of a class known from a sample the program has such fields only."""
     for p in [p for row in rows for v, p in row.tests if v == value and isinstance(p, ast.MatchClass)]:
-        wanted = f.expression(p.cls)
-        if isinstance(wanted, Static) and isinstance(wanted.value, type) and isinstance(value.type, DataT):
+        asked_class = f.expression(p.cls)
+        if isinstance(asked_class, Static) and isinstance(asked_class.value, type) and isinstance(value.type, DataT):
             for cls in f.program.datatypes.cases.get(value.type.name, ()):
-                for name in (*getattr(wanted.value, "__match_args__", ())[: len(p.patterns)], *p.kwd_attrs):
-                    if issubclass(cls, wanted.value):
+                for name in (*getattr(asked_class.value, "__match_args__", ())[: len(p.patterns)], *p.kwd_attrs):
+                    if issubclass(cls, asked_class.value):
                         f.program.datatypes.has_field(cls, name)
 
 

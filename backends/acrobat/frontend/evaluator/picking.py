@@ -72,26 +72,26 @@ def _is_path(node: ast.expr, me: str) -> bool:
 def naming(body: Sequence[ast.AST]) -> set[str]:
     """The names of which the statements make the names of attributes, directly or through another name."""
     nodes = [sub for b in body for sub in ast.walk(b)]
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes:
         match node:
             case ast.Call(ast.Name("getattr" | "hasattr"), [_, written, *_]):
-                found |= _names(written)
-    return names_behind(body, found)
+                names |= _names(written)
+    return names_behind(body, names)
 
 
-def names_behind(body: Sequence[ast.AST], found: set[str]) -> set[str]:
+def names_behind(body: Sequence[ast.AST], result: set[str]) -> set[str]:
     """These names, and those from which the statements compute them, directly or through another name."""
     nodes = [sub for b in body for sub in ast.walk(b)]
     while True:
-        more = set(found)
+        more = set(result)
         for node in nodes:
             match node:
-                case ast.Assign([ast.Name(name)], value) if name in found:
+                case ast.Assign([ast.Name(name)], value) if name in result:
                     more |= _names(value)
-        if more == found:
-            return found
-        found = more
+        if more == result:
+            return result
+        result = more
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -21,8 +21,8 @@ from backends.acrobat.frontend.source import source_of
 def getter_of(owner: object, name: str) -> types.FunctionType | None:
     """The user's function behind a property of an object; None for attributes of other kinds. Raises Refused for a property
     that assigns to attributes of the object each time it is read."""
-    found = inspect.getattr_static(type(owner), name, None)
-    getter = found.fget if isinstance(found, property) else None
+    attribute = inspect.getattr_static(type(owner), name, None)
+    getter = attribute.fget if isinstance(attribute, property) else None
     if not isinstance(getter, types.FunctionType) or _of_torch(getter):
         return None
     if assigns := _used(getter, type(owner))[1]:
@@ -43,23 +43,23 @@ def _of_torch(function: types.FunctionType) -> bool:
     return function.__module__.partition(".")[0] == "torch"
 
 
-def _used(function: types.FunctionType, cls: type, seen: frozenset[str] = frozenset()) -> tuple[set[str], set[str]]:
+def _used(function: types.FunctionType, cls: type, visited: frozenset[str] = frozenset()) -> tuple[set[str], set[str]]:
     """The attributes of its object that a function of a class reads, and those that it assigns to or changes, also by way of
     the methods and properties that it uses."""
     reads, assigns = _named(function)
-    for name in reads - seen:
+    for name in reads - visited:
         other = _function_of(cls, name)
         if other is not None:
-            further = _used(other, cls, seen | {name})
+            further = _used(other, cls, visited | {name})
             reads, assigns = reads | further[0], assigns | further[1]
     return reads, assigns
 
 
 def _function_of(cls: type, name: str) -> types.FunctionType | None:
     """The user's function that a class has under a name, as a method or behind a property."""
-    found = inspect.getattr_static(cls, name, None)
-    found = found.fget if isinstance(found, property) else found
-    return found if isinstance(found, types.FunctionType) and not _of_torch(found) else None
+    attribute = inspect.getattr_static(cls, name, None)
+    attribute = attribute.fget if isinstance(attribute, property) else attribute
+    return attribute if isinstance(attribute, types.FunctionType) and not _of_torch(attribute) else None
 
 
 def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:

@@ -50,19 +50,21 @@ def _called_on(nodes: Iterable[ast.AST], name: str) -> set[str]:
     return {c.attr for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name) and c.value.id == name}
 
 
-def _method_changes(cls: type, method: str, attribute: str, met: set[str]) -> bool:
+def _method_changes(cls: type, method: str, attribute: str, visited: set[str]) -> bool:
     """Whether a method of a class, or one that it calls on its object, gives other elements to a list in an attribute."""
-    found: Any = inspect.getattr_static(cls, method, None)
-    if method in met or not isinstance(found, FunctionType):
+    meant: Any = inspect.getattr_static(cls, method, None)
+    if method in visited or not isinstance(meant, FunctionType):
         return False
-    definition = source_of(found)[0]
+    definition = source_of(meant)[0]
     me = definition.args.args[0].arg if definition.args.args else ""
 
     def is_list(x: ast.expr) -> bool:
         return isinstance(x, ast.Attribute) and x.attr == attribute and isinstance(x.value, ast.Name) and x.value.id == me
 
     inner = _called_on(definition.body, me)
-    return _changes(definition.body, is_list, None) or any(_method_changes(cls, m, attribute, met | {method}) for m in inner)
+    return _changes(definition.body, is_list, None) or any(
+        _method_changes(cls, m, attribute, visited | {method}) for m in inner
+    )
 
 
 def _changes(nodes: Iterable[ast.AST], is_list: Callable[[ast.expr], bool], own: str | None) -> bool:

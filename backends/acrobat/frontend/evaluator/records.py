@@ -56,12 +56,12 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
         f.problem(s, what, "begin with an empty dict, and give it values of one type")
 
 
-def _with_entry(f: Frame, s: ast.AST, cls: type, held: dict[str, Value], key: Value, value: Value) -> Value:
-    """A dictionary with the entries `held`, and with `value` at `key`."""
+def _with_entry(f: Frame, s: ast.AST, cls: type, fields: dict[str, Value], key: Value, value: Value) -> Value:
+    """A dictionary with the entries `fields`, and with `value` at `key`."""
     is_known, name = known(key)
-    if is_known and (name in held or is_name(name) and not f.program.datatypes.is_walked(record_class([*held, name]))):
-        return construct(f, s, record_class([*held, name]) if name not in held else cls, [], held | {name: value})
-    if _of_one_type(f, [*held.values(), value]):
+    if is_known and (name in fields or is_name(name) and not f.program.datatypes.is_walked(record_class([*fields, name]))):
+        return construct(f, s, record_class([*fields, name]) if name not in fields else cls, [], fields | {name: value})
+    if _of_one_type(f, [*fields.values(), value]):
         return as_dict(f, cls)
     shown = repr(name) if is_known else "that is known at run time only"
     what = f"this dict gets a new key {shown}, and has values of several types"
@@ -73,9 +73,9 @@ def _with_entry_of_several(f: Frame, s: ast.AST, whole: Dyn, name: str, value: V
     datatypes, heads, arms = f.program.datatypes, list[tuple[str, tuple[n.Var, ...]]](), list[Arm]()
     for cls in records_of(f, whole):
         variables = {x: f.var(x, datatypes.field_type(cls, x)) for x in datatypes.record_fields(cls)}
-        held = {x: held_in(Dyn(v)) for x, v in variables.items()}
+        fields = {x: held_in(Dyn(v)) for x, v in variables.items()}
         heads.append((cls.__name__, tuple(variables[x] for x in datatypes.field_names(cls))))
-        arms.append(partial(_with_entry, f, s, cls, held, Static(name), value))
+        arms.append(partial(_with_entry, f, s, cls, fields, Static(name), value))
 
     def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
         parts = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
@@ -126,11 +126,11 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
                 return field(f, node, method.owner, name) if name in keys else otherwise
             if nothing_known(key):
                 return unknown()
-            found = constants.contains(f, key, keys)
+            result = constants.contains(f, key, keys)
             return choose(
                 f,
                 node,
-                found,
+                result,
                 lambda: constants.constant_by_key(f, node, keys, key, lambda k: field(f, node, method.owner, k)),
                 lambda: otherwise,
             )

@@ -83,13 +83,13 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
         return _attribute_of(f, owner, classes, cls, name)
 
     which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
-    found = among(f, node, which, [partial(of, c) for c in classes])
-    if changeable(f, type_or_none(found)):  # the reader may keep a reference; `Frame.borrowed` undoes this
+    result = among(f, node, which, [partial(of, c) for c in classes])
+    if changeable(f, type_or_none(result)):  # the reader may keep a reference; `Frame.borrowed` undoes this
         f.owned -= {claim for c in classes for claim in claims(_name(f, c))}
-    if datatypes.may_be_missing(have, name) and isinstance(found, Dyn) and f.without_none(found.type) != found.type:
+    if datatypes.may_be_missing(have, name) and isinstance(result, Dyn) and f.without_none(result.type) != result.type:
         message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
-        return open_optional(f, node, found, lambda some: some, lambda: fail(f, message))
-    return found
+        return open_optional(f, node, result, lambda some: some, lambda: fail(f, message))
+    return result
 
 
 FIELDS_READ.append(lambda f, node, owner, name, default=None: read_attribute(f, node, owner, name))
@@ -152,12 +152,12 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value) -> str:
 
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     """The lists of objects into which an expression with items and attributes leads."""
-    found: set[str] = set()
+    names: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Attribute):
-            found |= {_name(f, c) for c in _classes_of_owner(f, node)}
+            names |= {_name(f, c) for c in _classes_of_owner(f, node)}
         node = node.value
-    return found
+    return names
 
 
 def claims_on_objects(f: Frame, node: ast.Attribute) -> set[str]:
@@ -192,9 +192,9 @@ def _objects(f: Frame, cls: type, writes: bool) -> Dyn | None:
     if whole is None or contains_unknown(type) or is_unknown(whole):
         f.program.incomplete = True
         return None
-    found = f.coerce(whole, type)
-    assert isinstance(found, Dyn)
-    return found
+    result = f.coerce(whole, type)
+    assert isinstance(result, Dyn)
+    return result
 
 
 def _attribute_of(f: Frame, owner: Dyn, classes: Sequence[type], cls: type, name: str) -> Value:

@@ -106,9 +106,9 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
         case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name):
-            found = place(f, target, owner, "an assignment to an attribute")
-            if found is not None:
-                put_attribute(f, target, *found, name, value)
+            place_and_value = place(f, target, owner, "an assignment to an attribute")
+            if place_and_value is not None:
+                put_attribute(f, target, *place_and_value, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
 
@@ -200,10 +200,10 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             f.owned.add(name)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
-            made = variable_of(f.env.get(name))
+            owner_variable = variable_of(f.env.get(name))
             if (
                 not holds_parts(f, f.env.get(name))
-                or deep(made) in f.new_lists
+                or deep(owner_variable) in f.new_lists
                 or fresh_inside(f, source, type_or_none(f.env[name]))
             ):
                 f.owned |= {deep(name), spine(name)}
@@ -219,7 +219,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                     f.owned.discard(spine(root))
         case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
             f.owned.add(name)
-        case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
+        case ast.Name(name), ast.Call(ast.Attribute(attr=callee) | ast.Name(callee)) if callee in OWNERS:
             if _is_memory(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)
         case _, ast.Call() if gives_new_memory(f, source):

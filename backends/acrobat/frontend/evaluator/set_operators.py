@@ -47,8 +47,8 @@ def of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | N
         return of_sets(f, node, {"ge": "le", "gt": "lt"}[name], b, a)
     if is_unknown(a) or is_unknown(b) or name not in functions:
         return unknown() if name in functions else None
-    found = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
-    return found if name == "le" else of_kind(found, "set")
+    result = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
+    return result if name == "le" else of_kind(result, "set")
 
 
 def _operand(f: Frame, written: ast.AST, value: Value) -> Value:
@@ -64,9 +64,9 @@ SET_OPERANDS.append(_operand)
 @handles(BINARY, "set", "dict")
 def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
     if kind_of(a) == kind_of(b) == "set":
-        found = of_sets(f, node, name, a, b)
-        if found is not None:
-            return found
+        result = of_sets(f, node, name, a, b)
+        if result is not None:
+            return result
     if name in OPERATORS and all(map(is_counter, (a, b))):
         return combined(f, node, OPERATORS[name], a, b)
     if kind_of(a) == kind_of(b) == "dict" and name == "bitor":

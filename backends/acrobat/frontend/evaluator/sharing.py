@@ -51,8 +51,8 @@ def _alternatives(f: Frame, t: Any) -> list[Any]:
     """The types of what may be None or of several of Python's types; of others the type itself."""
     if not isinstance(t, DataT):
         return [t]
-    held = f.program.datatypes.optionals.get(t.name)
-    return [held] if held is not None else list(f.mixed(t).values()) or [t]
+    inner = f.program.datatypes.optionals.get(t.name)
+    return [inner] if inner is not None else list(f.mixed(t).values()) or [t]
 
 
 def _is_numeric(t: Any) -> bool:

@@ -40,9 +40,9 @@ def guarded(f: Frame, s: ast.For) -> tuple[TupleV, ast.For] | None:
     tests whether the lists have so many elements. None for other loops. Raises Refused."""
     if not is_short_zip(f, s.iter):
         return None
-    found = _parts(f, s.iter)
-    assert found is not None
-    rows, start = found
+    zip_parts = _parts(f, s.iter)
+    assert zip_parts is not None
+    rows, start = zip_parts
     name = f"{HIDDEN}round{s.lineno}_{s.col_offset}"
     number = ast.Name(name, ast.Load())
     tests: list[ast.expr] = [ast.Compare(Given(n), [ast.Gt()], [number]) for n in rows.lengths]
@@ -69,11 +69,11 @@ def _zip_of(f: Frame, node: ast.expr) -> tuple[ast.Call, ast.expr | None] | None
 
 def _names_modules(f: Frame, node: ast.expr) -> bool:
     """Whether one argument of the `zip` is a list of modules, which has a name; found without compiling the others."""
-    found = _zip_of(f, node)
-    if found is None or any(isinstance(a, ast.Starred) for a in found[0].args):
+    zip_call = _zip_of(f, node)
+    if zip_call is None or any(isinstance(a, ast.Starred) for a in zip_call[0].args):
         return False
     with f.trial():
-        named = [f.borrowed(a) for a in found[0].args if isinstance(a, (ast.Name, ast.Attribute, ast.Subscript))]
+        named = [f.borrowed(a) for a in zip_call[0].args if isinstance(a, (ast.Name, ast.Attribute, ast.Subscript))]
         return any(isinstance(xs, TupleV) and of_modules(xs) for v in named for xs in [_iterated(f, v)])
     return False
 
@@ -85,9 +85,9 @@ def _iterated(f: Frame, value: Value) -> Value | None:
 
 def _parts(f: Frame, node: ast.expr) -> tuple[_ZippedRows, ast.expr | None] | None:
     """The rows that an expression iterates, and the number with which `enumerate` begins; None where no list may be shorter."""
-    found = _zip_of(f, node)
-    assert found is not None
-    lists = [_iterated(f, f.borrowed(a)) for a in found[0].args]
+    zip_call = _zip_of(f, node)
+    assert zip_call is not None
+    lists = [_iterated(f, f.borrowed(a)) for a in zip_call[0].args]
     if not all(isinstance(xs, TupleV) or is_list(xs) and not is_unknown(xs) for xs in lists if xs is not None) or None in lists:
         return None
     each = [xs for xs in lists if xs is not None]
@@ -96,4 +96,4 @@ def _parts(f: Frame, node: ast.expr) -> tuple[_ZippedRows, ast.expr | None] | No
     if not known or not any(isinstance(xs, TupleV) and of_modules(xs) for xs in each):
         return None
     lengths = [length(f, xs) for xs, size in zip(each, sizes, strict=True) if size is None]
-    return (_ZippedRows(tuple(each), min(known), tuple(lengths)), found[1]) if lengths else None
+    return (_ZippedRows(tuple(each), min(known), tuple(lengths)), zip_call[1]) if lengths else None

@@ -54,7 +54,7 @@ def sizes_after(
     gives the names that statements may assign or change, also by a call (`scope.changed_in`)."""
     if not isinstance(s, ast.For) or any(isinstance(x, (ast.Break, ast.Continue, ast.Return)) for x in ast.walk(s)):
         return {}
-    appends = [(b, found) for b in s.body if (found := _appended(b)) is not None]
+    appends = [(b, result) for b in s.body if (result := _appended(b)) is not None]
     before = {}
     for append, (name, item) in appends:
         size = size_of(f, f.env.get(name))

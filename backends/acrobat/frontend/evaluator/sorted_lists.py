@@ -30,10 +30,10 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    found = place(f, node, node.args[0], "heappush")
-    if found is None or nothing_known(item):
+    place_and_value = place(f, node, node.args[0], "heappush")
+    if place_and_value is None or nothing_known(item):
         return Static(None)
-    name, heap = found
+    name, heap = place_and_value
     t = grown(f, heap, type_of(item))
     if contains_unknown(t):
         give(f, name, f.not_yet(t))
@@ -46,10 +46,10 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
 def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 1 or node.keywords:
         return None
-    found = place(f, node, node.args[0], "heappop")
-    if found is None or is_unknown(found[1]):
+    place_and_value = place(f, node, node.args[0], "heappop")
+    if place_and_value is None or is_unknown(place_and_value[1]):
         return unknown()
-    name, heap = found
+    name, heap = place_and_value
     popped = f.program.call(f, node, heaps.popped, [heap], {})
     parts = f.components(popped, 2)
     if parts is None:
@@ -60,9 +60,9 @@ def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(WRITTEN, heapq.heapify)
 def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    found = place(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
-    if found is not None and not is_unknown(found[1]):
-        give(f, found[0], f.program.call(f, node, heaps.heapified, [found[1]], {}))
+    place_and_value = place(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
+    if place_and_value is not None and not is_unknown(place_and_value[1]):
+        give(f, place_and_value[0], f.program.call(f, node, heaps.heapified, [place_and_value[1]], {}))
     return Static(None)
 
 
@@ -81,15 +81,15 @@ def _replaced(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    found = place(f, node, node.args[0], name)
-    if found is None or nothing_known(item) or is_unknown(found[1]):
+    place_and_value = place(f, node, node.args[0], name)
+    if place_and_value is None or nothing_known(item) or is_unknown(place_and_value[1]):
         return unknown()
-    heap = found[1]
+    heap = place_and_value[1]
     t = grown(f, heap, type_of(item))
     parts = f.components(f.program.call(f, node, work, [f.coerce(heap, t), f.coerce(item, t.item)], {}), 2)
     if parts is None:
         return unknown()
-    give(f, found[0], parts[1])
+    give(f, place_and_value[0], parts[1])
     return parts[0]
 
 
@@ -145,14 +145,14 @@ def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    found = place(f, node, node.args[0], name)
-    if found is None or nothing_known(item):
+    place_and_value = place(f, node, node.args[0], name)
+    if place_and_value is None or nothing_known(item):
         return Static(None)
-    t = grown(f, found[1], type_of(item))
+    t = grown(f, place_and_value[1], type_of(item))
     if contains_unknown(t):
-        give(f, found[0], f.not_yet(t))
+        give(f, place_and_value[0], f.not_yet(t))
         return Static(None)
-    xs, item = f.coerce(found[1], t), f.coerce(item, t.item)
+    xs, item = f.coerce(place_and_value[1], t), f.coerce(item, t.item)
     at = _place(f, node, name, work, [xs, item], {})
-    give(f, found[0], f.program.call(f, node, searching.inserted, [xs, at, item], {}))
+    give(f, place_and_value[0], f.program.call(f, node, searching.inserted, [xs, at, item], {}))
     return Static(None)

@@ -61,8 +61,8 @@ def _is_written(method: Any) -> bool:
 
 @handles(CALLS, "object")
 def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    found = special(f, node, callee, "__call__", args) if not kwargs else None
-    return f.problem(node, "this object cannot be called") if found is None else found
+    result = special(f, node, callee, "__call__", args) if not kwargs else None
+    return f.problem(node, "this object cannot be called") if result is None else result
 
 
 @handles(ITERATION, "object")
@@ -87,5 +87,5 @@ def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
         return Static(name in keys) if is_known else constants.contains(f, item, keys)
     if records_of(f, value) and known(item)[0]:
         return has_key(f, value, str(known(item)[1]))
-    found = special(f, node, value, "__contains__", [item])
-    return f.problem(node, "`in` of this object is not in the language") if found is None else found
+    result = special(f, node, value, "__contains__", [item])
+    return f.problem(node, "`in` of this object is not in the language") if result is None else result

@@ -194,24 +194,24 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
     names = changed_in(f, [s])
     before = dict(f.env)
     # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
-    seen: list[dict[str, Value]] = []
+    at_ends: list[dict[str, Value]] = []
 
     def probe(body: Body) -> Value:
         f.straight(body)
-        seen.append({name: f.env[name] for name in names if name in f.env})
+        at_ends.append({name: f.env[name] for name in names if name in f.env})
         return Static(0)
 
     earlier, f.mutated = f.mutated, set()
     with f.trial():
-        tried = branch(probe)
+        trial_value = branch(probe)
     if missed := sorted((f.mutated - set(names)) & set(before)):
         f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
     f.mutated |= earlier
     merge = _Merge(f, s, before)
-    if is_unknown(tried) and not seen:  # the arms are not known in this round
+    if is_unknown(trial_value) and not at_ends:  # the arms are not known in this round
         merge.fixed = dict.fromkeys(names, unknown())
     for name in names:
-        merge.add(name, [env.get(name) for env in seen])
+        merge.add(name, [env.get(name) for env in at_ends])
 
     def arm(body: Body) -> Value:
         f.straight(body)

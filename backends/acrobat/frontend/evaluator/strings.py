@@ -98,19 +98,19 @@ def _length(f: Frame, text: Value) -> Value:
     return f.host("list.len", [letters(f, text)], INT, "size")
 
 
-def _found_in(f: Frame, node: ast.AST, name: str, text: Value, wanted: Value) -> Value:
+def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> Value:
     """`text.find(wanted)` and the like; `startswith` and `endswith` also take several strings as a tuple. Raises Refused."""
-    wanted = opened(f, node, wanted, types=("str",))
-    several = f.components(wanted) if name in ("startswith", "endswith") else None
+    part = opened(f, node, part, types=("str",))
+    several = f.components(part) if name in ("startswith", "endswith") else None
     if several is not None:
-        found: Value = Static(False)
+        result: Value = Static(False)
         for each in several:
             one = _found_in(f, node, name, text, each)
-            found = choose(f, node, found, lambda: Static(True), lambda one=one: one)  # type: ignore[misc]
-        return found
-    if type_or_none(wanted) != SYMBOL:
-        raise Refused(f"`{name}` of a string takes a string, not {describe(type_or_none(wanted))}")
-    return f.program.call(f, ast.Pass(), IN_LIBRARY[name][0], [text, wanted], {})
+            result = choose(f, node, result, lambda: Static(True), lambda one=one: one)  # type: ignore[misc]
+        return result
+    if type_or_none(part) != SYMBOL:
+        raise Refused(f"`{name}` of a string takes a string, not {describe(type_or_none(part))}")
+    return f.program.call(f, ast.Pass(), IN_LIBRARY[name][0], [text, part], {})
 
 
 @handles(METHODS, "string")
@@ -135,8 +135,8 @@ def method_of_string(
         result = f.host("text.method", [Static(name), text], SYMBOL if name in GIVE_STRINGS else INT, name)
         return result if name in GIVE_STRINGS else f.host("bool", [result], BOOL, name)
     if name in IN_LIBRARY:
-        (wanted,) = bind(IN_LIBRARY[name][1])
-        return _found_in(f, node, name, text, wanted)
+        (part,) = bind(IN_LIBRARY[name][1])
+        return _found_in(f, node, name, text, part)
     match name:
         case "encode":
             (encoding,) = bind("encoding", encoding=Static("utf-8"))
@@ -223,8 +223,8 @@ def _shown(f: Frame, value: Value) -> Value:
 
 
 @handles(MEMBERSHIP, "string")
-def _contains(f: Frame, node: ast.AST, text: Value, wanted: Value) -> Value:
-    return f.program.call(f, ast.Pass(), strings.contains, [text, wanted], {})
+def _contains(f: Frame, node: ast.AST, text: Value, part: Value) -> Value:
+    return f.program.call(f, ast.Pass(), strings.contains, [text, part], {})
 
 
 @handles(BINARY, "string")

@@ -65,12 +65,12 @@ def tracked(name: str) -> set[str]:
     return {*claims(name), walked(name)}
 
 
-def placed(where: ast.AST, made: ast.stmt) -> ast.stmt:
-    """The statement `made`; its nodes without a position get that of `where`."""
-    for node in ast.walk(made):
+def placed(where: ast.AST, statement: ast.stmt) -> ast.stmt:
+    """The statement `statement`; its nodes without a position get that of `where`."""
+    for node in ast.walk(statement):
         if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)
-    return made
+    return statement
 
 
 def hint_of(target: ast.expr) -> str:
@@ -138,9 +138,9 @@ def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
     for node in nodes:
         for sub in ast.walk(node):
             if isinstance(sub, ast.Call):
-                given = [*sub.args, *(k.value for k in sub.keywords)]
-                given += [sub.func.value] if isinstance(sub.func, ast.Attribute) else []
-                out |= {name: None for name in map(root_of, given) if name is not None}
+                arguments = [*sub.args, *(k.value for k in sub.keywords)]
+                arguments += [sub.func.value] if isinstance(sub.func, ast.Attribute) else []
+                out |= {name: None for name in map(root_of, arguments) if name is not None}
     return list(out)
 
 
@@ -205,12 +205,12 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
     way = way_to(body, s)
     for statements, at, loop in reversed(way):
-        found = _first_use(statements[at + 1 :], name)
-        if found is not None:
-            return found
+        use = _first_use(statements[at + 1 :], name)
+        if use is not None:
+            return use
         if loop is not None:  # the next round may read the name
-            found = _first_use([loop], name)
-            if found:
+            use = _first_use([loop], name)
+            if use:
                 return True
     return False
 
@@ -274,9 +274,9 @@ def _bodies(s: ast.stmt) -> list[list[ast.stmt]]:
 def _first_use(body: Sequence[ast.stmt], name: str) -> bool | None:
     """What happens to a name first: True if it is read, False if it is given a value on every path, None for neither."""
     for s in body:
-        found = _use(s, name)
-        if found is not None:
-            return found
+        use = _use(s, name)
+        if use is not None:
+            return use
     return None
 
 

@@ -29,9 +29,9 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
     if nothing_known(value):
         return unknown()
     handler = TRUTHS.get(kind(value))
-    found = None if handler is None else handler(f, value, node)
-    if found is not None:
-        return found
+    result = None if handler is None else handler(f, value, node)
+    if result is not None:
+        return result
     t = type_or_none(value)
     return f.problem(
         node, f"{describe(t)} has no truth value here" if isinstance(value, Dyn) else "this has no truth value here"

@@ -136,8 +136,8 @@ def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
         case _:
             return []
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    given = [*call.args, *(k.value for k in call.keywords), *receiver]
-    return names + [name for name in map(root_of, given) if name is not None and name != "self"]
+    arguments = [*call.args, *(k.value for k in call.keywords), *receiver]
+    return names + [name for name in map(root_of, arguments) if name is not None and name != "self"]
 
 
 def _running_over(node: ast.expr) -> list[str]:
@@ -155,7 +155,7 @@ def _cuts_blocks(s: ast.For, rounds: range) -> bool:
 
     def by_round(bounds: Sequence[ast.expr | None]) -> bool:
         names = [{x.id for x in ast.walk(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
-        return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in found for found in names)
+        return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in targets for targets in names)
 
     slices = [
         (x.lower, x.upper) if isinstance(x, ast.Slice) else x.args
@@ -184,8 +184,8 @@ def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
             changing = [x for x, t in before.items() if isinstance(t, (TensorT, TupleT)) and isinstance(joined[x], ListT)]
             if changing:
                 later = numbers | {x: joined[x] for x in changing}
-                found = all(any(isinstance(t, ListT) for t in after[x]) for x in changing)
-                again = _after_round(f, s, item, later) if found else None
+                result = all(any(isinstance(t, ListT) for t in after[x]) for x in changing)
+                again = _after_round(f, s, item, later) if result else None
                 settled = None if again is None else _joined(f, joined, again)
                 joined = None if settled is None or any(settled[x] != joined[x] for x in changing) else joined
         f.unrolled[s] = joined is None
@@ -207,10 +207,10 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
     failed = f.cause is not None
     f.cause, f.mutated = cause, earlier
     try:
-        found = {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
+        names_and_types = {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
     except Mismatch:  # it is a function
         return None
-    return None if failed else found
+    return None if failed else names_and_types
 
 
 def _joined(f: Frame, before: Mapping[str, Any], after: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:

@@ -13,28 +13,28 @@ SEVERAL = 2
 
 def uses(body: Sequence[ast.stmt], name: str) -> int:
     """How often a body may read a name on its way through, up to `SEVERAL`, before it gives the name another value."""
-    found = 0
+    count = 0
     for i, s in enumerate(body):
         match s:
             case ast.If(test, then, orelse):
                 rest = uses(body[i + 1 :], name)
                 arms = [uses(arm, name) + (0 if _ends(arm) else rest) for arm in (then, orelse)]
-                return min(found + _read(test, name) + max(arms), SEVERAL)
+                return min(count + _read(test, name) + max(arms), SEVERAL)
             case ast.For(_, whole, inner, orelse):
-                found += _read(whole, name) + SEVERAL * uses(inner, name) + uses(orelse, name)
+                count += _read(whole, name) + SEVERAL * uses(inner, name) + uses(orelse, name)
             case ast.While(test, inner, orelse):
-                found += SEVERAL * (_read(test, name) + uses(inner, name)) + uses(orelse, name)
+                count += SEVERAL * (_read(test, name) + uses(inner, name)) + uses(orelse, name)
             case ast.Match(subject, cases):
-                found += _read(subject, name) + max(uses(c.body, name) for c in cases)
+                count += _read(subject, name) + max(uses(c.body, name) for c in cases)
             case ast.With(items, inner):
-                found += sum(_read(x, name) for x in items) + uses(inner, name)
+                count += sum(_read(x, name) for x in items) + uses(inner, name)
             case ast.FunctionDef() | ast.ClassDef():
-                found += SEVERAL * _read(s, name)
+                count += SEVERAL * _read(s, name)
             case _:
-                found += _read(s, name)
+                count += _read(s, name)
         if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
             break
-    return min(found, SEVERAL)
+    return min(count, SEVERAL)
 
 
 def _read(node: ast.AST, name: str) -> int:
@@ -63,9 +63,9 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
 
 def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:
     """The statements of a function's body that may run after the statement `s`, in order; in a loop also those before it."""
-    found: list[ast.stmt] = []
+    later: list[ast.stmt] = []
     for around, at, loop in reversed(way_to(body, s)):
-        found += around[at + 1 :]
+        later += around[at + 1 :]
         if isinstance(loop, (ast.For, ast.While)):
-            found += loop.body
-    return found
+            later += loop.body
+    return later

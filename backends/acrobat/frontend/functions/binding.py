@@ -114,21 +114,21 @@ class BoundCall:
         ):
             return value
         try:
-            wanted = datatypes.resolve(annotation)
+            annotated = datatypes.resolve(annotation)
         except AnnotationError:
             if not datatypes.seen:
                 raise
             return value  # it names no type of the language, and a sample has told the types
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
-            return self.f.coerce(value, wanted) if not contains_unknown(wanted) else value
-        if contains_unknown(wanted):
+            return self.f.coerce(value, annotated) if not contains_unknown(annotated) else value
+        if contains_unknown(annotated):
             return value
         have = getattr(value, "type", None)
-        may_be_none = isinstance(have, DataT) and have.name in datatypes.optionals and have != wanted
+        may_be_none = isinstance(have, DataT) and have.name in datatypes.optionals and have != annotated
         if may_be_none and takes_none(self.definition, name):
             return value
         try:
-            return self.f.coerce(value, wanted)
+            return self.f.coerce(value, annotated)
         except Mismatch as error:
             raise Refused(f"the argument `{name}` of `{self.definition.name}`: {error}") from error
 
@@ -139,12 +139,12 @@ class BoundCall:
         for i, v in enumerate(self.values):
             if i in self.changed or not is_container(v):
                 continue
-            seen = self.program.passed.setdefault((self.function, self.names[i]), {})
+            earlier = self.program.passed.setdefault((self.function, self.names[i]), {})
             if not is_unknown(v):
-                self.program.changed |= UNKNOWN in seen  # a call before this one could use it
-                seen.pop(UNKNOWN, None)
-                seen[type_of(v)] = None
-            elif is_empty(v) and len(seen) == 1 and UNKNOWN not in seen:
-                self.values[i] = self.f.coerce(v, next(iter(seen)))
-            elif not seen:
-                seen[UNKNOWN] = None
+                self.program.changed |= UNKNOWN in earlier  # a call before this one could use it
+                earlier.pop(UNKNOWN, None)
+                earlier[type_of(v)] = None
+            elif is_empty(v) and len(earlier) == 1 and UNKNOWN not in earlier:
+                self.values[i] = self.f.coerce(v, next(iter(earlier)))
+            elif not earlier:
+                earlier[UNKNOWN] = None

@@ -129,12 +129,12 @@ class FunctionBody:
             for variable in used.intersection(self.attributes.values()):
                 carried.touches(variable, True)  # from the next round on the callers hand it over
         for a, v in zip(arguments, values, strict=False):
-            given = parameter(f, v, a.arg, self.params)
-            if isinstance(given, Narrowed):
-                f.env[class_key(a.arg)] = Static(given.cls)
-                given = given.value
-            f.env[a.arg] = given
-            f.held_at_first |= set(held_atoms(given) if isinstance(given, Special) else ())
+            value = parameter(f, v, a.arg, self.params)
+            if isinstance(value, Narrowed):
+                f.env[class_key(a.arg)] = Static(value.cls)
+                value = value.value
+            f.env[a.arg] = value
+            f.held_at_first |= set(held_atoms(value) if isinstance(value, Special) else ())
         for x, v in zip(self.carried, values[len(arguments) :], strict=True):
             f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
         if len(self.program.entered) == 1:  # no other function calls this one
@@ -198,27 +198,27 @@ class FunctionBody:
 
     def _note_ownership(self, at: ast.AST, value: Value) -> None:
         """Note whether what is returned is new, so that the caller alone refers to it."""
-        found = SHARED
+        joined = SHARED
         if isinstance(at, ast.Return) and at.value is not None:
-            found = self._unlent(newness(self.f, at.value, value, self.gives_back), type_or_none(value))
+            joined = self._unlent(newness(self.f, at.value, value, self.gives_back), type_or_none(value))
         elif isinstance(at, (ast.For, ast.While)):
-            found = newness_in_loop(self.f, at, type_or_none(value))
-        self.newness = found if self.newness is None else self.newness.and_also(found)
+            joined = newness_in_loop(self.f, at, type_or_none(value))
+        self.newness = joined if self.newness is None else self.newness.and_also(joined)
 
-    def _unlent(self, found: Newness, t: Any) -> Newness:
-        """`found` of a value of type `t`, of which nothing that something else may refer to is new."""
-        if isinstance(t, TupleT) and len(t.items) == len(found.parts):
-            return Newness(parts=tuple(map(self._unlent, found.parts, t.items)))
-        return Newness(found.whole, found.inside and not self._lends(t))
+    def _unlent(self, newness: Newness, t: Any) -> Newness:
+        """`newness` of a value of type `t`, of which nothing that something else may refer to is new."""
+        if isinstance(t, TupleT) and len(t.items) == len(newness.parts):
+            return Newness(parts=tuple(map(self._unlent, newness.parts, t.items)))
+        return Newness(newness.whole, newness.inside and not self._lends(t))
 
     def _end_ownership(self) -> None:
         """Have the calls know whether the function gives something new. Those that it makes of itself took it as the round
         before had found it: if that was wrong, another round follows."""
         program = self.program
-        found = self.newness or NEW
-        if program.newness_taken.get(self.key, found) != found:
+        newness = self.newness or NEW
+        if program.newness_taken.get(self.key, newness) != newness:
             program.changed |= not program.incomplete
-        program.newness[self.key] = found
+        program.newness[self.key] = newness
 
     def _lends(self, t: Any) -> bool:
         """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""
@@ -228,13 +228,13 @@ class FunctionBody:
 
     def _without_iterator(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned: of an iterator the list of what it gives, as it is one for the callers by what is noted."""
-        given = is_iterator(value) and not self.is_forward
-        if (given or isinstance(at, ast.Return) and gives_iterator(self.f, at.value)) and (
+        is_result = is_iterator(value) and not self.is_forward
+        if (is_result or isinstance(at, ast.Return) and gives_iterator(self.f, at.value)) and (
             self.function not in self.program.gives_iterators
         ):
             self.program.gives_iterators.add(self.function)
             self.program.changed = True
-        return as_list(self.f, at, value.value) if is_iterator(value) and given else value
+        return as_list(self.f, at, value.value) if is_iterator(value) and is_result else value
 
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""
@@ -270,8 +270,8 @@ class FunctionBody:
             return TupleV(tuple(items))
         cls = class_of_list(t)
         names = cls._fields  # type: ignore[attr-defined]
-        made = DataT(self.program.datatypes.union_of_made(cls, names))
-        return new_object(self.f, at, cls, made, dict(zip(names, items, strict=True)))
+        union = DataT(self.program.datatypes.union_of_made(cls, names))
+        return new_object(self.f, at, cls, union, dict(zip(names, items, strict=True)))
 
     def _falls(self) -> Value:
         """What the compiled function gives where the source ends without `return`."""
@@ -301,11 +301,11 @@ class FunctionBody:
         """Note the type of the result; False if it does not agree with what was found before, which is a problem."""
         program = self.program
         old = program.results.get(self.key, UNKNOWN)
-        found = type_of(value)
-        if found is NONE:
+        new = type_of(value)
+        if new is NONE:
             program.gave_none.add(self.key)
         try:
-            result = self._joined(old, UNKNOWN if found is NONE else found)
+            result = self._joined(old, UNKNOWN if new is NONE else new)
         except Mismatch as error:
             program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}"))
             return False
@@ -318,10 +318,10 @@ class FunctionBody:
             program.changed = True
         return True
 
-    def _joined(self, old: Any, found: Any) -> Any:
+    def _joined(self, old: Any, new: Any) -> Any:
         """The type of the result that covers the one of earlier rounds and the one that was found now. Raises Mismatch."""
         try:
-            return join_types(old, found, numbers=True)
+            return join_types(old, new, numbers=True)
         except Mismatch:
             pass
-        return self.f.common([old, found], numbers=True)
+        return self.f.common([old, new], numbers=True)

@@ -122,8 +122,8 @@ class FunctionCall(ChangingCall):
         elif named := naming_parameters(function):
             self.values = [fixed(v) if name in named else v for name, v in zip(self.names, self.values, strict=True)]
         elif sizing := sizing_parameters(function) - {self.names[i] for i in self.changed}:
-            seen = program.sized.setdefault(function, set())
-            self.values = with_sizes(self.names, self.values, sizing, seen, function in program.entered)
+            earlier = program.sized.setdefault(function, set())
+            self.values = with_sizes(self.names, self.values, sizing, earlier, function in program.entered)
         lent = {c for x in self.names[self.own :] for c in self._owned_of(x)}
         depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
@@ -165,11 +165,11 @@ class FunctionCall(ChangingCall):
             program.asked, program.problems, program.python = asked, problems, python
         return key
 
-    def _note(self, found: Sequence[Problem]) -> None:
+    def _note(self, problems: Sequence[Problem]) -> None:
         """Note the problems of the compiled function. In a trial the types of its arguments may not be final: a call that is
         compiled for good notes them, or a loop that cannot be compiled."""
         asked, self.program.asked = self.program.asked, None
-        for problem in found:
+        for problem in problems:
             if self.f.trials:
                 self.f.in_called.append(problem)
                 self.f.cause = self.f.cause or problem
@@ -209,7 +209,7 @@ class FunctionCall(ChangingCall):
         """Note how long the tuples among the arguments are. True if calls inside of each other have made one of them longer
         `LONGER` times in a row: from the next round on its length varies."""
         program, function = self.program, self.function
-        inside, found = function in program.entered, False
+        inside, is_recursive = function in program.entered, False
         for name, value in zip(self.names, self.values, strict=True):
             if type(value) is TupleV and (function, name) not in program.lengthened:
                 before, times = program.tuples.get((function, name), (0, 0))
@@ -217,8 +217,8 @@ class FunctionCall(ChangingCall):
                 program.tuples[function, name] = len(value.items), times
                 if times >= LONGER:
                     program.lengthened[function, name] = type_of(value)
-                    found = True
-        return found
+                    is_recursive = True
+        return is_recursive
 
     # ---- its result
 
@@ -243,8 +243,8 @@ class FunctionCall(ChangingCall):
         if result is NEVER:  # the function always raises an error
             call = n.Call(program.name_of(key), atoms, INT, span=f.span)
             return retyped(f.bind(call, self.definition.name), NEVER)
-        made = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
-        first, *changed = [made] if not self.changed else f.components(made) or []
+        outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
+        first, *changed = [outputs] if not self.changed else f.components(outputs) or []
         self._sized(key, first)
         new = program.newness.get(key) or entirely_new(type_or_none(first))
         if self.function in program.entered:

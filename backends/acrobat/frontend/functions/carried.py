@@ -89,8 +89,8 @@ class CarriedValues:
         if name not in self.attributes:
             return name in self.objects
         t = type_or_none(f.env[name])
-        held = self._program.datatypes.optionals.get(t.name, t) if isinstance(t, DataT) else t
-        return changeable(f, t) or isinstance(held, TensorT) or isinstance(held, ListT) and held.rows is not None
+        inner = self._program.datatypes.optionals.get(t.name, t) if isinstance(t, DataT) else t
+        return changeable(f, t) or isinstance(inner, TensorT) or isinstance(inner, ListT) and inner.rows is not None
 
     @property
     def tracked(self) -> set[str]:

@@ -103,15 +103,15 @@ class ChangingCall(BoundCall):
 
     def _owned_inside(self) -> set[str]:
         """What the callee's `Frame.owned` has of the inside of the parameters that it changes."""
-        found: set[str] = set()
+        claims_made: set[str] = set()
         for i in self.changed:
             written = self._written(i) if i < self.own else None
             name = None if written is None else root_of(written)
             if name is not None and deep(name) in self.f.owned_arguments:
-                found |= {deep(self.names[i]), spine(self.names[i])}
+                claims_made |= {deep(self.names[i]), spine(self.names[i])}
             elif isinstance(written, ast.Name) and spine(written.id) in self.f.owned_arguments:
-                found.add(spine(self.names[i]))
-        return found
+                claims_made.add(spine(self.names[i]))
+        return claims_made
 
     def _owned_of(self, name: str) -> set[str]:
         """What `Frame.owned` has of a list or object that is an attribute of a module; all, where a later round finds that."""
@@ -188,9 +188,9 @@ class ChangingCall(BoundCall):
             f.mutated.add(name)
             return
         f.owned |= claims(name)
-        found = place(f, self.node, written, "this call")
-        if found is not None:
-            found[0].put(value)
+        place_and_value = place(f, self.node, written, "this call")
+        if place_and_value is not None:
+            place_and_value[0].put(value)
 
 
 def _same(one: n.Atom, other: n.Atom) -> bool:

@@ -28,6 +28,6 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         plain = with_displays(with_counters(plainly(source_of(function)[0]), namespace), namespace)
-        made = by_place(plain, function, cls, program.changing)
-        program.definitions[key] = as_variables(made, attributes) if attributes else made
+        result = by_place(plain, function, cls, program.changing)
+        program.definitions[key] = as_variables(result, attributes) if attributes else result
     return program.definitions[key]

@@ -17,9 +17,9 @@ RAISED = "raised"
 def returning(definition: ast.FunctionDef, caught: type, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with a `return` in place of each `raise` of an exception of the class `caught`. Raises Refused."""
     visitor = _RaisesAsReturns(caught, namespace)
-    made = copy(definition)
-    made.body = [visitor.visit(deepcopy(s)) for s in definition.body]
-    return made
+    result = copy(definition)
+    result.body = [visitor.visit(deepcopy(s)) for s in definition.body]
+    return result
 
 
 class _RaisesAsReturns(ast.NodeTransformer):
@@ -35,9 +35,9 @@ class _RaisesAsReturns(ast.NodeTransformer):
             case ast.Call(ast.Name(name)) | ast.Name(name):
                 cls = self.namespace.get(name)
                 if isinstance(cls, type) and issubclass(cls, self.caught):
-                    made = ast.copy_location(ast.Return(_made(node.exc, cls)), node)
-                    setattr(made, RAISED, True)
-                    return made
+                    result = ast.copy_location(ast.Return(_made(node.exc, cls)), node)
+                    setattr(result, RAISED, True)
+                    return result
         return node
 
 

@@ -56,9 +56,9 @@ def compiled_in_place(call: BoundCall) -> Value:
     if call.function in f.in_place:
         what = f"`{call.called}` gives a function, and calls itself"
         raise Refused(what, "write a function that takes what this one keeps as arguments")
-    found = _body(call, lambda at, value: _kept(f, value))
-    _forget_claims(call, found)
-    return found
+    result = _body(call, lambda at, value: _kept(f, value))
+    _forget_claims(call, result)
+    return result
 
 
 def with_exceptions(call: BoundCall, caught: type) -> Value:
@@ -70,10 +70,10 @@ def with_exceptions(call: BoundCall, caught: type) -> Value:
             return TupleV((Static(1), NOTHING, value))
         return TupleV((Static(0), _kept(f, value), NOTHING))
 
-    found = _body(call, returns, caught)
-    if is_unknown(found) or is_never(found):
-        return found
-    parts = f.components(found)
+    result = _body(call, returns, caught)
+    if is_unknown(result) or is_never(result):
+        return result
+    parts = f.components(result)
     return unknown() if parts is None else Outcome(*parts)
 
 
@@ -152,10 +152,10 @@ def _kept(f: Frame, value: Value) -> Value:
 def _forget_claims(call: BoundCall, found: Value) -> None:
     """Note that the function that was given may refer to what the arguments, and attributes of modules, are or have in them."""
     f = call.f
-    held = [a for a in held_atoms(found) if changeable(f, a.type) or is_array(Dyn(a))]
-    if not held:
+    atoms = [a for a in held_atoms(found) if changeable(f, a.type) or is_array(Dyn(a))]
+    if not atoms:
         return
-    f.new_lists -= {c for a in held for name in [getattr(a, "name", "")] for c in (name, deep(name))}
+    f.new_lists -= {c for a in atoms for name in [getattr(a, "name", "")] for c in (name, deep(name))}
     if isinstance(call.node, ast.Call):
         named = {x.id for x in ast.walk(call.node) if isinstance(x, ast.Name)} | call.program.carried.tracked
         f.owned -= {c for name in named for c in claims(name)}

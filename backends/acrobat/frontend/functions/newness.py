@@ -53,8 +53,8 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
             return Newness(True, fresh_inside(f, source, type_or_none(value)))
         case ast.Call() if f.new_parts.get(source):
             return Newness(parts=f.new_parts[source])
-        case ast.Call() if (made := variable_of(value)) in f.new_lists:
-            return Newness(True, deep(made) in f.new_lists)
+        case ast.Call() if (result := variable_of(value)) in f.new_lists:
+            return Newness(True, deep(result) in f.new_lists)
         case ast.Call() if is_array(value) and gives_new_memory(f, source):
             return NEW
         case ast.Name(name) if name in f.owned and name not in given_back:
@@ -64,17 +64,17 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
 
 def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:
     """How new the value is with which a function is left inside of a loop; `t` is its type."""
-    found, held = NEW, f.without_none(t)
+    result, inner = NEW, f.without_none(t)
     pending: list[ast.AST] = list(s.body)
     while pending:
         x = pending.pop()
         if isinstance(x, ast.Return) and not (x.value is None or isinstance(x.value, ast.Constant)):
-            made = isinstance(x.value, (ast.List, ast.ListComp, ast.BinOp, ast.Subscript)) and fresh(f, x.value, None)
-            plain = isinstance(held, ListT) and not contains_unknown(held) and not changeable(f, held.item)
-            found = found.and_also(NEW if made and plain else SHARED)
+            is_display = isinstance(x.value, (ast.List, ast.ListComp, ast.BinOp, ast.Subscript)) and fresh(f, x.value, None)
+            plain = isinstance(inner, ListT) and not contains_unknown(inner) and not changeable(f, inner.item)
+            result = result.and_also(NEW if is_display and plain else SHARED)
         if not isinstance(x, (ast.FunctionDef, ast.Lambda)):
             pending += ast.iter_child_nodes(x)
-    return found
+    return result
 
 
 def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: Sequence[str]) -> Newness:

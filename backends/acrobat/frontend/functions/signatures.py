@@ -57,8 +57,8 @@ def signature(value: Value, is_alone: Callable[[Any], bool]) -> Any:
             return "static", exactly(v)
         case Special():
             key = value.signature(lambda inner: signature(inner, is_alone))
-            held = value.python_object
-            return (key, id(held)) if held is not None and is_alone(held) else key
+            object = value.python_object
+            return (key, id(object)) if object is not None and is_alone(object) else key
 
 
 def operands(f: Frame, value: Value) -> list[n.Atom]:

@@ -35,15 +35,15 @@ def sizing_parameters(function: object) -> set[str]:
 
 
 def with_sizes(
-    names: Sequence[str], values: Sequence[Value], sizing: set[str], seen: set[tuple[object, ...]], inside: bool
+    names: Sequence[str], values: Sequence[Value], sizing: set[str], earlier: set[tuple[object, ...]], inside: bool
 ) -> list[Value]:
-    """The arguments, of which those for the parameters `sizing` are constants where they are known at compile time. `seen` has
-    the constants of earlier calls, and `inside` tells of a call from inside of the function: with other constants that one is
-    compiled for numbers known at run time only, or a recursion that counts would have no end. A 1 is no constant: a sequence
-    that grows begins so, and comparisons of a tensor of one element give a bool."""
-    made = [fixed(v) if name in sizing and known(v) != (True, 1) else v for name, v in zip(names, values, strict=True)]
-    key = tuple((name, v) for name, v in zip(names, made, strict=True) if name in sizing and has_fixed(v))
-    if inside and key not in seen:
+    """The arguments, of which those for the parameters `sizing` are constants where they are known at compile time. `earlier`
+    has the constants of earlier calls. A call from inside of the function (`inside`) with other constants is compiled for
+    numbers known at run time only, or a recursion that counts would have no end. A 1 is no constant: a sequence that grows
+    begins so, and comparisons of a tensor of one element give a bool."""
+    sized = [fixed(v) if name in sizing and known(v) != (True, 1) else v for name, v in zip(names, values, strict=True)]
+    key = tuple((name, v) for name, v in zip(names, sized, strict=True) if name in sizing and has_fixed(v))
+    if inside and key not in earlier:
         return list(values)
-    seen.add(key)
-    return made
+    earlier.add(key)
+    return sized

@@ -147,9 +147,9 @@ class Functions:
 
     def raises(self, cls: type) -> None:
         """Note that the function that is compiled may raise exceptions of a class."""
-        seen = self.raised.setdefault(self.entered[-1], set())
-        self.changed |= cls not in seen
-        seen.add(cls)
+        raised = self.raised.setdefault(self.entered[-1], set())
+        self.changed |= cls not in raised
+        raised.add(cls)
 
     def wrap(self, value: Any) -> Value:
         """The value of a global or closure variable of the source."""

@@ -57,7 +57,7 @@ def line_of_class(cls: type) -> int:
 
 def unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:
     """The unions of dataclasses that a module names, and (with the name "") those written out in its annotations."""
-    found = [(frozenset(u), name) for name, value in vars(module).items() for u in _unions_inside(value)[:1]]
+    unions = [(frozenset(u), name) for name, value in vars(module).items() for u in _unions_inside(value)[:1]]
     for owner in list(vars(module).values()):
         if getattr(owner, "__module__", None) != module.__name__:
             continue
@@ -65,20 +65,20 @@ def unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:
             if not (isinstance(o, type) and dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
                 continue
             try:
-                found += [(frozenset(u), "") for t in hints(o).values() for u in _unions_inside(t)]
+                unions += [(frozenset(u), "") for t in hints(o).values() for u in _unions_inside(t)]
             except AnnotationError:  # reported where the annotation is used
                 continue
-    return found
+    return unions
 
 
 def _unions_inside(t: Any) -> list[tuple[type, ...]]:
     """The unions of dataclasses in an annotation."""
-    found = []
+    unions = []
     if members := union_members(t):
         classes = tuple(m for m in members if m is not type(None))
         if len(classes) > 1 and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in classes):
-            found.append(classes)
+            unions.append(classes)
     for inner in get_args(t):
         if inner is not t:
-            found += _unions_inside(inner)
-    return found
+            unions += _unions_inside(inner)
+    return unions

@@ -59,14 +59,14 @@ class Boundary:
         """Whether values of a type need no conversion. A recursive type needs none unless a type inside of it does."""
         if t not in self._plain:
             self._plain[t] = True
-            pending, met = [t], {t}
+            pending, visited = [t], {t}
             while pending:
                 inside = self._inside(pending.pop())
                 if inside is None:
                     self._plain[t] = False
                     break
-                pending += [x for x in inside if x not in met]
-                met |= set(inside)
+                pending += [x for x in inside if x not in visited]
+                visited |= set(inside)
         return self._plain[t]
 
     def _inside(self, t: Any) -> list[Any] | None:
@@ -131,12 +131,12 @@ class Boundary:
         return value
 
     def _rows(self, t: Any, item: Any, k: int, value: Any, path: str) -> Any:
-        wanted = extents(t)
-        assert wanted is not None
+        expected = extents(t)
+        assert expected is not None
         if not isinstance(value, (Tensor, np.ndarray)):
             raise InstanceError(f"{path}: expected a tensor, got {type(value).__name__}")
-        if len(wanted) != value.ndim or any(w is not None and w != e for w, e in zip(wanted, value.shape, strict=True)):
-            shape = ", ".join("n" if e is None else str(e) for e in wanted)
+        if len(expected) != value.ndim or any(w is not None and w != e for w, e in zip(expected, value.shape, strict=True)):
+            shape = ", ".join("n" if e is None else str(e) for e in expected)
             raise InstanceError(f"{path}: expected a tensor of shape ({shape}), got one of shape {tuple(value.shape)}")
         if isinstance(item, ScalarT):
             return value.reshape(-1).tolist()
@@ -158,20 +158,20 @@ class Boundary:
             if isinstance(value, case.cls):
                 if (id(value), data.name) in self._made:
                     return self._made[id(value), data.name]
-                made = self._made[id(value), data.name] = object.__new__(case.cls)
+                result = self._made[id(value), data.name] = object.__new__(case.cls)
                 number = len(self._made)
                 for name, t in case.fields:
                     if name == IDENTITY:
-                        object.__setattr__(made, name, number)
+                        object.__setattr__(result, name, number)
                         continue
                     if not hasattr(value, name):
                         raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
-                    object.__setattr__(made, name, self._in(t, getattr(value, name), f"{path}.{name}"))
-                return made
-        wanted = " or ".join(
+                    object.__setattr__(result, name, self._in(t, getattr(value, name), f"{path}.{name}"))
+                return result
+        expected = " or ".join(
             f"a dict of {', '.join(c.cls.keys_of_record)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
         )
-        raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
+        raise InstanceError(f"{path}: expected {expected}, got {type(value).__name__}: add such an instance to the sample")
 
     def _mixed(self, data: DataType, value: Any, path: str) -> Data:
         """A value of a mixed union, as the case for its type: for the very type if there is one, else for a base of it."""
@@ -179,8 +179,8 @@ class Boundary:
             for case in data.cases:
                 if same(case.cls):
                     return Data(case.name, (self._in(case.fields[0][1], value, path),))
-        wanted = " or ".join(c.name.removeprefix("of_") for c in data.cases)
-        raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
+        expected = " or ".join(c.name.removeprefix("of_") for c in data.cases)
+        raise InstanceError(f"{path}: expected {expected}, got {type(value).__name__}: add such an instance to the sample")
 
     # ---- out
 
@@ -223,10 +223,10 @@ class Boundary:
                 case = next((c for c in data.cases if type(value) is c.cls), None) or next(
                     c for c in data.cases if isinstance(value, c.cls)
                 )
-                held = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
+                fields = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):
-                    return held if case.cls.class_of_record is None else case.cls.object_of_class(held)
-                return case.cls(**held)
+                    return fields if case.cls.class_of_record is None else case.cls.object_of_class(fields)
+                return case.cls(**fields)
         return value
 
 

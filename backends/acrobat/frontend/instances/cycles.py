@@ -18,19 +18,19 @@ Field = tuple[type, str]
 def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]]) -> list[Field]:
     """The fields, one after the other, by which an object leads back to itself, where only the fields `read` of each class are
     followed. The last one is that of the object deepest inside. Empty if no object contains itself."""
-    done: set[int] = set()
+    visited: set[int] = set()
     for instance in instances:
         within: dict[int, Field | None] = {id(instance): None}  # what the present value is inside of -> the field it was in
         pending = [(id(instance), _parts(instance, read))]
         while pending:
             value, parts = pending[-1]
-            found = next(((part, field) for part, field in parts if id(part) not in done), None)
-            if found is None:
+            first = next(((part, field) for part, field in parts if id(part) not in visited), None)
+            if first is None:
                 pending.pop()
                 within.pop(value)
-                done.add(value)
+                visited.add(value)
                 continue
-            part, field = found
+            part, field = first
             if id(part) in within:
                 path = list(within)
                 fields = [within[x] for x in path[path.index(id(part)) + 1 :]] + [field]
@@ -51,6 +51,6 @@ def _parts(value: Any, read: Mapping[type, Sequence[str]]) -> Iterator[tuple[Any
         case list() | tuple() | set() | frozenset() if type(value) not in read:
             inside = [(v, None) for v in value]
         case _:
-            held = (attributes(value) or {}) if type(value) in read else {}
-            inside = [(held[name], (type(value), name)) for name in read.get(type(value), ()) if name in held]
+            fields = (attributes(value) or {}) if type(value) in read else {}
+            inside = [(fields[name], (type(value), name)) for name in read.get(type(value), ()) if name in fields]
     return ((v, field) for v, field in inside if isinstance(v, (dict, list, tuple, set, frozenset)) or type(v) in read)

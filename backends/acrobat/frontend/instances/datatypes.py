@@ -137,8 +137,8 @@ class Datatypes(SampleTypes):
         if not self._joined.trees or (pair := _leaf_and_tuple(types)) is None:
             return None
         leaf, node = pair
-        found = (t for old, t in self._joined.trees if old == leaf and len(t.items) == len(node.items))
-        return next((self.tree_over(leaf, t) for t in found), None)
+        result = (t for old, t in self._joined.trees if old == leaf and len(t.items) == len(node.items))
+        return next((self.tree_over(leaf, t) for t in result), None)
 
     @property
     def has_mixtures(self) -> bool:
@@ -278,9 +278,9 @@ class Datatypes(SampleTypes):
     @property
     def has_enums(self) -> bool:
         """Whether what is a string in the program may be a member of an Enum: the sample has such, or the model's source."""
-        seen = self._sample[1].places() if self._sample is not None else ()
+        places = self._sample[1].places() if self._sample is not None else ()
         named = (x for m in self.modules for x in vars(sys.modules[m]).values())
-        return any(place.enums for place in seen) or any(isinstance(x, EnumType) and len(x) > 0 for x in named)
+        return any(place.enums for place in places) or any(isinstance(x, EnumType) and len(x) > 0 for x in named)
 
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""

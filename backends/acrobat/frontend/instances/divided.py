@@ -49,13 +49,13 @@ class Division:
     def divide(self, problems: Sequence[Problem]) -> bool:
         """Divide the classes that may mend one of the problems, which is in the class or where an object of it is made, with
         others. False if there are none beside those that are divided already."""
-        found = {
+        result = {
             cls
             for cls, keys in self.made.items()
             if len(keys) > 1 and _is_plain(cls) and any(_concerns(p.span, cls, keys) for p in problems)
         }
-        more = not found <= self._classes
-        self._classes |= found
+        more = not result <= self._classes
+        self._classes |= result
         return more
 
     def join(self, pairs: Sequence[tuple[Collection[type], Collection[type]]]) -> bool:

@@ -16,9 +16,9 @@ MOST = 32
 """The largest number of sets that are completed: each is a case of its own wherever an entry is read."""
 
 
-def missing(seen: Sequence[Collection[str]]) -> list[frozenset[str]]:
-    """The sets of names that the sets `seen` make likely beside themselves; none where there would be too many in all."""
-    sets = list(dict.fromkeys(map(frozenset, seen)))
+def missing(key_sets: Sequence[Collection[str]]) -> list[frozenset[str]]:
+    """The sets of names that the sets `key_sets` make likely beside themselves; none where there would be too many in all."""
+    sets = list(dict.fromkeys(map(frozenset, key_sets)))
     always = frozenset.intersection(*sets)
     groups = _groups(sets, sorted(frozenset[str]().union(*sets) - always))
     choices = [list(dict.fromkeys(s & group for s in sets)) for group in groups]

@@ -42,7 +42,7 @@ class Place:
     enums: bool = False  # whether members of Enums were seen
     recursive: bool = False  # whether it is also inside of itself
 
-    def found(self) -> Place:
+    def representative(self) -> Place:
         """The place that stands for this one: itself, or the one that it has become a part of."""
         place = self
         while place.into is not None:
@@ -51,7 +51,7 @@ class Place:
 
     def take(self, other: Place) -> None:
         """Make `other` a part of this place: what was seen there counts as seen here."""
-        one, other = self.found(), other.found()
+        one, other = self.representative(), other.representative()
         if one is other:
             return
         other.into = one
@@ -94,7 +94,7 @@ class Place:
     def inside(self) -> list[Place]:
         """The places of the items, components, keys and values, not those of fields."""
         parts = (self.item, self.key, self.value) if self.is_dict else (self.item,)
-        return [p.found() for p in (*self.items, *parts) if p is not None]
+        return [p.representative() for p in (*self.items, *parts) if p is not None]
 
     @property
     def vector(self) -> int:
@@ -118,24 +118,24 @@ class Place:
 
 def _is_one_kind(place: Place) -> bool:
     """Whether the values at a place are of one of Python's types, or numbers, or tensors of one rank and dtype."""
-    place = place.found()
+    place = place.representative()
     return (len(place.types) < 2 or place.types == {"int", "float"}) and not place.trouble and len(place.dtypes) < 2
 
 
 def _are_alike(places: Sequence[Place]) -> bool:
     """Whether what was seen at several places is of one kind in all of them, so that they can be made one place."""
-    found = [p for p in places if p.types]
-    return all(_alike(found[0], p, set()) and not p.trouble for p in found)
+    observed = [p for p in places if p.types]
+    return all(_alike(observed[0], p, set()) and not p.trouble for p in observed)
 
 
-def _of_one_kind(place: Place, met: set[Place]) -> bool:
-    """As `_is_one_kind`, for the values and for what is in their lists, tuples and sets. `met`: places that are being asked."""
-    place = place.found()
-    if place in met:
+def _of_one_kind(place: Place, visited: set[Place]) -> bool:
+    """As `_is_one_kind`, for the values and what is in their lists, tuples and sets. `visited`: places that are being asked."""
+    place = place.representative()
+    if place in visited:
         return True
-    met.add(place)
+    visited.add(place)
     parts = [p for p in (*place.items, place.item) if p is not None]
-    return _is_one_kind(place) and all(_of_one_kind(part, met) for part in parts)
+    return _is_one_kind(place) and all(_of_one_kind(part, visited) for part in parts)
 
 
 CONTAINERS = {"tuple", "list"}
@@ -153,7 +153,7 @@ def _same_form(outer: Place, inner: Place, deep: int) -> bool:
         return _parts_alike(outer, inner)
     if "tuple" in outer.types:
         return outer.sizes == inner.sizes and _alike(outer, inner, set())
-    below = inner.item.found() if inner.item is not None else Place()
+    below = inner.item.representative() if inner.item is not None else Place()
     return "list" in below.types and _alike(outer, inner, set())  # lists of lists of lists, of different depths
 
 
@@ -161,14 +161,14 @@ def _parts_alike(outer: Place, inner: Place) -> bool:
     """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
     pairs = [(outer.item, inner.item), *zip(outer.items, inner.items, strict=False)]
     return outer.types <= inner.types and all(
-        a is None or b is not None and a.found().types <= b.found().types for a, b in pairs
+        a is None or b is not None and a.representative().types <= b.representative().types for a, b in pairs
     )
 
 
 def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
     """Whether the values of two places have the same types on all levels, where both were seen. `assumed`: pairs that are being
     compared, so that comparing places that are inside of themselves ends."""
-    a, b = a.found(), b.found()
+    a, b = a.representative(), b.representative()
     if a is b or (a, b) in assumed or not a.types or not b.types:
         return True
     if a.types != b.types or a.classes.keys() != b.classes.keys() or a.dtypes != b.dtypes:
@@ -194,18 +194,18 @@ class RecordOf:
         assert cls.class_of_record is not None
         if issubclass(cls.class_of_record, tuple):  # a named tuple
             return cls.class_of_record(**fields)
-        made: Any = object.__new__(cls.class_of_record)
+        record: Any = object.__new__(cls.class_of_record)
         for name, value in fields.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(record, name, value)
+        return record
 
     @classmethod
     def record_of_fields(cls, fields: dict[str, Any]) -> RecordOf:
         """The record with these values of its keys."""
-        made = object.__new__(cls)
+        example = object.__new__(cls)
         for name, value in fields.items():
-            setattr(made, name, value)
-        return made
+            setattr(example, name, value)
+        return example
 
 
 _RECORDS: dict[tuple[str, ...], type] = {}
@@ -249,7 +249,10 @@ class Observer:
     def places(self) -> list[Place]:
         """All places of the sample, those of the instances and of fields first."""
         out: dict[Place, None] = {}
-        pending = [self.root.found(), *(p.found() for fields in self.fields.values() for p in fields.values())]
+        pending = [
+            self.root.representative(),
+            *(p.representative() for fields in self.fields.values() for p in fields.values()),
+        ]
         for place in pending:
             if place not in out:
                 out[place] = None
@@ -260,7 +263,7 @@ class Observer:
         """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents
         vary is known of all."""
         for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
-            tensors = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].found()]]
+            tensors = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].representative()]]
             tensors = [p for p in tensors if p.types == {"tensor"} and p.shape is not None and not p.trouble]
             for p in tensors[1:]:
                 if p.dtypes == tensors[0].dtypes and len(p.shape or ()) == len(tensors[0].shape or ()):
@@ -273,16 +276,16 @@ class Observer:
         if len(records) < 3 or len(records) < len(place.classes) or place.types != {"class"} or place.is_dict:
             return
         added = {record_class(sorted(s)): sorted(s) for s in key_sets.missing([c.keys_of_record for c in records])}
-        seen: dict[str, list[Place]] = {}
+        by_key: dict[str, list[Place]] = {}
         for name, p in (x for c in (*records, *added) for x in self.fields.get(c, {}).items()):
-            seen.setdefault(name, []).append(p.found())
-        if not added or not all(map(_are_alike, seen.values())):
+            by_key.setdefault(name, []).append(p.representative())
+        if not added or not all(map(_are_alike, by_key.values())):
             return
-        for first, *others in seen.values():
+        for first, *others in by_key.values():
             for other in others:
                 first.take(other)
         for cls, names in added.items():
-            place.classes[cls] = self.fields.setdefault(cls, {x: seen[x][0] for x in names})
+            place.classes[cls] = self.fields.setdefault(cls, {x: by_key[x][0] for x in names})
 
     def _fold(self) -> bool:
         """Make one place of two of which one is inside of the other and both have trees of the same form; False if there are
@@ -290,21 +293,21 @@ class Observer:
         for outer in self.places():
             if not outer.types & CONTAINERS:
                 continue
-            met, level, deep = {outer}, [outer], 0
+            visited, level, deep = {outer}, [outer], 0
             while level:
                 deep += 1
-                level = list(dict.fromkeys(p for place in level for p in place.inside if p not in met))
+                level = list(dict.fromkeys(p for place in level for p in place.inside if p not in visited))
                 for inner in level:
                     if _same_form(outer, inner, deep):
                         outer.take(inner)
                         outer.recursive = True
                         return True
-                met.update(level)
+                visited.update(level)
         return False
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
         """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""
-        place = place.found()
+        place = place.representative()
         match value:
             case None:
                 place.kinds.add("none")
@@ -345,12 +348,12 @@ class Observer:
                     return inside
                 return inside + self._object(place, value, record_class(list(value)), value, path)
             case _:
-                held = attributes(value)
-                if held is None:
+                fields = attributes(value)
+                if fields is None:
                     what = f"a {type(value).__name__}, which an instance cannot have in it"
                     place.trouble = f"{path} is {_array(value) if isinstance(value, np.ndarray) else what}"
                     return []
-                return self._object(place, value, type(value), held, path)
+                return self._object(place, value, type(value), fields, path)
         return []
 
     def _tensor(self, place: Place, value: Tensor, path: str) -> None:
@@ -363,17 +366,20 @@ class Observer:
         else:
             place.shape = [a if a == b else None for a, b in zip(place.shape, value.shape, strict=True)]
 
-    def _object(self, place: Place, value: Any, cls: type, held: dict[str, Any], path: str) -> list[tuple[Place, Any, str]]:
+    def _object(
+        self, place: Place, value: Any, cls: type, attributes: dict[str, Any], path: str
+    ) -> list[tuple[Place, Any, str]]:
         place.kinds.add("class")
         known = place.classes[cls] = self.fields.setdefault(cls, {})
         if (id(value), id(cls)) in self._seen:
             return []
         self._seen.add((id(value), id(cls)))
         self._keep.append(value)
-        for name in held:
+        for name in attributes:
             known.setdefault(name, Place())
         return [
-            (known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}") for name, v in held.items()
+            (known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}")
+            for name, v in attributes.items()
         ]
 
 

@@ -10,17 +10,17 @@ from torch import Tensor, nn
 
 def strings_in(instances: Sequence[Any]) -> frozenset[str]:
     """All strings in the instances: elements, keys and values of dictionaries, attributes of objects, to any depth."""
-    found: set[str] = set()
-    seen: set[int] = set()
+    strings: set[str] = set()
+    visited: set[int] = set()
     pending: list[Any] = list(instances)
     while pending:
         value = pending.pop()
         if isinstance(value, str):
-            found.add(value)
-        elif id(value) not in seen and not isinstance(value, (Tensor, nn.Module, type)):
-            seen.add(id(value))
+            strings.add(value)
+        elif id(value) not in visited and not isinstance(value, (Tensor, nn.Module, type)):
+            visited.add(id(value))
             pending += _inside(value)
-    return frozenset(found)
+    return frozenset(strings)
 
 
 def _inside(value: Any) -> list[Any]:

@@ -120,7 +120,7 @@ class SampleTypes:
 
     def type_at(self, place: Place, what: str) -> Any:
         """The type of what was seen at a place of a sample; `what` names the place in errors. Raises AnnotationError."""
-        place = place.found()
+        place = place.representative()
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.types
@@ -150,9 +150,9 @@ class SampleTypes:
         name = self._mixed_at[place]
         if name not in self._settled:
             self._settled.add(name)  # entered before they are found: a tree's type has itself in it
-            found = {x: self._plain_type_at(place, KINDS.get(x, x), what) for x in PYTHON_TYPES if KINDS.get(x, x) in kinds}
-            self.changed = self.changed or found != self.mixed[name]
-            self.mixed[name] = found
+            result = {x: self._plain_type_at(place, KINDS.get(x, x), what) for x in PYTHON_TYPES if KINDS.get(x, x) in kinds}
+            self.changed = self.changed or result != self.mixed[name]
+            self.mixed[name] = result
         return DataT(name)
 
     def tree(self, node: Any, type_of: Callable[[DataT], Any]) -> DataT:

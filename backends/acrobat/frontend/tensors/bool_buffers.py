@@ -24,10 +24,10 @@ def as_flags(f: Frame, value: Any) -> Any:
     weight = f.program.flags(value.buffer)
     if weight is None:
         return value
-    found: Value = mask(Dyn(weight))
+    result: Value = mask(Dyn(weight))
     for index in value.parts:
-        found = subscript(f, ast.Pass(), found, index)
-    return found
+        result = subscript(f, ast.Pass(), result, index)
+    return result
 
 
 def with_flags(f: Frame, args: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:

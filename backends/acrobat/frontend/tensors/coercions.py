@@ -13,37 +13,37 @@ from backends.acrobat.frontend.values import Static, Value, is_ragged, known
 from backends.acrobat.ir import nodes as n
 
 
-def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `wanted` is none of its rank."""
-    if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
-        if len(have.shape) != len(extents(wanted) or ()):
+def _as_ragged(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `type` is none of its rank."""
+    if isinstance(type, ListT) and type.rows is not None and isinstance(have, TensorT):
+        if len(have.shape) != len(extents(type) or ()):
             return None
-        return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
+        return f.coerce(of_rows(as_rows(f, value, type.rows), type.rows), type)
     return None
 
 
-def _along_another(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+def _along_another(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     """Coercion of a ragged tensor to one whose outermost list is along another dimension, which has a fixed extent in `value`
     or varies there too; None where it does not apply."""
-    if not is_ragged(value) or not isinstance(wanted, ListT) or wanted.rows in (None, have.rows):
+    if not is_ragged(value) or not isinstance(type, ListT) or type.rows in (None, have.rows):
         return None
-    if len(shape(value)) <= wanted.rows or is_numbers(value) or isinstance(wanted.item, ScalarT):
+    if len(shape(value)) <= type.rows or is_numbers(value) or isinstance(type.item, ScalarT):
         return None
-    extent = shape(value)[wanted.rows]
+    extent = shape(value)[type.rows]
     if extent is None:
-        return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
-    parts = [f.atom(f.coerce(select(f, value, wanted.rows, Static(i)), wanted.item)) for i in range(extent)]
-    return f.bind(n.ListOf(tuple(parts), wanted, span=f.span), "parts")
+        return f.coerce(of_rows(as_rows(f, value, type.rows), type.rows), type)
+    parts = [f.atom(f.coerce(select(f, value, type.rows, Static(i)), type.item)) for i in range(extent)]
+    return f.bind(n.ListOf(tuple(parts), type, span=f.span), "parts")
 
 
-def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+def _as_tensor(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     """Coercion of a number to a tensor filled with it; None where it does not apply."""
-    if not isinstance(wanted, TensorT) or have not in (INT, FLOAT):
+    if not isinstance(type, TensorT) or have not in (INT, FLOAT):
         return None
-    filled = op(f, "full", [], {"shape": wanted.shape, "value": ADDS_NOTHING}, "number")
+    filled = op(f, "full", [], {"shape": type.shape, "value": ADDS_NOTHING}, "number")
     is_known, number = known(value)
     if is_known:
-        return op(f, "full", [], {"shape": wanted.shape, "value": float(number)}, "number")
+        return op(f, "full", [], {"shape": type.shape, "value": float(number)}, "number")
     return op(f, "add", [filled, value], hint="number")
 
 

@@ -46,8 +46,8 @@ def as_floats(f: Frame, x: Array) -> Value:
     of_bools, around = item_type(x) == BOOL, (1,) * (len(shape(x)) - 1)
 
     def part(i: Value) -> Value:
-        found = number(f.host("int", [i], INT) if of_bools else i)
-        return op(f, "reshape", [found], {"shape": around}) if around else found
+        result = number(f.host("int", [i], INT) if of_bools else i)
+        return op(f, "reshape", [result], {"shape": around}) if around else result
 
     return of_rows(mapped(f, [x], part), axis(x))
 
@@ -58,12 +58,12 @@ EXACT = 2**24
 
 def _counted(f: Frame, ints: range) -> Dyn:
     """The ints of a range as a tensor of floats, by doubling: the second half is the first one, with a number added."""
-    made, count = op(f, "full", [], {"shape": (1,), "value": float(ints[0])}), 1
+    tensor, count = op(f, "full", [], {"shape": (1,), "value": float(ints[0])}), 1
     while count < len(ints):
-        more = op(f, "add", [made, Static(float(count * ints.step))])
-        made = op(f, "cat", [made, more], {"dim": 0})
+        more = op(f, "add", [tensor, Static(float(count * ints.step))])
+        tensor = op(f, "cat", [tensor, more], {"dim": 0})
         count *= 2
-    return op(f, "slice", [made], {"dim": 0, "start": 0, "stop": len(ints)}) if count > len(ints) else made
+    return op(f, "slice", [tensor], {"dim": 0, "start": 0, "stop": len(ints)}) if count > len(ints) else tensor
 
 
 def dtype_of(value: Value) -> torch.dtype | None:

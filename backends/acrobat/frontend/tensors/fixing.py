@@ -27,8 +27,8 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
         return rows
     plain = retyped(rows, ListT(item_type(rows)))
     text = f"RuntimeError: an extent is {{0}}, not {extent}, {why}"
-    found = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
-    return stack_parts(f, [at(f, found, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
+    result = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
+    return stack_parts(f, [at(f, result, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
 
 
 def several(f: Frame, extent: Value) -> None:

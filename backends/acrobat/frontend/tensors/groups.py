@@ -39,11 +39,11 @@ def along_varying(f: Frame, name: str, x: Any, sizes: Any) -> Value:
     if is_unknown(sizes):
         return unknown()
     if isinstance(sizes, TupleV) and sizes.items:
-        found = _called(f, moving.in_sizes, rows, list_of(f, ast.Pass(), list(sizes.items)))
-        return TupleV(tuple(_piece(f, x, at(f, found, Static(i)), known(e)[1]) for i, e in enumerate(sizes.items)))
+        result = _called(f, moving.in_sizes, rows, list_of(f, ast.Pass(), list(sizes.items)))
+        return TupleV(tuple(_piece(f, x, at(f, result, Static(i)), known(e)[1]) for i, e in enumerate(sizes.items)))
     if name == "split" and (is_list(sizes) or is_ragged(sizes)) and sizes.type.item == INT:
-        found = _called(f, moving.in_sizes, rows, retyped(sizes, ListT(INT)))
-        return mapped(f, [found], lambda piece: _piece(f, x, piece, None))
+        result = _called(f, moving.in_sizes, rows, retyped(sizes, ListT(INT)))
+        return mapped(f, [result], lambda piece: _piece(f, x, piece, None))
     if type_or_none(sizes) != INT:
         raise Refused(f"`{name}` along an extent that varies takes an int{' or a list of ints' if name == 'split' else ''}")
     if name == "chunk" and variable_of(sizes) in f.lengths:

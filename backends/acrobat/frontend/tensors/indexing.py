@@ -128,11 +128,11 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
     assert extent is not None
     bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
     start, stop, step = slice(*bounds).indices(extent)
-    taken = range(start, stop, step)
-    if step != 1 and not (step > 0 and 0 < len(taken) <= LARGEST):
+    places = range(start, stop, step)
+    if step != 1 and not (step > 0 and 0 < len(places) <= LARGEST):
         return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
     if step != 1:
-        return stack_parts(f, [select(f, value, dim, Static(i)) for i in taken], dim)
+        return stack_parts(f, [select(f, value, dim, Static(i)) for i in places], dim)
     if (start, stop) == (0, extent):
         whole: Value = value
         return whole
@@ -202,10 +202,10 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
     values = read_flags(f, flags)
     rows = as_rows(f, x, dim)
-    kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.selected, [rows, values], {})
-    if is_numbers(x) and dim == axis(x) and not is_unknown(kept):  # with the dimensions of extent 1 behind it
-        return numbers(kept, dim, x.type.units)  # type: ignore[arg-type]
-    return of_rows(kept, dim)
+    selected = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.selected, [rows, values], {})
+    if is_numbers(x) and dim == axis(x) and not is_unknown(selected):  # with the dimensions of extent 1 behind it
+        return numbers(selected, dim, x.type.units)  # type: ignore[arg-type]
+    return of_rows(selected, dim)
 
 
 def _lists_of_places(f: Frame, entries: Sequence[ast.expr]) -> list[Any]:
@@ -301,13 +301,13 @@ def numbers_of(f: Frame, value: HostTensor) -> Dyn | None:
     wider = [d for d, e in enumerate(t.shape) if e != 1]
     if t.dtype not in (torch.int64, torch.int32) or len(wider) != 1:
         return None
-    found = t.reshape(-1).tolist()
-    step = found[1] - found[0]
-    if step and found == list(range(found[0], found[-1] + step, step)):
-        ends = [Static(x) for x in (found[0], found[-1] + step, step)]
+    places = t.reshape(-1).tolist()
+    step = places[1] - places[0]
+    if step and places == list(range(places[0], places[-1] + step, step)):
+        ends = [Static(x) for x in (places[0], places[-1] + step, step)]
         listed = f.host("range", ends, ListT(INT))
     else:
-        listed = f.bind(n.ListOf(tuple(n.Lit(x, INT, span=f.span) for x in found), ListT(INT), span=f.span), "numbers")
+        listed = f.bind(n.ListOf(tuple(n.Lit(x, INT, span=f.span) for x in places), ListT(INT), span=f.span), "numbers")
     return numbers(listed, wider[0], t.ndim - 1 - wider[0])
 
 

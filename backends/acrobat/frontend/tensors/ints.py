@@ -93,16 +93,16 @@ def _written(f: Frame, items: list[Value]) -> Dyn:
     return f.bind(n.ListOf(tuple(f.atom(v) for v in items), ListT(INT), span=f.span), "ints")
 
 
-def arranged(f: Frame, flat: Any, wanted: Sequence[Any]) -> Value:
+def arranged(f: Frame, flat: Any, extents: Sequence[Any]) -> Value:
     """The tensor of ints of this shape whose elements one after another are `flat`. An extent is an int, or a value of the
     program."""
     if is_unknown(flat):
         return flat  # type: ignore[no-any-return]
-    if not wanted:
+    if not extents:
         return f.host("list.get", [flat, Static(0)], INT, "element")
-    if sum(e != 1 for e in wanted) > 1:
+    if sum(e != 1 for e in extents) > 1:
         raise Refused("a tensor of ints keeps one dimension, and others of extent 1, when its shape is changed")
-    return retyped(flat, ints_of_shape(tuple(e if isinstance(e, int) else None for e in wanted)))
+    return retyped(flat, ints_of_shape(tuple(e if isinstance(e, int) else None for e in extents)))
 
 
 def extents_of(f: Frame, x: Any) -> list[Any]:
@@ -117,10 +117,10 @@ def extents_of(f: Frame, x: Any) -> list[Any]:
     return [extent_of(f, x, d) if e is None else e for d, e in enumerate(shape(x))]
 
 
-def reshaped(f: Frame, x: Any, wanted: Sequence[Any]) -> Value:
+def reshaped(f: Frame, x: Any, extents: Sequence[Any]) -> Value:
     """`x.view(wanted)` of a tensor of ints; one extent may be -1, others may be known at run time only."""
     flat = elements(f, x)
-    sizes = [known(e)[1] if known(e)[0] else e for e in wanted]
+    sizes = [known(e)[1] if known(e)[0] else e for e in extents]
     if -1 in sizes:
         at, rest = sizes.index(-1), [e for e in sizes if e != -1]
         have = [1] if isinstance(x, Held) and x.kind == "loose" else extents_of(f, x)
@@ -201,8 +201,8 @@ def arithmetic(f: Frame, name: str, a: Any, b: Any) -> Value | None:
     ]
     if any(isinstance(v, Held) for v in sides):
         return None
-    found = elementwise(f, sides, work)
-    return found if is_ragged(found) else Held("index", found)
+    result = elementwise(f, sides, work)
+    return result if is_ragged(result) else Held("index", result)
 
 
 # ---- operations that move elements: the entries of `MOVES` take the call's arguments behind the tensor
@@ -279,24 +279,24 @@ def moved(f: Frame, name: str, call: CallArguments) -> Value | None:
     return MOVES[name](f, x, call)
 
 
-def _as_ints(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+def _as_ints(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     """Coercion among tensors of ints: of computed ones, of ones written out, and of extents that are known in one only."""
-    if have != LOOSE and shape_of_ints(have) is None or wanted != LOOSE and shape_of_ints(wanted) is None:
+    if have != LOOSE and shape_of_ints(have) is None or type != LOOSE and shape_of_ints(type) is None:
         return None
-    if wanted == LOOSE:
+    if type == LOOSE:
         return Held("loose", one(f, value))
-    if isinstance(wanted, TensorT) or wanted != ints_of_shape(shape_of_ints(wanted) or ()):
+    if isinstance(type, TensorT) or type != ints_of_shape(shape_of_ints(type) or ()):
         return None
     if is_ragged(value) and len(shape(value)) == 1:
-        return retyped(value, wanted)  # type: ignore[arg-type]
-    if is_ragged(value) and isinstance(wanted, ListT) and not isinstance(wanted.item, ScalarT):  # several extents above 1
-        rows = mapped(f, [rows_of(f, value)], lambda row: f.coerce(row, wanted.item))  # type: ignore[arg-type]
-        return retyped(rows, wanted)
+        return retyped(value, type)  # type: ignore[arg-type]
+    if is_ragged(value) and isinstance(type, ListT) and not isinstance(type.item, ScalarT):  # several extents above 1
+        rows = mapped(f, [rows_of(f, value)], lambda row: f.coerce(row, type.item))  # type: ignore[arg-type]
+        return retyped(rows, type)
     have_now = [] if have == LOOSE else extents_of(f, value) if not is_tensor(value) else list(have.shape)
-    if have != LOOSE and len(have_now) != len(shape_of_ints(wanted) or ()):
+    if have != LOOSE and len(have_now) != len(shape_of_ints(type) or ()):
         return None
-    made = arranged(f, elements(f, value), have_now)
-    return retyped(made, wanted) if isinstance(made, Dyn) and isinstance(wanted, ListT) else made
+    result = arranged(f, elements(f, value), have_now)
+    return retyped(result, type) if isinstance(result, Dyn) and isinstance(type, ListT) else result
 
 
 COERCIONS.insert(0, _as_ints)

@@ -53,24 +53,24 @@ def _put_as(f: Frame, x: Dyn, value: Any) -> Value:
 
 def _indices(f: Frame, entries: Sequence[ast.expr], rank: int) -> list[Index]:
     """The indices of a tensor of this rank, each computed once. Raises Refused."""
-    found: list[Index] = []
+    indices: list[Index] = []
     for k, e in enumerate(entries):
         match e:
             case ast.Constant(None):
                 raise Refused("a part that is assigned to has no new dimension", "leave the `None` out")
             case ast.Constant(v) if v is Ellipsis:
-                found += [Bounds(None, None, 1)] * (rank - len(found) - (len(entries) - k - 1))
+                indices += [Bounds(None, None, 1)] * (rank - len(indices) - (len(entries) - k - 1))
             case ast.Slice(lower, upper, step):
                 start, stop = _bound(f, lower), _bound(f, upper)
                 by = 1 if step is None else constant(f.expression(step), "the step of a slice that is assigned to")
                 if not isinstance(by, int) or by < 1:
                     raise Refused("the step of a slice of a tensor is an int above 0")
-                found.append(Bounds(start, stop, by))
+                indices.append(Bounds(start, stop, by))
             case _:
-                found.append(_index(f, e))
-    if len(found) > rank:
-        raise Refused(f"{len(found)} indices of a tensor of {rank} dimensions")
-    return found
+                indices.append(_index(f, e))
+    if len(indices) > rank:
+        raise Refused(f"{len(indices)} indices of a tensor of {rank} dimensions")
+    return indices
 
 
 def _bound(f: Frame, e: ast.expr | None) -> Value | None:

@@ -72,8 +72,8 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     firsts = {shape(p)[0] for p in parts}
     if dim and len(firsts) == 1 and None not in firsts and all(is_ints(p) and axis(p) == 0 for p in parts):  # edges (2, n)
         rows = [as_rows(f, p, 0) for p in parts]
-        made = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
-        return retyped(made, replace(made.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
+        joined = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
+        return retyped(joined, replace(joined.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
     first = min(axis(p) for p in parts if is_ragged(p))
     along = any(shape(p)[dim] is None or is_ragged(p) and axis(p) == dim for p in parts)  # the outer list's extent may be fixed
     if along and not first < dim:
@@ -118,8 +118,8 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
         raise Refused(f"`{'expand' if expand else 'repeat'}` to fewer dimensions than the tensor's {len(shape(x))}")
     for _ in range(len(times) - len(shape(x))):
         x = move(f, x, "unsqueeze", 0)
-    for d, wanted in enumerate(times):
-        is_known, count = known(wanted)
+    for d, repeats in enumerate(times):
+        is_known, count = known(repeats)
         extent = shape(x)[d]
         if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
             continue
@@ -130,7 +130,7 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
         if is_known:
             x = cat(f, [x] * count, d)
             continue
-        rounds = f.host("range", [Static(0), wanted, Static(1)], ListT(INT))
+        rounds = f.host("range", [Static(0), repeats, Static(1)], ListT(INT))
         if extent == 1:
             row = select(f, x, d, Static(0))
             x = of_rows(mapped(f, [rounds], lambda _, row=row: row, "i"), d)
@@ -213,7 +213,7 @@ def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
 @either("expand_as")
 def _expand_as(f: Frame, call: CallArguments) -> Value:
     x, other = call.bind("input", "other")
-    have, wanted = shape(x), shape(other)
-    if len(have) > len(wanted) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(wanted), strict=False)):
+    have, target = shape(x), shape(other)
+    if len(have) > len(target) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(target), strict=False)):
         raise Refused("`expand_as` makes extents of 1 wider")
     return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]

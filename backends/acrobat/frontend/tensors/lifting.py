@@ -112,9 +112,9 @@ def numbers_in(f: Frame, x: Dyn) -> Dyn:
     assert isinstance(x.type, TensorT)
     if not x.type.size:
         return f.bind(n.ListOf((), ListT(INT if x.type.dtype == "int64" else FLOAT), span=f.span), "numbers")
-    found = f.bind(n.Item(x.atom, ListT(INT if x.type.dtype == "int64" else FLOAT), span=f.span), "numbers")
-    f.sizes[getattr(found.atom, "name", "")] = x.type.shape[0]
-    return found
+    numbers = f.bind(n.Item(x.atom, ListT(INT if x.type.dtype == "int64" else FLOAT), span=f.span), "numbers")
+    f.sizes[getattr(numbers.atom, "name", "")] = x.type.shape[0]
+    return numbers
 
 
 # ---- what a ragged tensor is made of
@@ -128,8 +128,8 @@ def axis(value: Any) -> int:
 
 def shape(value: Value) -> tuple[int | None, ...]:
     """The extents of a tensor, ragged or not; a number has none."""
-    found = extents(type_of(value))
-    return () if found is None else found
+    result = extents(type_of(value))
+    return () if result is None else result
 
 
 def shape_of(x: Dyn) -> tuple[int, ...]:
@@ -253,14 +253,14 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
             sizes.append(s[own])
 
     def round(*items: Value) -> Value:
-        made = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
-        missing = rank - 1 - len(shape(made))  # where all operands were numbers, of tensors with dimensions of extent 1
-        if missing and is_tensor(made):
-            return op(f, "reshape", [made], {"shape": (1,) * missing + shape_of(made)})  # type: ignore[arg-type]
-        return made
+        result = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+        missing = rank - 1 - len(shape(result))  # where all operands were numbers, of tensors with dimensions of extent 1
+        if missing and is_tensor(result):
+            return op(f, "reshape", [result], {"shape": (1,) * missing + shape_of(result)})  # type: ignore[arg-type]
+        return result
 
-    made = each_row(f, lists, round, k, None if None in sizes or len(set(sizes)) > 1 else sizes[0])
-    return numbers(made, k, rank - 1 - k) if is_numbers(made) else made  # type: ignore[arg-type]
+    result = each_row(f, lists, round, k, None if None in sizes or len(set(sizes)) > 1 else sizes[0])
+    return numbers(result, k, rank - 1 - k) if is_numbers(result) else result  # type: ignore[arg-type]
 
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:

@@ -72,9 +72,9 @@ def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     assert isinstance(ids, Dyn)
     assert isinstance(ids.type, ListT)
     flat = numbers(ids, 0, 0)
-    found: Value = each_row(f, [flat], row, 0, flat.type.extent)  # type: ignore[union-attr]
+    result: Value = each_row(f, [flat], row, 0, flat.type.extent)  # type: ignore[union-attr]
     for _ in range(ids.type.units):
-        found = move(f, found, "unsqueeze", 1)  # type: ignore[arg-type]
+        result = move(f, result, "unsqueeze", 1)  # type: ignore[arg-type]
     for _ in range(axis(ids)):
-        found = move(f, found, "unsqueeze", 0)  # type: ignore[arg-type]
-    return found
+        result = move(f, result, "unsqueeze", 0)  # type: ignore[arg-type]
+    return result

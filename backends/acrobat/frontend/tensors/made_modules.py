@@ -39,10 +39,10 @@ def _made(cls: type[nn.Module], args: list[Value], kwargs: dict[str, Value]) -> 
     if any(map(is_unknown, (*args, *kwargs.values()))):
         return unknown()
     named = tuple((k, _argument(v)) for k, v in kwargs.items())
-    made = Module(_constructed(cls, tuple(map(_argument, args)), named), ())  # type: ignore[arg-type]  # classes are hashable
-    if any(True for _ in made.module.parameters()) or any(True for _ in made.module.buffers()):
+    module = Module(_constructed(cls, tuple(map(_argument, args)), named), ())  # type: ignore[arg-type]  # classes are hashable
+    if any(True for _ in module.module.parameters()) or any(True for _ in module.module.buffers()):
         raise Refused(f"a module with weights ({cls.__name__}) is made while the model runs", ADVICE)
-    return made
+    return module
 
 
 def _argument(value: Value) -> Any:

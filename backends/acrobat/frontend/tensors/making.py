@@ -131,8 +131,8 @@ def _arange(f: Frame, call: CallArguments) -> Value:
         raise Refused("`arange` takes ints here")
     ints = f.host("range", [start, stop, step], ListT(INT))
     constants = f.builder.ranges.get(variable_of(ints))
-    made = arranged(f, ints, [len(constants)]) if constants else of_rows(ints, 0)
-    return as_floats(f, made) if floats else made
+    result = arranged(f, ints, [len(constants)]) if constants else of_rows(ints, 0)
+    return as_floats(f, result) if floats else result
 
 
 @operation("linspace", of_tensor=False)
@@ -154,10 +154,10 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
         if all(isinstance(e, int) for e in have):
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
-    found = elementwise(
+    result = elementwise(
         f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else ADDS_NOTHING})
     )
-    return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
+    return result if is_known else op(f, "add", [result, f.coerce(value, FLOAT)])
 
 
 @operation("zeros_like", "empty_like")

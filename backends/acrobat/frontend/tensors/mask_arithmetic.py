@@ -50,10 +50,10 @@ def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Valu
     if is_mask(a) and is_mask(b) or name not in ("add", "sub", "mul", "div"):
         raise Mismatch(HELD["mask"])
     if name != "div" and any(is_ints(v) or type_or_none(v) == INT for v in (a, b)):  # ints; PyTorch has no `-` of bools
-        found = arithmetic(f, name, *(as_ints(f, v) if is_mask(v) else v for v in (a, b))) if name != "sub" else None
-        if found is None:
+        result = arithmetic(f, name, *(as_ints(f, v) if is_mask(v) else v for v in (a, b))) if name != "sub" else None
+        if result is None:
             raise Mismatch(HELD["mask"])
-        return found
+        return result
     return op(f, name, [_as_float(f, plain(v)) for v in (a, b)])
 
 
@@ -101,8 +101,8 @@ def _converted(f: Frame, call: CallArguments) -> Value:
 def _like(f: Frame, call: CallArguments) -> Value:
     """A mask that is false, or true, everywhere, or a tensor of the `dtype` that the call names."""
     dtype = call.kwargs.pop("dtype", Static(torch.bool))
-    made = call_operation(f, call.name, CallArguments(call.name, [plain(v) for v in call.args], call.kwargs))
-    return _converted(f, CallArguments("to", [mask(made), dtype], {}))
+    result = call_operation(f, call.name, CallArguments(call.name, [plain(v) for v in call.args], call.kwargs))
+    return _converted(f, CallArguments("to", [mask(result), dtype], {}))
 
 
 @handles(MASK_OPERATIONS, "new_zeros", "new_ones", "new_full")

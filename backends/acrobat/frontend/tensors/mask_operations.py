@@ -130,10 +130,10 @@ def _any(f: Frame, call: CallArguments) -> Value:
         count = item(f, call_operation(f, "sum", CallArguments("sum", [decisive], {})), "value")  # type: ignore[arg-type]
         return f.host("gt" if call.name == "any" else "lt", [count, Static(0.5)], BOOL)
     name = "amax" if call.name == "any" else "amin"
-    found = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
+    result = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
     if not whole:
-        return mask(found)
-    return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
+        return mask(result)
+    return f.host("gt", [item(f, result, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
 
 
 @handles(MASK_OPERATIONS, "sum")
@@ -167,10 +167,10 @@ def read_flags(f: Frame, flags: Any) -> Any:
 def _nonzero(f: Frame, call: CallArguments) -> Value:
     """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()`, which has a row of indices for each true element."""
     chosen, as_tuple = call.bind("input", "as_tuple", as_tuple=Static(False))
-    found = true_places(f, ast.Pass(), chosen.value)
+    result = true_places(f, ast.Pass(), chosen.value)
     if constant(as_tuple, "as_tuple"):
-        return TupleV(tuple(found))
-    columns = [move(f, column, "unsqueeze", 1) for column in found]
+        return TupleV(tuple(result))
+    columns = [move(f, column, "unsqueeze", 1) for column in result]
     return (
         columns[0]
         if len(columns) == 1
@@ -204,8 +204,8 @@ def as_ints(f: Frame, x: Any) -> Value:
             return stack_parts(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
         return f.host("int", [item(f, part)], INT)
 
-    found = elementwise(f, [plain(x)], work)
-    return found if shape(plain(x)) else Held("index", found)
+    result = elementwise(f, [plain(x)], work)
+    return result if shape(plain(x)) else Held("index", result)
 
 
 @handles(MASK_OPERATIONS, "long", "int")
@@ -274,8 +274,8 @@ def _where_of_ints(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
         flag, one, other = parts
         return choose(f, ast.Pass(), flag, lambda: one, lambda: other)
 
-    found = elementwise(f, [flags, *(on_host_in_parts(f, v) for v in (x, y))], work)
-    return found if is_ragged(found) else Held("index", found)
+    result = elementwise(f, [flags, *(on_host_in_parts(f, v) for v in (x, y))], work)
+    return result if is_ragged(result) else Held("index", result)
 
 
 @either("masked_fill")

@@ -44,13 +44,13 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
         return  # `x.index_add_(...)` as a statement: nobody has its result
-    made = result.atom if isinstance(result, Dyn) else None
-    named = any(f.builder.now(v.atom) == made for v in f.env.values() if isinstance(v, Dyn))
+    variable = result.atom if isinstance(result, Dyn) else None
+    named = any(f.builder.now(v.atom) == variable for v in f.env.values() if isinstance(v, Dyn))
     if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):
-        f.builder.fresh.discard(getattr(made, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
+        f.builder.fresh.discard(getattr(variable, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
     if is_number(result) or not named and _gives_new(callee):
         return
-    is_new = not named and getattr(made, "name", "") in f.builder.fresh
+    is_new = not named and getattr(variable, "name", "") in f.builder.fresh
     if is_new and not _is_view(callee, node):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
@@ -61,7 +61,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
             if is_new and (whole is None or not (is_tensor(whole) or is_ragged(whole))):
                 continue
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
-                f.builder.fresh.discard(getattr(made, "name", ""))
+                f.builder.fresh.discard(getattr(variable, "name", ""))
             seen_through_view(f, a)
 
 

@@ -59,8 +59,8 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
     if name == "dtype" and dtype_of(value) is not None:
         return Static(dtype_of(value))
     if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
-        found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
-        return Held("mask", found) if name in ("T", "mT") else found
+        result = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
+        return Held("mask", result) if name in ("T", "mT") else result
     if value.kind == "packed" and name == "data":
         if not is_array(value.value):
             raise Refused(
@@ -85,8 +85,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Static(torch.bool)
     if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
         return Method(value, name)
-    found = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
-    return found or f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+    result = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
+    return result or f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 
 
 @handles(METHODS, "tensor", "ragged")
@@ -126,10 +126,10 @@ def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: l
 def _made_for(f: Frame, node: ast.Call) -> bool:
     """Whether a method's tensor is made for the call: `torch.ones(1, 1).type_as(x).fill_(2)`."""
     assert isinstance(node.func, ast.Attribute)
-    made = node.func.value
-    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in CONVERSIONS:
-        made = made.func.value
-    match made:
+    owner = node.func.value
+    while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in CONVERSIONS:
+        owner = owner.func.value
+    match owner:
         case ast.Call(ast.Attribute(attr=name) | ast.Name(name)) as call:
             return name in OWNERS and not calls_own_function(f, call)
     return False
@@ -174,8 +174,8 @@ def _of_ints(f: Frame, node: ast.AST, name: str, call: CallArguments) -> Value:
     if name == "float" and not have:
         return select(f, as_floats(f, whole), 0, Static(0))  # type: ignore[arg-type]
     if name in library.FUNCTIONS and (have or name in OF_ONE_INT):
-        found = f.program.call(f, node, library.FUNCTIONS[name], [whole, *call.args[1:]], call.kwargs)
-        return found if have or is_unknown(found) else Held("index", one(f, found))
+        result = f.program.call(f, node, library.FUNCTIONS[name], [whole, *call.args[1:]], call.kwargs)
+        return result if have or is_unknown(result) else Held("index", one(f, result))
     if not have and name not in ("expand", "repeat"):
         raise Refused(f"`{name}` of a tensor of one int is not in the language")
     return call_operation(f, name, CallArguments(name, [whole, *call.args[1:]], call.kwargs))

@@ -27,10 +27,10 @@ NAMED.add(Module)
 @handles(SUBSCRIPTS, Module)
 def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
     """`modules[index]`."""
-    held = value.module
-    if isinstance(held, (nn.ModuleDict, nn.ParameterDict)) and not isinstance(index, ast.Slice):
+    module = value.module
+    if isinstance(module, (nn.ModuleDict, nn.ParameterDict)) and not isinstance(index, ast.Slice):
         return _by_key(f, node, value, f.borrowed(index))
-    if not isinstance(held, (nn.ModuleList, nn.Sequential, nn.ParameterList)):
+    if not isinstance(module, (nn.ModuleList, nn.Sequential, nn.ParameterList)):
         what = " with a string" if isinstance(index, ast.Constant) and isinstance(index.value, str) else ""
         return f.problem(node, "this cannot be indexed" + what)
     if isinstance(index, ast.Slice):
@@ -42,17 +42,17 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         if is_unknown(at):
             return unknown()
         if type_of(at) != INT:
-            return f.problem(node, f"the index of a {type(held).__name__} is an int, not {describe(type_of(at))}")
-        if isinstance(held, nn.ParameterList):
-            parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(held))])
+            return f.problem(node, f"the index of a {type(module).__name__} is an int, not {describe(type_of(at))}")
+        if isinstance(module, nn.ParameterList):
+            parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(module))])
             return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")
-        return at_index(f, [value.child(str(i)) for i in range(len(held))], at)
+        return at_index(f, [value.child(str(i)) for i in range(len(module))], at)
     i = constant(at, "the index of a ModuleList")
-    if not isinstance(i, int) or not -len(held) <= i < len(held):
-        return f.problem(node, f"index {i} is out of range for {len(held)} modules")
-    if isinstance(held, nn.ParameterList):
-        return _parameter(f, value, i % len(held))
-    return value.child(str(i % len(held)))
+    if not isinstance(i, int) or not -len(module) <= i < len(module):
+        return f.problem(node, f"index {i} is out of range for {len(module)} modules")
+    if isinstance(module, nn.ParameterList):
+        return _parameter(f, value, i % len(module))
+    return value.child(str(i % len(module)))
 
 
 def _parameter(f: Frame, parameters: Module, i: int) -> Value:
@@ -66,15 +66,15 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
     is_known, constant = known(key)
     if is_unknown(key):
         return unknown()
-    held = owner.module
-    assert isinstance(held, (nn.ModuleDict, nn.ParameterDict))
+    container = owner.module
+    assert isinstance(container, (nn.ModuleDict, nn.ParameterDict))
     if is_known:
-        if constant not in held:
-            return f.problem(node, f"this {type(held).__name__} has no key {constant!r}")
+        if constant not in container:
+            return f.problem(node, f"this {type(container).__name__} has no key {constant!r}")
         return attribute(f, node, owner, constant)
-    if isinstance(held, nn.ParameterDict):
-        return constant_by_key(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
-    keys = list(held.keys())
+    if isinstance(container, nn.ParameterDict):
+        return constant_by_key(f, node, list(container.keys()), key, lambda k: attribute(f, node, owner, k))
+    keys = list(container.keys())
     at = position(f, node, key, keys)
     return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))
 
@@ -106,8 +106,8 @@ def _truth(f: Frame, value: Module, node: ast.AST) -> Value:
 
 @handles(MEMBERSHIP, Module)
 def _has(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
-    held = owner.module
-    if not isinstance(held, (nn.ModuleDict, nn.ParameterDict)):
-        return f.problem(node, f"`in` a {type(held).__name__} is not in the language")
+    container = owner.module
+    if not isinstance(container, (nn.ModuleDict, nn.ParameterDict)):
+        return f.problem(node, f"`in` a {type(container).__name__} is not in the language")
     is_known, x = known(key)
-    return Static(x in held) if is_known else contains(f, key, list(held.keys()))
+    return Static(x in container) if is_known else contains(f, key, list(container.keys()))

@@ -181,10 +181,10 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
 
     written = next((MODULES[c] for c in kind.__mro__ if c in MODULES and c.forward is function), None)
     if written is not None:
-        made = f.program.call(f, node, written, [m, *args], kwargs)
+        result = f.program.call(f, node, written, [m, *args], kwargs)
         if isinstance(module, NEW):
-            f.builder.fresh.add(variable_of(made))
-        return made
+            f.builder.fresh.add(variable_of(result))
+        return result
     match module:
         case nn.Linear():
             (x,) = CallArguments("Linear", args, kwargs).bind("input")

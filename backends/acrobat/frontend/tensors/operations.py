@@ -111,9 +111,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
             given = next(v for v in (*call.args, *call.kwargs.values()) if is_numbers(v) and len(shape(v)) > 1)
             what = f"`{name}` of {describe(type_or_none(given))} is not in the language"
             raise Refused(what, "index its dimensions of extent 1 first, as in `x[0]`")
-        found = RAGGED[name](f, call) if name in RAGGED else None
-        if found is not None:
-            return found
+        of_ragged = RAGGED[name](f, call) if name in RAGGED else None
+        if of_ragged is not None:
+            return of_ragged
         if name not in NOT_OF_TENSOR:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language")
     elif name not in NOT_OF_TENSOR:

@@ -62,8 +62,8 @@ def _ints_padded(f: Frame, x: Array, dim: int, before: Value, after: Value, valu
     if not is_numbers(x) or axis(x) != dim:
         raise Refused(f"`pad` of {describe(type_of(x))} along this dimension is not in the language", "pad each of its rows")
     rows = retyped(x, ListT(INT))  # type: ignore[arg-type]
-    made = f.program.call(f, ast.Pass(), moving.rows_padded, [rows, Static(int(value)), before, after], {})
-    return made if is_unknown(made) else retyped(made, replace(x.type, extent=None))  # type: ignore[arg-type,union-attr]
+    padded = f.program.call(f, ast.Pass(), moving.rows_padded, [rows, Static(int(value)), before, after], {})
+    return padded if is_unknown(padded) else retyped(padded, replace(x.type, extent=None))  # type: ignore[arg-type,union-attr]
 
 
 @either("pad", "_pad")

@@ -87,12 +87,12 @@ def _split(f: Frame, call: CallArguments) -> Value:
     x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "split")
     extent = shape_of(x)[d]
-    wanted = constant(f.static_list(sizes), "the split sizes")
-    if isinstance(wanted, int):
-        wanted = [min(wanted, extent - at) for at in range(0, extent, wanted)]
-    if sum(wanted) != extent:
-        raise Refused(f"`split`: the sizes {tuple(wanted)} do not add up to {extent}")
-    return _slices(f, x, d, list(wanted))
+    sizes_known = constant(f.static_list(sizes), "the split sizes")
+    if isinstance(sizes_known, int):
+        sizes_known = [min(sizes_known, extent - at) for at in range(0, extent, sizes_known)]
+    if sum(sizes_known) != extent:
+        raise Refused(f"`split`: the sizes {tuple(sizes_known)} do not add up to {extent}")
+    return _slices(f, x, d, list(sizes_known))
 
 
 def _slices(f: Frame, x: Dyn, dim: int, sizes: list[int]) -> TupleV:

@@ -124,37 +124,37 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
     text = str(constant(equation, "the equation")).replace(" ", "")
     if len(operands) == 1 and not is_tensor(operands[0]) and not is_ragged(operands[0]):
         operands = f.spread(operands)
-    inputs, arrow, wanted = text.partition("->")
+    inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     if not arrow:
         letters = sorted(inputs.replace(",", ""))
-        wanted = "".join(c for c in letters if letters.count(c) == 1)
-    if len(terms) != len(operands) or any(len(set(t)) != len(t) for t in (*terms, wanted)):
+        output = "".join(c for c in letters if letters.count(c) == 1)
+    if len(terms) != len(operands) or any(len(set(t)) != len(t) for t in (*terms, output)):
         raise Refused("`einsum` takes tensors whose dimensions have a letter each here", "write the product with @ and sum")
     for term, x in zip(terms, operands, strict=True):
         if not term.isalpha() or len(term) != len(shape(x)):
             raise Refused(f"`einsum`: {term!r} does not name the dimensions of a tensor of rank {len(shape(x))}")
-    alone = [set(t) - set(wanted).union(*(o for o in terms if o is not t)) for t in terms]
-    for k, gone in enumerate(alone):  # a dimension of one operand alone, which the result has not, is summed up first
-        for letter in gone:
+    alone = [set(t) - set(output).union(*(o for o in terms if o is not t)) for t in terms]
+    for k, summed in enumerate(alone):  # a dimension of one operand alone, which the result has not, is summed up first
+        for letter in summed:
             at = terms[k].index(letter)
             operands[k] = call_operation(f, "sum", CallArguments("sum", [operands[k], Static(at)], {}))
             terms[k] = terms[k].replace(letter, "")
     if len(terms) == 1:
-        return permute(f, operands[0], [terms[0].index(c) for c in wanted])
+        return permute(f, operands[0], [terms[0].index(c) for c in output])
     while len(terms) > 2:
         first, second, *others = terms
-        inner = "".join(c for c in dict.fromkeys(first + second) if c in wanted or any(c in t for t in others))
+        inner = "".join(c for c in dict.fromkeys(first + second) if c in output or any(c in t for t in others))
         operands = [_einsum_of_two(f, [first, second], inner, operands[:2]), *operands[2:]]
         terms = [inner, *others]
-    return _einsum_of_two(f, terms, wanted, operands)
+    return _einsum_of_two(f, terms, output, operands)
 
 
-def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any]) -> Value:
+def _einsum_of_two(f: Frame, terms: list[str], output: str, operands: list[Any]) -> Value:
     a, b = terms
-    batch = [c for c in wanted if c in a and c in b]
-    left, right = ([c for c in wanted if c in own and c not in other] for own, other in ((a, b), (b, a)))
-    summed = [c for c in a if c in b and c not in wanted]
+    batch = [c for c in output if c in a and c in b]
+    left, right = ([c for c in output if c in own and c not in other] for own, other in ((a, b), (b, a)))
+    summed = [c for c in a if c in b and c not in output]
     if summed:
         for k, own in ((0, left), (1, right)):
             known = dict(zip(terms[k], shape(operands[k]), strict=True))
@@ -163,7 +163,7 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
                 letter, extent = next(iter(fixed.items()))
                 terms, operands = list(terms), list(operands)
                 terms[1 - k], operands[1 - k] = letter + terms[1 - k], _repeated(f, operands[1 - k], extent)
-                return _einsum_of_two(f, terms, wanted, operands)
+                return _einsum_of_two(f, terms, output, operands)
     x, y = (
         permute(f, v, [term.index(c) for c in order])
         for v, term, order in zip(operands, terms, ([*batch, *left, *summed], [*batch, *summed, *right]), strict=True)
@@ -190,7 +190,7 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
             if len(left) > 1 or len(right) > 1:
                 product = call_operation(f, "reshape", CallArguments("reshape", [product, *map(Static, extents)], {}))
     now = [*batch, *left, *right]
-    return permute(f, product, [now.index(c) for c in wanted])
+    return permute(f, product, [now.index(c) for c in output])
 
 
 def _repeated(f: Frame, x: Any, times: int) -> Value:
@@ -214,5 +214,5 @@ def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
         raise Refused("this `einsum` of tensors whose extents vary is not in the language", "write the product with @ and sum")
     extents = shape(x)
     middle = batch + max(first, 1)
-    wanted = (*extents[:batch], math.prod(e or 1 for e in extents[batch:middle]), math.prod(e or 1 for e in extents[middle:]))
-    return op(f, "reshape", [x], {"shape": wanted})
+    folded = (*extents[:batch], math.prod(e or 1 for e in extents[batch:middle]), math.prod(e or 1 for e in extents[middle:]))
+    return op(f, "reshape", [x], {"shape": folded})

@@ -47,15 +47,15 @@ DATA = (*NUMBERS, *SEQUENCES, "tensor")
 @operation("new_tensor", of_tensor=False)
 def _new_tensor(f: Frame, call: CallArguments) -> Value:
     """`x.new_tensor(data)`: of floats, unless `x` has ints."""
-    made = _made_tensor(f, ast.Pass(), call.args[1:], call.kwargs, "")
-    return made if is_ints(call.args[0]) else _as_floats(f, made)
+    tensor = _made_tensor(f, ast.Pass(), call.args[1:], call.kwargs, "")
+    return tensor if is_ints(call.args[0]) else _as_floats(f, tensor)
 
 
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
 def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`torch.tensor`, which makes ints floats if its `dtype` says so."""
-    made = _made_tensor(f, node, args, kwargs, hint)
-    return _as_floats(f, made) if kwargs.get("dtype") == Static(torch.float32) else made
+    tensor = _made_tensor(f, node, args, kwargs, hint)
+    return _as_floats(f, tensor) if kwargs.get("dtype") == Static(torch.float32) else tensor
 
 
 @handles(FUNCTIONS, torch.FloatTensor)
@@ -65,16 +65,16 @@ def _float_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
     return _as_floats(f, _made_tensor(f, node, args, kwargs, hint))
 
 
-def _as_floats(f: Frame, made: Value) -> Value:
+def _as_floats(f: Frame, tensor: Value) -> Value:
     """A tensor that `_made_tensor` has made, with floats in place of ints."""
-    match made:
+    match tensor:
         case Held("index", number):
             return Dyn(operand(f, f.coerce(number, FLOAT)))
         case Held("ids", TupleV(items)):
             return _stacked(f, [f.coerce(v, FLOAT) for v in items])
-    if is_ints(made) and not nothing_known(made):
-        return call_operation(f, "float", CallArguments("float", [made], {}))
-    return made
+    if is_ints(tensor) and not nothing_known(tensor):
+        return call_operation(f, "float", CallArguments("float", [tensor], {}))
+    return tensor
 
 
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -138,8 +138,8 @@ def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
     x = as_lists(x)
     if is_list(x) and f.display(x) is None and isinstance(type_of(x).item, DataT):
         return mapped(f, [x], lambda v: _as_data(f, node, v))
-    held = optional(f, x) or type_or_none(x) if isinstance(x, Dyn) else None
-    words = [word for word in f.mixed(held) if word in DATA]
+    inner = optional(f, x) or type_or_none(x) if isinstance(x, Dyn) else None
+    words = [word for word in f.mixed(inner) if word in DATA]
     if len(words) > 1:
         shown = " or ".join(words)
         raise Refused(f"the type of this tensor is not known: it is made of {shown}", "ask which it is, with `isinstance`")
@@ -155,8 +155,8 @@ def _of_rows(f: Frame, node: ast.AST, x: Value, hint: str) -> Value:
             row = mapped(f, [row], lambda v: one_or_zero(f, v))  # type: ignore[arg-type, return-value]
         return _made_tensor(f, node, [row], {}, hint)
 
-    made = of_rows(mapped(f, [x], row_of), 0)  # type: ignore[list-item, arg-type]
-    return Held("mask", made) if type_of(x).item.item == BOOL else made
+    result = of_rows(mapped(f, [x], row_of), 0)  # type: ignore[list-item, arg-type]
+    return Held("mask", result) if type_of(x).item.item == BOOL else result
 
 
 def _stacked(f: Frame, items: list[Value]) -> Value:

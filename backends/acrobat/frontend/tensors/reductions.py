@@ -82,12 +82,12 @@ def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
     if how in ("softmax", "log_softmax"):
         return _softmax(f, how, x, dim)
     if how == "argmax":
-        found = _argmax(f, x)
+        place = _argmax(f, x)
         if not keep:
-            return found
+            return place
         if len(shape(x)) > 1:
             raise Refused("`argmax` with `keepdim` along an outer extent that varies is not in the language", "leave it out")
-        return of_rows(list_of(f, ast.Pass(), [_number(found)]), 0)
+        return of_rows(list_of(f, ast.Pass(), [_number(place)]), 0)
     if how == "mean":
         total = reduce(f, "sum", x)
         result = elementwise(f, [total, length(f, x)], lambda v: op(f, "div", v))
@@ -145,10 +145,10 @@ def _argmax(f: Frame, x: Array) -> Any:
         higher = f.host("gt", [score, Dyn(best)], BOOL, "higher")
         then = f.bind(n.Tuple((f.atom(score), f.atom(i)), state, span=f.span), "next")
         with f.branch() as yes:
-            taken = yes.finish(then.atom)
+            replaced = yes.finish(then.atom)
         with f.branch() as no:
-            kept = no.finish(f.bind(n.Tuple((best, where), state, span=f.span), "same").atom)
-        chosen = f.bind(n.If(f.atom(higher), taken, kept, state, span=f.span), "choice")
+            as_before = no.finish(f.bind(n.Tuple((best, where), state, span=f.span), "same").atom)
+        chosen = f.bind(n.If(f.atom(higher), replaced, as_before, state, span=f.span), "choice")
         body = b.finish(chosen.atom)
     folded = f.bind(
         n.Fold(each, f.atom(pairs), (best, where), (f.atom(first), n.Lit(0, INT)), body, state, span=f.span), "highest"

@@ -80,9 +80,9 @@ def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Valu
         return _cut_and_joined(f, x, indices, value)
     first, *rest = indices
     if is_mask(first) or type_or_none(first) == BOOL:
-        found = _by_mask(f, x, first, rest, value)
-        if found is not None:
-            return found
+        result = _by_mask(f, x, first, rest, value)
+        if result is not None:
+            return result
         (first,) = true_places(f, s, first.value)
     rows = _rows(f, x)
     if _is_places(first) and rest and _is_places(rest[0]):
@@ -256,10 +256,10 @@ def _fitted(f: Frame, x: Any, value: Any) -> Value:
     if not is_ragged(x):
         return _filled(f, shape_of(x), value)
     _, value = _own_rows(f, value, len(shape(x)))
-    made: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v))
-    if not is_unknown(made) and type_of(made) != type_of(x):
+    result: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v))
+    if not is_unknown(result) and type_of(result) != type_of(x):
         raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {shape(x)}")
-    return made  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
 
 
 def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
@@ -279,13 +279,13 @@ def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
 
 
 def _cut_and_joined(f: Frame, x: Any, indices: Sequence[Index], value: Any) -> Value:
-    taken = [_taken(i, e) for i, e in zip(indices, shape_of(x), strict=False)]
-    rest = shape_of(x)[len(taken) :]
-    extents = [len(t) for t, i in zip(taken, indices, strict=True) if isinstance(i, Bounds)]
+    regions = [_taken(i, e) for i, e in zip(indices, shape_of(x), strict=False)]
+    rest = shape_of(x)[len(regions) :]
+    extents = [len(t) for t, i in zip(regions, indices, strict=True) if isinstance(i, Bounds)]
     new = _filled(f, (*extents, *rest), ones_and_zeros(f, value) if is_mask(value) else value)
-    if is_unknown(new) or not all(map(len, taken)):
+    if is_unknown(new) or not all(map(len, regions)):
         return new if is_unknown(new) else x  # type: ignore[no-any-return]
-    return _with_region(f, x, 0, taken, op(f, "reshape", [new], {"shape": (*map(len, taken), *rest)}))
+    return _with_region(f, x, 0, regions, op(f, "reshape", [new], {"shape": (*map(len, regions), *rest)}))
 
 
 def _taken(i: Index, extent: int) -> range:
@@ -298,11 +298,11 @@ def _taken(i: Index, extent: int) -> range:
     return range(extent)[known(i)[1] % extent :][:1]
 
 
-def _with_region(f: Frame, x: Dyn, dim: int, taken: Sequence[range], new: Dyn) -> Dyn:
-    """The tensor `x` with `new` where the places `taken`, one or more along each dimension from `dim` on, cross."""
-    if not taken:
+def _with_region(f: Frame, x: Dyn, dim: int, regions: Sequence[range], new: Dyn) -> Dyn:
+    """The tensor `x` with `new` where the places `regions`, one or more along each dimension from `dim` on, cross."""
+    if not regions:
         return new
-    places, extent = taken[0], shape_of(x)[dim]
+    places, extent = regions[0], shape_of(x)[dim]
     start, stop, step = places[0], places[-1] + 1, places.step
 
     def cut(t: Dyn, first: int, last: int, d: int = dim) -> list[Dyn]:
@@ -310,14 +310,14 @@ def _with_region(f: Frame, x: Dyn, dim: int, taken: Sequence[range], new: Dyn) -
 
     if step == 1 or len(places) == 1:
         (region,) = cut(x, start, stop)
-        changed = [_with_region(f, region, dim + 1, taken[1:], new)]
+        changed = [_with_region(f, region, dim + 1, regions[1:], new)]
     else:  # groups of `step` parts, of which the first is changed, and a last one of a single part
         full = stop - 1 - start
         front, behind = shape_of(x)[:dim], shape_of(x)[dim + 1 :]
         groups = op(f, "reshape", cut(x, start, stop - 1), {"shape": (*front, full // step, step, *behind)})
         firsts = op(f, "reshape", cut(groups, 0, 1, dim + 1), {"shape": (*front, full // step, *behind)})
         region = op(f, "cat", [firsts, *cut(x, stop - 1, stop)], {"dim": dim})
-        inner = _with_region(f, region, dim + 1, taken[1:], new)
+        inner = _with_region(f, region, dim + 1, regions[1:], new)
         (own,) = cut(inner, 0, len(places) - 1)
         own = op(f, "reshape", [own], {"shape": (*front, full // step, 1, *behind)})
         joined = op(f, "cat", [own, *cut(groups, 1, step, dim + 1)], {"dim": dim + 1})

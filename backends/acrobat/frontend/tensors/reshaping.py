@@ -29,30 +29,30 @@ from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unkno
 from backends.acrobat.library import moving
 
 
-def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
+def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension, unless that is joined with
     others to the first one. Raises Refused."""
     have = shape(x)
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
     if have.count(None) > 1 or before > 1 and not is_numbers(x):
-        joined = _first_ones_joined(f, x, wanted)
+        joined = _first_ones_joined(f, x, extents)
         if joined is not None:
             return joined
     if have.count(None) > 1:
         advice = "join the first dimensions, as `view(-1)` does, or use transpose, unsqueeze or flatten its rows"
         raise Refused("a tensor of which several extents vary is not reshaped so", advice)
     if is_numbers(x):
-        wider = [i for i, e in enumerate(wanted) if known(e) != (True, 1)]
-        if len(wider) == 1 and (known(wanted[wider[0]]) == (True, -1) or _is_length(f, wanted[wider[0]])):
-            return numbers(x, wider[0], len(wanted) - 1 - wider[0])
+        wider = [i for i, e in enumerate(extents) if known(e) != (True, 1)]
+        if len(wider) == 1 and (known(extents[wider[0]]) == (True, -1) or _is_length(f, extents[wider[0]])):
+            return numbers(x, wider[0], len(extents) - 1 - wider[0])
         raise Refused("a tensor of ints whose extent varies keeps one dimension, and others of extent 1")
-    runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
-    if len(runtime) == 1 and not _is_length(f, wanted[runtime[0]]):
-        return _regrouped(f, x, wanted, runtime[0])
+    runtime = [i for i, e in enumerate(extents) if not known(e)[0]]
+    if len(runtime) == 1 and not _is_length(f, extents[runtime[0]]):
+        return _regrouped(f, x, extents, runtime[0])
     if len(runtime) > 1:
         raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
-    fixed = [known(e)[1] for e in wanted]
+    fixed = [known(e)[1] for e in extents]
     if runtime:
         j = runtime[0]
         rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
@@ -63,7 +63,7 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
         raise Refused("this shape has no place for the extent that varies", "write -1 for it")
     left, right = math.prod(fixed[:j]), math.prod(fixed[j + 1 :])
     if left == before == 1 and right != after and not runtime:
-        return _regrouped(f, x, wanted, j)
+        return _regrouped(f, x, extents, j)
     if (left, right) != (before, after):
         raise Refused("`view` cannot move elements across the dimension whose extent varies")
     row = tuple(fixed[:j] + fixed[j + 1 :])
@@ -72,19 +72,19 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
 
 
-def _first_ones_joined(f: Frame, x: Array, wanted: Sequence[Any]) -> Value | None:
+def _first_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
     """`x.view(-1)`, `x.view(n * m, width)` and the like: the first dimensions of `x`, of which some vary, become one; None
-    where extents behind the first one in `wanted` are not constants."""
-    have, others = shape(x), [known(e)[1] for e in wanted[1:]]
-    if not wanted or not all(isinstance(e, int) and e > 0 for e in others) or 0 in have:
+    where extents behind the first one in `extents` are not constants."""
+    have, others = shape(x), [known(e)[1] for e in extents[1:]]
+    if not extents or not all(isinstance(e, int) and e > 0 for e in others) or 0 in have:
         return None
     last = max(i for i, e in enumerate(have) if e is None)
-    if last == 0 or known(wanted[0])[0] and known(wanted[0])[1] != -1:
+    if last == 0 or known(extents[0])[0] and known(extents[0])[1] != -1:
         return None
     parts = of_rows(_parts(f, x, last), 0)
     if is_unknown(parts):
         return parts
-    return reshape(f, parts, wanted) if known(wanted[0])[0] else _regrouped(f, parts, wanted, 0)
+    return reshape(f, parts, extents) if known(extents[0])[0] else _regrouped(f, parts, extents, 0)
 
 
 def _parts(f: Frame, x: Array, last: int) -> Dyn:
@@ -93,11 +93,11 @@ def _parts(f: Frame, x: Array, last: int) -> Dyn:
     return rows if last == 0 or is_unknown(rows) else flattened(f, mapped(f, [rows], lambda row: _parts(f, row, last - 1)))
 
 
-def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
+def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int) -> Value:
     """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how
     many rows there are then, which the program checks, or -1. Raises Refused."""
     k, have = axis(x), shape(x)
-    fixed = [constant(e, "the shape") for i, e in enumerate(wanted) if i != j]
+    fixed = [constant(e, "the shape") for i, e in enumerate(extents) if i != j]
     width, new = math.prod(e or 1 for e in have[k + 1 :]), math.prod(fixed[j:])
     rest = [e for e in fixed if e == -1]
     if math.prod(e or 1 for e in have[:k]) != 1 or math.prod(fixed[:j]) != 1 or rest or not new or not width:
@@ -105,16 +105,16 @@ def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
     if new % width and width % new:
         raise Refused(f"`view` makes rows of {new} elements of rows of {width}", "one must be a multiple of the other")
     rows = mapped(f, [as_rows(f, x, k)], lambda row: op(f, "reshape", [row], {"shape": (width,)}))
-    count = Static(None) if known(wanted[j]) == (True, -1) else wanted[j]
+    count = Static(None) if known(extents[j]) == (True, -1) else extents[j]
     where = ast.Pass()
     if new % width == 0:
-        made = f.program.call(f, where, moving.rows_joined, [rows, count, Static(new // width)], {})
+        result = f.program.call(f, where, moving.rows_joined, [rows, count, Static(new // width)], {})
     else:
-        made = f.program.call(f, where, moving.rows_parted, [rows, count, Static(width // new)], {})
-    if is_unknown(made):
+        result = f.program.call(f, where, moving.rows_parted, [rows, count, Static(width // new)], {})
+    if is_unknown(result):
         return unknown()
     row_shape = tuple(fixed)
-    return over_rows(f, made, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))  # type: ignore[arg-type]
+    return over_rows(f, result, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))  # type: ignore[arg-type]
 
 
 def _is_length(f: Frame, value: Any) -> bool:
@@ -125,10 +125,10 @@ def _is_length(f: Frame, value: Any) -> bool:
 def _reshape(f: Frame, call: CallArguments) -> Dyn:
     x: Any
     x, *extent = [*call.args, *call.kwargs.values()]
-    wanted = [constant(e, "the shape") for e in f.spread(extent)]
-    known = math.prod([int(e) for e in wanted if e != -1])
+    extents = [constant(e, "the shape") for e in f.spread(extent)]
+    known = math.prod([int(e) for e in extents if e != -1])
     total = x.type.size
-    shape = tuple(total // known if e == -1 and known else e for e in wanted)
+    shape = tuple(total // known if e == -1 and known else e for e in extents)
     return op(f, "reshape", [x], {"shape": shape})
 
 

@@ -98,5 +98,5 @@ COMPARING |= {"less_equal": ast.LtE, "gt": ast.Gt, "greater": ast.Gt, "ge": ast.
 def _compared(f: Frame, call: CallArguments) -> Value:
     """`torch.eq` and the like: the comparison of Python's operator."""
     a, b = call.bind("input", "other")
-    found: Value = comparison(f, ast.Pass(), COMPARING[call.name](), a, b)
-    return found
+    result: Value = comparison(f, ast.Pass(), COMPARING[call.name](), a, b)
+    return result

@@ -40,8 +40,8 @@ def _eye(f: Frame, call: CallArguments) -> Value:
     rows, columns = call.bind("n", "m", m=Static(None))
     columns = rows if columns == Static(None) else columns
     ones = full_of(f, TupleV((rows, columns)), 1.0)
-    made = triangle(f, triangle(f, ones, 0, True), 0, False)
-    return mask(made) if of_bools else made
+    diagonal = triangle(f, triangle(f, ones, 0, True), 0, False)
+    return mask(diagonal) if of_bools else diagonal
 
 
 def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
@@ -57,10 +57,10 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
         for i in range(rows):
             line = op(f, "index", [x], {"dim": rank - 2, "i": i})
             at = min(max(i + diagonal + (not upper), 0), columns)
-            kept = (at, columns) if upper else (0, at)
+            columns_left = (at, columns) if upper else (0, at)
             parts = [
                 op(f, "slice", [line], {"dim": rank - 2, "start": a, "stop": b})
-                if (a, b) == kept
+                if (a, b) == columns_left
                 else op(f, "full", [], {"shape": (*shape_of(line)[:-1], b - a), "value": 0.0})
                 for a, b in ((0, at), (at, columns))
                 if a < b
@@ -80,8 +80,8 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
         def entry(other: Any) -> Value:
             j, value = f.components(other) or (unknown(), unknown())
             least = f.host("add", [i, Static(diagonal)], INT)
-            kept = f.host("ge" if upper else "le", [j, least], BOOL)
-            return choose(f, ast.Pass(), kept, lambda: value, lambda: full_of(f, Static(()), 0.0))
+            columns_left = f.host("ge" if upper else "le", [j, least], BOOL)
+            return choose(f, ast.Pass(), columns_left, lambda: value, lambda: full_of(f, Static(()), 0.0))
 
         return of_rows(mapped(f, [inner], entry, "entry"), 0)
 

@@ -51,7 +51,7 @@ class Height:
 
     @property
     def from_variables(self) -> float:
-        """The level if all variables stand at level 0."""
+        """The height where all variables have the height 0."""
         return max(self.least, *self.above.values()) if self.above else self.least
 
 

@@ -55,7 +55,7 @@ class HostWork:
 
     @property
     def before_ms(self) -> float:
-        """What the device waits for."""
+        """The time that passes before the device has its first work."""
         return self.read_ms + self.record_ms + self.plan_ms
 
 

@@ -51,7 +51,7 @@ class Builder:
         return Dyn(var)
 
     def _note_offset(self, var: n.Var, expr: n.Host) -> None:
-        """Note what an int is, if it is another one and a constant."""
+        """Note that `var` is the sum of another int and a constant, if `expr` says so."""
         match expr.op, expr.args:
             case ("add", (n.Var(name), n.Lit(int() as more))) | ("add", (n.Lit(int() as more), n.Var(name))):
                 pass

@@ -212,8 +212,8 @@ class ProgramBuilder(DiagnosedFunctions):
         return True
 
     def _finds_never_filled(self, key: Any) -> bool:
-        """Whether there are lists that nothing is ever put into: the rounds have found all types that can be found, and not
-        those of the elements of some lists that are empty where they are made. From the next round on these have a type."""
+        """Whether there are lists that nothing is ever put into. It is asked when a round has found no further type: the lists
+        whose elements still have none never get any. From the next round on they have a type that fits everywhere."""
         if self.problems or self._is_complete(key):
             return False
         new = self.empties - self.filled - self.never_filled or self.empties - self.never_filled

@@ -109,7 +109,8 @@ class OneOf(Special):
 
 @dataclass(frozen=True, slots=True)
 class Narrowed(Special):
-    """An argument that is an object of this class of its union. In the called function its name has that class."""
+    """An argument whose value is known to be an object of `cls`, one of several classes of its union. In the function that is
+    called the parameter is an object of that class alone."""
 
     value: Dyn
     cls: type

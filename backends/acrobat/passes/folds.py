@@ -93,8 +93,8 @@ class _ListReductions:
     def _split(
         self, fold: Fold, bindings: list[Binding], tail: Tuple, reductions: Mapping[int, _Terms], out: list[Binding]
     ) -> Expr:
-        """What the variables of a fold end as, a tuple: those in `reductions` are sums, and the others come from a loop that
-        carries them alone. New bindings go to `out`."""
+        """The tuple of the last values of a fold's variables: those in `reductions` become sums over lists, and the others come
+        from a loop that carries them alone. New bindings go to `out`."""
         remaining = [i for i in range(len(fold.vars)) if i not in reductions]
         items: dict[int, Atom] = {}
         for i, terms in reductions.items():
@@ -112,7 +112,7 @@ class _ListReductions:
         return Tuple(tuple(items[i] for i in range(len(fold.vars))), fold.type, span=fold.span)
 
     def _sum(self, fold: Fold, bindings: list[Binding], i: int, terms: _Terms, out: list[Binding]) -> Atom:
-        """What variable `i` of a fold ends as: its first value and all terms added up. New bindings go to `out`."""
+        """The last value of variable `i` of a fold: its first value and all terms, added up. New bindings go to `out`."""
         name, init = fold.vars[i].name, fold.init[i]
         op, neutral = REDUCTIONS[terms.op]
         complete_list = self._all_but_first(fold, init)

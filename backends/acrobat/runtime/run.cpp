@@ -100,7 +100,7 @@ class Wave {
         do {
             const auto began = Clock::now();
             const Py_ssize_t start = end;
-            end += waves_.group(count - start, s_.model.waits ? Waves::kWaiting : 1);
+            end += waves_.next_size(count - start, s_.model.waits ? Waves::kWaiting : 1);
             const size_t size = size_t(end - start);
             const Values group(cx_.host, s_.model.instance_size, size);
             for (Py_ssize_t i = start; i < end; ++i) {

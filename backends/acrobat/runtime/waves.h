@@ -14,8 +14,10 @@ class Waves {
     // `least`: the least number of instances of a wave; 0 makes all one wave. `second_level`: the size of that cache in bytes.
     Waves(int64_t least, int64_t second_level) : least_(least), bytes_(size_t(second_level / 16)) {}
 
-    // How many of the `left` instances are read next: `factor * least`, or all of them if fewer than that would be left over.
-    int64_t group(int64_t left, int64_t factor) const { return least_ && left >= 2 * factor * least_ ? factor * least_ : left; }
+    // How many of the `remaining` instances the next wave has: `factor * least`, or all where the rest would be fewer than that.
+    int64_t next_size(int64_t remaining, int64_t factor) const {
+        return least_ && remaining >= 2 * factor * least_ ? factor * least_ : remaining;
+    }
     // Whether a wave with so many bytes of results is complete.
     bool full(size_t bytes) const { return least_ && bytes >= size_t(least_) * bytes_; }
 

@@ -65,8 +65,8 @@ def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, sou
 
 
 def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: set[str]) -> None:
-    """Note that the names in `h, c = state` refer to the elements of a list, and none to the list itself. `owned` is
-    `Frame.owned` from before the list was read."""
+    """Keep the claims (`ownership`) on a list that `h, c = state` takes apart: the names refer to its elements, and none of
+    them to the list itself. `owned` is `Frame.owned` from before the list was read."""
     name = root_of(source)
     if name is None or not (is_list(value) or isinstance(value, TupleV)):
         return

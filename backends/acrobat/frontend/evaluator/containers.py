@@ -207,7 +207,7 @@ def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
 
 
 def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
-    """What a function walks over whose result does not depend on the order: of a set a list of its elements."""
+    """The elements of a set as a list, for a function whose result does not depend on their order; other values unchanged."""
     value = as_set(f, node, value)
     return elements(f, node, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
 

@@ -138,7 +138,7 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
 
 
 def _indexing(f: Frame, index: ast.expr) -> set[str]:
-    """The names of tensors by which a tensor is indexed: its parts keep no reference to them."""
+    """The names in an index that are tensors. The parts of a tensor that it gives do not refer to them."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     return {e.id for e in entries if isinstance(e, ast.Name) and is_array(f.env.get(e.id))}
 

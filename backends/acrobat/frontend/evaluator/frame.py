@@ -49,7 +49,8 @@ class Frame(TakingApartFrame):
                 return self.problem(node, str(error))
 
     def _in_order(self, node: ast.expr, work: Callable[[], Value]) -> Value:
-        """`work()`, in which changing a list or object that a part of `node` before has named is a problem."""
+        """`work()`, which compiles the expression `node`. It is a problem if one of its parts changes a list or object that an
+        earlier part has read: the program would read it after the change."""
         before, self.mutated = self.mutated, set()
         value = work()
         early = read_too_early(parts_of(node), self.changed_by) if self.mutated else []

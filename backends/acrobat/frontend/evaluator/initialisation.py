@@ -69,8 +69,8 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
 
 
 def _constant(value: Value) -> Hashable:
-    """What tells arguments apart with which objects of one class have attributes of different types: a module, a function, a
-    size."""
+    """The constant that an argument of a constructor stands for, a module, a function or an int; None for other values. Objects
+    that are made with other constants may have attributes of other types."""
     match value:
         case Special(python_object=held) if held is not None:
             return id(held)

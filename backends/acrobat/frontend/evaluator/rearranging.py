@@ -45,7 +45,7 @@ def _counts(walked: ast.expr) -> bool:
 
 
 def _called_on(nodes: Iterable[ast.AST], name: str) -> set[str]:
-    """The methods that nodes call on the object of a name."""
+    """The names of the methods that these nodes call on the variable `name`."""
     calls = (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call))
     return {c.attr for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name) and c.value.id == name}
 

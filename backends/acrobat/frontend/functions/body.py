@@ -206,7 +206,8 @@ class FunctionBody:
         self.newness = joined if self.newness is None else self.newness.and_also(joined)
 
     def _unlent(self, newness: Newness, t: Any) -> Newness:
-        """`newness` of a value of type `t`, of which nothing that something else may refer to is new."""
+        """`newness` of a value of type `t` without what is lent (`lending`): something else may refer to that, so it is not
+        new."""
         if isinstance(t, TupleT) and len(t.items) == len(newness.parts):
             return Newness(parts=tuple(map(self._unlent, newness.parts, t.items)))
         return Newness(newness.whole, newness.inside and not self._lends(t))

@@ -194,7 +194,8 @@ class FunctionCall(ChangingCall):
         return key
 
     def _of_any_length(self, name: str, value: Value) -> Value:
-        """The argument for a parameter; a tuple that the recursion makes longer as one whose length varies."""
+        """The argument for a parameter. A tuple to which each call of a recursion adds something becomes one of varying
+        length."""
         noted = self.program.lengthened.get((self.function, name))
         have = type_or_none(value)
         if noted is None or not isinstance(have, TupleT) or have.listed:

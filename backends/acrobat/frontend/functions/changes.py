@@ -102,7 +102,8 @@ class ChangingCall(BoundCall):
         return name in owned and (isinstance(written, ast.Name) or deep(str(name)) in owned)
 
     def _owned_inside(self) -> set[str]:
-        """What the callee's `Frame.owned` has of the inside of the parameters that it changes."""
+        """The claims (`ownership`) that the callee may make on what is inside of the parameters that it changes: it may change
+        that in place too where nothing in the calling function refers to it."""
         claims_made: set[str] = set()
         for i in self.changed:
             written = self._written(i) if i < self.own else None
@@ -114,7 +115,8 @@ class ChangingCall(BoundCall):
         return claims_made
 
     def _owned_of(self, name: str) -> set[str]:
-        """What `Frame.owned` has of a list or object that is an attribute of a module; all, where a later round finds that."""
+        """The claims (`ownership`) that the callee may make on a list or object that is an attribute of a module. Where its
+        type is not known yet they are all claims: a later round asks again."""
         f = self.f
         if name in self.program.carried.attributes and is_unknown(f.env[name]) and not is_empty(f.env[name]):
             return claims(name)

@@ -165,8 +165,8 @@ class Functions:
         raise NotImplementedError
 
     def keep_apart(self, module: Any) -> bool:
-        """Whether a module that an argument stands for shares its functions with no other one; from the next round on neither
-        it does nor those like it."""
+        """Whether a module that is an argument has functions of its own, which are compiled for no other module. If it has none
+        yet, it and the modules like it have them from the next round on."""
         raise NotImplementedError
 
     def flags(self, name: str) -> n.Weight | None:

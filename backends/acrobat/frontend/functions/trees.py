@@ -17,8 +17,8 @@ from backends.acrobat.ir.visitor import lets
 
 
 def closed(datatypes: Datatypes, type: Any) -> Any:
-    """The type of what a recursion gives, with its innermost tuples that are not known entirely as trees of their own kind.
-    Other types are given back as they are."""
+    """The type of what a recursion gives, closed: an innermost tuple of which a part is not known yet, because the recursion
+    makes it, becomes a type of trees that have trees of the same type in that place. Other types stay as they are."""
     match type:
         case TupleT(items) if not any(map(_open_inside, items)):
             return _filled(type, _tree(datatypes, type), datatypes)
@@ -47,7 +47,8 @@ def _open_inside(type: Any) -> bool:
 
 
 def _filled(type: Any, tree: DataT, datatypes: Datatypes, listed: bool = False) -> Any:
-    """A type with trees in place of what is unknown. Where a tree is no element of a list it may be None, as it has an end."""
+    """A type with `tree` in place of what is unknown. A list of trees may be empty, which ends the recursion; anywhere else a
+    tree may be None, or no tree would have an end."""
     match type:
         case UnknownT():
             return tree if listed else datatypes.optional(tree)

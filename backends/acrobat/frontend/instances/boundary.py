@@ -313,7 +313,7 @@ def _as_dict(t: Any) -> Any:
 
 
 def _there(t: Any) -> Any:
-    """The type with ints in place of elements that are never there."""
+    """The type with int as the type of elements of lists that are always empty, which have none."""
     match t:
         case NeverT():
             return INT

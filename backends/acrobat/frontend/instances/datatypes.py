@@ -419,7 +419,8 @@ class Datatypes(SampleTypes):
             self.changed = True
 
     def forget_none(self, classes: Sequence[type], name: str) -> None:
-        """Do not read a field that is None in the whole sample: the model keeps what it writes there elsewhere."""
+        """Do not read a field of instances that is None in the whole sample. What the model writes to it lies in a dictionary
+        of the program (`evaluator/kept.py`)."""
         for c in classes:
             if name in self.asked.get(c, []) and contains_unknown(self.fields[c, name]):
                 self.asked[c].remove(name)

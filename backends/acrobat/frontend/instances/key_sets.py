@@ -17,7 +17,8 @@ MOST = 32
 
 
 def missing(key_sets: Sequence[Collection[str]]) -> list[frozenset[str]]:
-    """The sets of names that the sets `key_sets` make likely beside themselves; none where there would be too many in all."""
+    """The sets of keys that are not among `key_sets` but likely, since keys that occur independently of each other may be
+    combined in all ways. None if there would be more than `MOST` sets in all."""
     sets = list(dict.fromkeys(map(frozenset, key_sets)))
     always = frozenset.intersection(*sets)
     groups = _groups(sets, sorted(frozenset[str]().union(*sets) - always))

@@ -87,7 +87,7 @@ class Place:
 
     @property
     def types(self) -> set[str]:
-        """What was seen beside None."""
+        """The kinds of values that were seen here, None aside."""
         return self.kinds - {"none"}
 
     @property
@@ -270,8 +270,8 @@ class Observer:
                     tensors[0].take(p)
 
     def _add_records(self, place: Place) -> None:
-        """Enter the dictionaries whose sets of names those seen at a place make likely (`key_sets.missing`). An entry has
-        one type then whatever others there are; where one was seen that differs in kind nothing is entered."""
+        """Enter dictionaries with sets of keys that no instance of the sample has, but which those at this place make likely
+        (`key_sets.missing`). Each key then has one type in all of them; nothing is entered where its values differ in kind."""
         records = [c for c in place.classes if issubclass(c, RecordOf)]
         if len(records) < 3 or len(records) < len(place.classes) or place.types != {"class"} or place.is_dict:
             return

@@ -93,7 +93,7 @@ void Pool::take(int thread, uint64_t generation) {
 }
 
 void Pool::work(int thread) {
-    uint64_t seen = 0;
+    uint64_t last = 0;
     int spins = 0;
     for (;;) {
         if (!awake_.load(std::memory_order_acquire)) {
@@ -102,8 +102,8 @@ void Pool::work(int thread) {
         }
         if (stop_) return;
         const uint64_t generation = ticket_.load(std::memory_order_acquire) >> 32;
-        if (generation != seen) {
-            seen = generation;
+        if (generation != last) {
+            last = generation;
             take(thread, generation);
             spins = 0;
         } else {

@@ -16,16 +16,16 @@ ACROBAT_EXPORT int acrobat_cuda_open(Session* s, int ordinal, int walk, const vo
 
 // A copy of these bytes on the device, kept until the session is destroyed. The first one is the base of all addresses.
 ACROBAT_EXPORT uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_t size) {
-    uint64_t held = 0;
+    uint64_t weights = 0;
     guarded(*s->python, [&] {
-        held = cuda::cuda_of(*s->device).hold(bytes, size);
-        if (!s->cx.base) s->cx.base = reinterpret_cast<float*>(held);
+        weights = cuda::cuda_of(*s->device).hold(bytes, size);
+        if (!s->cx.base) s->cx.base = reinterpret_cast<float*>(weights);
     });
-    return held;
+    return weights;
 }
 
-ACROBAT_EXPORT int acrobat_cuda_refill(Session* s, uint64_t held, const void* bytes, uint64_t size) {
-    return guarded(*s->python, [&] { cuda::cuda_of(*s->device).refill(held, bytes, size); });
+ACROBAT_EXPORT int acrobat_cuda_refill(Session* s, uint64_t weights, const void* bytes, uint64_t size) {
+    return guarded(*s->python, [&] { cuda::cuda_of(*s->device).refill(weights, bytes, size); });
 }
 
 ACROBAT_EXPORT int acrobat_cuda_stream(Session* s, void* stream) {

@@ -38,10 +38,10 @@ const Driver& Driver::get() {
 void Driver::fail(Result result, const char* what) const {
     const char* text = nullptr;
     cuGetErrorString(result, &text);
-    const std::string said =
+    const std::string message =
         std::string("CUDA: ") + what + " failed: " + (text ? text : "unknown error") + " (" + std::to_string(result) + ")";
-    if (result == kOutOfMemory) throw ResourceError(said + "; " + memory_left());
-    throw DeviceError(said + (is_lasting(result) ? kLasting : ""));
+    if (result == kOutOfMemory) throw ResourceError(message + "; " + memory_left());
+    throw DeviceError(message + (is_lasting(result) ? kLasting : ""));
 }
 
 Primary::Primary(int device) : ordinal(device) {

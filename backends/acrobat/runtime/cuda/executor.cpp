@@ -71,7 +71,7 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     const Current current(*primary_);
     memory_ = Owned(new DeviceMemory(*primary_, emulated));
     cx_.tensors.move_to(*memory_);
-    held_ = Owned(new Arena("weight", memory_limit_, *memory_));
+    weights_ = Owned(new Arena("weight", memory_limit_, *memory_));
     staging_ = Owned(new Staging(*primary_, memory_limit_));
     mailbox_ = Owned(new Mailbox(*primary_));
     check(driver.cuModuleLoadData(&module_, image.module), "loading the kernels");
@@ -104,14 +104,14 @@ Function CudaDevice::function(const char* kernel, int shared) {
 }
 
 Pointer CudaDevice::hold(const void* bytes, size_t size) {
-    const Pointer held = reinterpret_cast<Pointer>(held_->take(size));
-    refill(held, bytes, size);
-    return held;
+    const Pointer weights = reinterpret_cast<Pointer>(weights_->take(size));
+    refill(weights, bytes, size);
+    return weights;
 }
 
-void CudaDevice::refill(Pointer held, const void* bytes, size_t size) {
+void CudaDevice::refill(Pointer weights, const void* bytes, size_t size) {
     const Current current(*primary_);
-    check(Driver::get().cuMemcpyHtoDAsync_v2(held, bytes, size, stream_), "an upload of weights");
+    check(Driver::get().cuMemcpyHtoDAsync_v2(weights, bytes, size, stream_), "an upload of weights");
     check(Driver::get().cuStreamSynchronize(stream_), "an upload of weights");
 }
 
@@ -177,22 +177,22 @@ void CudaDevice::require(Tensor tensor, int64_t elements) {
 
 void CudaDevice::tell() {
     // Tensors of one size are told by one call. The order of `required_` stays.
-    std::vector<size_t> untold;
-    for (; planned_ < required_.size(); ++planned_) untold.push_back(planned_);
-    while (!untold.empty()) {
-        const int64_t elements = required_[untold.front()].elements;
-        const auto end = std::stable_partition(untold.begin(), untold.end(), [&](size_t i) { return required_[i].elements == elements; });
-        const int64_t rows = end - untold.begin();
+    std::vector<size_t> pending;
+    for (; planned_ < required_.size(); ++planned_) pending.push_back(planned_);
+    while (!pending.empty()) {
+        const int64_t elements = required_[pending.front()].elements;
+        const auto end = std::stable_partition(pending.begin(), pending.end(), [&](size_t i) { return required_[i].elements == elements; });
+        const int64_t rows = end - pending.begin();
         const Mailbox::Piece piece = mailbox_->take(rows * elements);
         std::vector<int64_t> from;
         from.reserve(size_t(rows));
-        for (auto i = untold.begin(); i != end; ++i) {
-            required_[*i].told = piece.host + int64_t(from.size()) * elements;
+        for (auto i = pending.begin(); i != end; ++i) {
+            required_[*i].words = piece.host + int64_t(from.size()) * elements;
             from.push_back(required_[*i].tensor);
         }
         plan_->call(kTellRows, 0, TellRows::tiles(rows),
                     TellRows{plan_->base, rows, plan_->table(from.data(), rows), elements, piece.device, int64_t(tag_)});
-        untold.erase(untold.begin(), end);
+        pending.erase(pending.begin(), end);
     }
 }
 
@@ -211,24 +211,24 @@ void CudaDevice::proceed() {
 
 const float* CudaDevice::values(int64_t number, Tensor, int64_t elements) {
     const Required& required = required_[size_t(number)];
-    if (!told(required)) wait_for(required);
+    if (!has_words(required)) wait_for(required);
     // A word is the lower half of what was told, and the host is little-endian.
-    if (elements == 1) return reinterpret_cast<const float*>(required.told);
+    if (elements == 1) return reinterpret_cast<const float*>(required.words);
     words_.resize(size_t(elements));
-    for (int64_t e = 0; e < elements; ++e) std::memcpy(&words_[size_t(e)], required.told + e, 4);
+    for (int64_t e = 0; e < elements; ++e) std::memcpy(&words_[size_t(e)], required.words + e, 4);
     return words_.data();
 }
 
-bool CudaDevice::told(const Required& required) const {
+bool CudaDevice::has_words(const Required& required) const {
     for (int64_t e = required.elements; e-- > 0;)
-        if (uint32_t(uint64_t(__atomic_load_n(required.told + e, __ATOMIC_RELAXED)) >> 32) != tag_) return false;
+        if (uint32_t(uint64_t(__atomic_load_n(required.words + e, __ATOMIC_RELAXED)) >> 32) != tag_) return false;
     return true;
 }
 
 void CudaDevice::wait_for(const Required& required) {
     const auto began = Clock::now();
     const Current current(*primary_);
-    for (int turns = 1; !told(required); ++turns) {
+    for (int turns = 1; !has_words(required); ++turns) {
         if (turns % kTurns) {
             __builtin_ia32_pause();
             continue;
@@ -237,7 +237,7 @@ void CudaDevice::wait_for(const Required& required) {
         const Result result = Driver::get().cuStreamQuery(stream_);
         if (result == kNotReady) continue;
         check(result, "running the kernels");
-        if (!told(required)) throw DeviceError("CUDA: the device has ended its work without an answer");
+        if (!has_words(required)) throw DeviceError("CUDA: the device has ended its work without an answer");
     }
     cx_.counters.blocked_ms += milliseconds(Clock::now() - began);
 }

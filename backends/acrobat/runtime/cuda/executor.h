@@ -86,7 +86,7 @@ class CudaDevice final : public Device {
     void open(int ordinal, bool walk, const Image& image, bool emulated);
     // A copy of these bytes in the device's memory, as long as this object lives. Throws DeviceError, ResourceError.
     Pointer hold(const void* bytes, size_t size);
-    void refill(Pointer held, const void* bytes, size_t size);
+    void refill(Pointer weights, const void* bytes, size_t size);
     // Sets the stream of further work, which comes after all work that was submitted to the stream before.
     void use(Stream stream);
 
@@ -110,7 +110,7 @@ class CudaDevice final : public Device {
     struct Required {
         Tensor tensor;
         int64_t elements;
-        const int64_t* told;  // its words in the mailbox
+        const int64_t* words;  // of its value, in the mailbox
     };
     // A submission, from the beginning of its upload to the end of its last launch.
     struct Timed {
@@ -125,7 +125,7 @@ class CudaDevice final : public Device {
     // Submits all that is planned; the device does it after what was submitted before.
     void submit();
     void launch(const std::vector<Step>& steps);
-    bool told(const Required& required) const;
+    bool has_words(const Required& required) const;
     void wait_for(const Required& required);
     void check(Result result, const char* what) const { Driver::get().check(result, what); }
 
@@ -136,7 +136,7 @@ class CudaDevice final : public Device {
     bool emulated_ = false;
     Owned<Primary> primary_;
     Owned<DeviceMemory> memory_;
-    Owned<Arena> held_;
+    Owned<Arena> weights_;
     Owned<Staging> staging_;
     Owned<Mailbox> mailbox_;
     Owned<Plan> plan_;

@@ -29,9 +29,9 @@ class WatchedTensor {
         for (int d = 0; d < t.ndim; ++d) count *= size_t(t.shape[d]);
         if (t.device.type != 1 || !t.data || count == 0 || bits_ % 8 != 0) return;
         const char* base = static_cast<const char*>(t.data) + t.byte_offset;
-        const size_t taken = std::min(count, kElements);
-        for (size_t i = 0; i < taken; ++i) {
-            size_t remaining = taken == 1 ? 0 : i * (count - 1) / (taken - 1);
+        const size_t samples = std::min(count, kElements);
+        for (size_t i = 0; i < samples; ++i) {
+            size_t remaining = samples == 1 ? 0 : i * (count - 1) / (samples - 1);
             int64_t at = 0;
             for (int d = t.ndim - 1; d >= 0; --d) {
                 const int64_t stride = t.strides ? t.strides[d] : packed_stride(t, d);
@@ -91,7 +91,7 @@ class Guard {
     void set(PyObject* watched, PyObject* missing, const TensorReader& reader) {
         clear();
         Py_INCREF(watched);
-        held_ = Ref(watched);
+        watched_ = Ref(watched);
         missing_ = missing;
         const auto part = [](PyObject* tuple, Py_ssize_t i) { return PyTuple_GET_ITEM(tuple, i); };
         const auto each = [](PyObject* tuple, auto&& use) {
@@ -121,7 +121,7 @@ class Guard {
         cells_.clear();
         lists_.clear();
         gets_.clear();
-        held_ = Ref();
+        watched_ = Ref();
     }
 
     // Whether everything is unchanged; true if the module no longer exists. Throws nothing and leaves no exception set.
@@ -202,7 +202,7 @@ class Guard {
 
     static PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
 
-    Ref held_;
+    Ref watched_;
     PyObject* missing_ = nullptr;
     std::vector<Module> modules_;
     std::vector<Slot> slots_, gets_;

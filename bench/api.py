@@ -14,7 +14,7 @@ from bench import lock as locks
 from bench.campaign import Row, keep, open_store
 from bench.cell import Cell
 from bench.compose import compose, jobs
-from bench.measure import Group
+from bench.measure import CellGroup
 from bench.measured import Measured
 from bench.registry import ConfigError
 from bench.store import Record, Store
@@ -92,7 +92,7 @@ def run(
         with locks.machine(lock, lambda text: print(text, file=sys.stderr)):
             for group in groups.values():
                 own = by_name[next(iter(group.values())).measure]
-                Group([*group.values()], own, limits, store.results, lambda *_: None, done).run()
+                CellGroup([*group.values()], own, limits, store.results, lambda *_: None, done).run()
     except locks.Busy as busy:
         raise ConfigError(str(busy)) from busy
     if isinstance(what, Cell):

@@ -12,7 +12,7 @@ from time import monotonic
 from bench import lock, machine, record, sessions, support
 from bench.cell import Cell
 from bench.config import Config, cells
-from bench.measure import Group
+from bench.measure import CellGroup
 from bench.memory import limits
 from bench.progress import Progress
 from bench.registry import ConfigError
@@ -114,7 +114,7 @@ class Campaign:
                     self.unkept += not keep(store, cell, row)
 
             order = random.Random(config.seed).sample(todo, len(todo))
-            measuring = Group(order, config.measure, config.isolate, store.results, progress.tell, done, until)
+            measuring = CellGroup(order, config.measure, config.isolate, store.results, progress.tell, done, until)
             try:
                 self.cut = not measuring.run() or self.cut
             finally:

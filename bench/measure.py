@@ -16,42 +16,28 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from bench import breakdown, elapsed, energy, fresh, machine, peak, record, stats, turns
+from bench import breakdown, energy, machine, peak, record, stats, turns
 from bench.cell import Cell
+from bench.closing import LastChecks
 from bench.config import Isolate, Measure
 from bench.family import adopting
 from bench.isolate import Ended, verdict
-from bench.monitor import Monitor, left_behind, own_load, report
-from bench.prepare import Prepared, Preparer, Tell
-from bench.status import Status
+from bench.monitor import Monitor, report
+from bench.prepare import Preparer, Tell
+from bench.running import Running
 from bench.store import Record
 from bench.validate import processors
-
-CLOSE_S = 60.0  # the time that a backend may take to close what it has compiled
 
 Done = Callable[[Cell, Record], None]  # called with the row when a cell has ended
 
 
-@dataclass
-class Running(Prepared):
-    """A cell that is being timed."""
-
-    idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
-    counters: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # of a mini-batch in a turn
-    joules: float | None = None  # the energy used in all turns
-    instances: int = 0  # how many were run in the turns whose energy is known
-    instructions: dict[str, int] | None = None  # how often each instruction set was seen, where it was passes for
-    twins: list[Running] = field(default_factory=list)  # variants with the same program, which get a copy of this cell's row
-
-
-class Group:
+class CellGroup:
     """The cells on the same instances. `results`: the folder for logs, which rows name relative to it. `tell` and `done` are
     called on progress and at the end of each cell. `until`: the time of `monotonic` from which nothing new is begun."""
 
@@ -77,8 +63,7 @@ class Group:
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
         self.seen: set[str] = set()  # the ids of the cells that were begun
-        self.fresh_seed = fresh.random_seed()
-        self._chosen: list[int] | None = None
+        self.last_checks = LastChecks(measure, self.preparer.oracle, tell)
         self._telling = threading.Lock()
         self._interrupted = False  # from then on cells end because the harness ends them, which is no outcome of theirs
         self._processors = len(processors(isolate.cpus) or os.sched_getaffinity(0))
@@ -208,7 +193,7 @@ class Group:
 
     def _finish(self, running: Running) -> None:
         try:
-            ended = self._close(running)
+            ended = self.last_checks.close(running)
         except Exception as error:
             ended = verdict(error, running.child.log)
         self.live.remove(running)
@@ -239,77 +224,6 @@ class Group:
         running.pass_s = sum(reply["samples_s"][-turn.runs :]) / turn.runs * running.minibatches
         running.counters += zip(dict.fromkeys(ran), reply["counters"], strict=True)
         running.verifier.check(reply["outputs"], "as timed")
-
-    def _close(self, running: Running) -> Ended:
-        child, row = running.child, running.row
-        if self.measure.profile:
-            child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
-        row["flags"] += own_load(child.usage, running.cell.threads, "turn")
-        row["elapsed"] = elapsed.check(child, running.minibatches, thorough=self.measure.stored)
-        closed = child.ask("close")
-        running.verifier.judge_fetches(closed["fetches"])
-        row["ran"] = closed["ran"] | ({"instructions_seen": running.instructions} if running.instructions else {})
-        row["flags"] += closed["flags"]
-        row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
-        halves = stats.drift(stats.rounds_of(row))
-        if halves is not None:
-            first, second = (f"{seconds * 1e3:.4g} ms" for seconds in halves)
-            row["flags"].append(
-                f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
-            )
-        self._unseen(running)
-        errors = running.verifier.seen
-        times_float32 = round(errors.times_float32, 2)
-        row["verified"] |= {"max_abs": errors.absolute, "max_rel": errors.relative, "times_float32": times_float32}
-        row["flags"] += running.verifier.judge_precision(str(row["ran"].get("precision", "")))
-        try:
-            child.left_s = min(child.left_s, CLOSE_S)
-            child.ask("end")
-        except Ended as ended:  # all samples are taken and right: they stand
-            row["flags"].append(f"close() did not work: {ended.why}")
-        row["flags"] += left_behind(child.family)
-        return Ended(Status.OK, None)
-
-    def _unseen(self, running: Running) -> None:
-        """Run mini-batches that the cell has never seen (bench/fresh.py). All samples are taken by now, so a failure to run
-        them is only a flag. Wrong outputs, or times that show beyond doubt that samples are false, make the cell wrong."""
-        child, verifier, row = running.child, running.verifier, running.row
-        told_s = stats.summary(stats.rounds_of(row)).median
-        size = running.cell.batch_size
-        plan = fresh.plan(told_s, size, running.minibatches, thorough=self.measure.stored)
-        count = plan.drawn
-        try:
-            child.ask("draw", seed=self.fresh_seed, count=count)
-            passes = fresh.look(child, plan)
-            instances = self._compared(size)
-            mine = [i for i in instances if i < count * size]
-            shown = child.ask("show", instances=mine)["outputs"]
-        except Ended as ended:
-            row["flags"].append(f"mini-batches that it had never seen could not be run: {ended.why}")
-            return
-        try:
-            right = self.preparer.oracle.unseen(self.fresh_seed, instances, lambda text: self.tell(running.cell, text, 1.0))
-            compared = mine[: len(right)]
-            verified = verifier.check_unseen(shown[: len(compared)], right[: len(compared)])
-        except Ended as ended:
-            if ended.status != Status.UNVERIFIED:
-                raise
-            row["flags"].append(f"its outputs for mini-batches that it had never seen were not verified: {ended.why}")
-            verified = 0
-        row["fresh"], flags = fresh.judge(passes, told_s, verifier.fetch_s)
-        row["fresh"]["verified"] = verified
-        why = fresh.overwhelming(passes, size, told_s, verifier.fetch_s)
-        if why is not None:
-            raise Ended(Status.WRONG, why)
-        row["flags"] += flags
-
-    def _compared(self, size: int) -> list[int]:
-        """The numbers of the unseen instances that are compared with the oracle's answers. They are chosen when the first cell
-        has run them, and are the same for all cells, so that the answers are computed once."""
-        with self._telling:
-            if self._chosen is None:
-                self._chosen = fresh.instances_to_compare(size)
-            return self._chosen
 
     def _take_twin(self, running: Running) -> None:
         """End a cell whose program an open variant of its backend has too: that variant's row will be this cell's as well."""

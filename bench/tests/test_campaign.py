@@ -17,7 +17,7 @@ import pytest
 from bench import campaign, machine, software
 from bench.campaign import Campaign
 from bench.config import Config, Isolate, Measure
-from bench.measure import Group
+from bench.measure import CellGroup
 from bench.registry import ConfigError
 from bench.status import Exit
 from bench.store import Store
@@ -142,11 +142,11 @@ def test_variants_that_are_the_same_program_are_measured_once(stored: bool, tmp_
 
 
 def test_rows_are_kept_when_a_group_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(Group):
+    class Interrupted(CellGroup):
         def _rounds(self) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(campaign, "Group", Interrupted)
+    monkeypatch.setattr(campaign, "CellGroup", Interrupted)
     both = {"honest": {"_target_": f"{FAKES}.Honest"}, "cheat": {"_target_": f"{FAKES}.Cheat", "how": "Raises"}}
     running = Campaign()
     with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ import bench
 from bench import memory, replies, table
 from bench.campaign import Row
 from bench.cell import Cell, Part
-from bench.measure import Group
+from bench.measure import CellGroup
 from bench.prepare import Preparer
 from bench.status import Status
 from bench.store import Record
@@ -80,13 +80,13 @@ def test_no_cell_begins_where_others_have_nearly_all_the_memory(tmp_path: Path, 
         return begin(self, begun)
 
     monkeypatch.setattr(Preparer, "begin", begins)
-    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    CellGroup(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
     assert rows[cells[0].id]["status"] == Status.OK
     refused = rows[cells[1].id]
     assert (refused["status"], refused["again"]) == (Status.UNAVAILABLE, True)
     assert refused["why"] == "only 273 MiB of memory are free for it, and no cell begins with less than 512 MiB"
     rows.clear()
-    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    CellGroup(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
     assert {(row["status"], row["again"]) for row in rows.values()} == {(Status.UNAVAILABLE, True)}, "before any has begun"
 
 
@@ -102,7 +102,7 @@ def test_cells_that_an_interruption_ends_get_no_rows(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Preparer, "check", interrupted)
     rows: list[Record] = []
-    group = Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.append(row))
+    group = CellGroup(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.append(row))
     group._processors = 2
     with pytest.raises(KeyboardInterrupt):
         group.run()
@@ -110,10 +110,10 @@ def test_cells_that_an_interruption_ends_get_no_rows(tmp_path: Path, monkeypatch
 
 
 def test_a_mistake_in_completing_a_row_is_a_row_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def mistaken(self: Group, running: Any) -> None:
+    def mistaken(self: CellGroup, running: Any) -> None:
         raise OverflowError("too large")
 
-    monkeypatch.setattr(Group, "_complete", mistaken)
+    monkeypatch.setattr(CellGroup, "_complete", mistaken)
     row = bench.run(cell(), QUICK, STRICT, tmp_path)
     assert (row["status"], row["why"]) == (Status.FAILED, "error of the harness: OverflowError: too large")
 
@@ -128,16 +128,16 @@ def test_samples_stand_when_closing_fails(how: str, why: str, tmp_path: Path) ->
 
 def test_a_mistake_of_the_harness_is_a_row_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [cell(), replace(cell(), backend=Part("cheat", "bench.tests.fakes.Cheat", {"how": "Applied", "note": "other"}))]
-    turn = Group._turn
+    turn = CellGroup._turn
 
-    def mistaken(self: Group, running: Any, *rest: Any) -> None:
+    def mistaken(self: CellGroup, running: Any, *rest: Any) -> None:
         if running.cell == cells[0]:
             raise KeyError("no such thing")
         turn(self, running, *rest)
 
-    monkeypatch.setattr(Group, "_turn", mistaken)
+    monkeypatch.setattr(CellGroup, "_turn", mistaken)
     rows: dict[str, Record] = {}
-    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    CellGroup(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
     failed, fine = rows[cells[0].id], rows[cells[1].id]
     assert (failed["status"], failed["why"]) == (Status.FAILED, "error of the harness: KeyError: 'no such thing'")
     assert "Traceback" in (tmp_path / failed["log"]).read_text()

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.types import Mismatch
@@ -27,9 +27,7 @@ class Closure(Special):
     """Whether its function has ended, after which no name in it gets another value."""
     defaults: tuple[tuple[str, Value], ...] = ()
 
-    @property
-    def refusal(self) -> str:
-        return "a lambda cannot be kept in a variable of the compiled program"
+    refusal: ClassVar[str] = "a lambda cannot be kept in a variable of the compiled program"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
         return "lambda", self.node, tuple((name, of(v)) for name, v in (*self.env.items(), *self.defaults))
@@ -115,9 +113,7 @@ class Narrowed(Special):
     value: Dyn
     cls: type
 
-    @property
-    def refusal(self) -> str:
-        return "an object of a known class is an argument of a function of the model here"
+    refusal: ClassVar[str] = "an object of a known class is an argument of a function of the model here"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
         return "narrowed", self.cls, of(self.value)
@@ -161,9 +157,7 @@ class Outcome(Special):
     value: Value
     error: Value
 
-    @property
-    def refusal(self) -> str:
-        return "a function that raises an exception which is caught is called by its name"
+    refusal: ClassVar[str] = "a function that raises an exception which is caught is called by its name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +190,7 @@ class SliceOf(Special):
     stop: Value
     step: Value
 
-    @property
-    def refusal(self) -> str:
-        return "a `slice` serves as an index, and is not kept in a variable of the compiled program"
+    refusal: ClassVar[str] = "a `slice` serves as an index, and is not kept in a variable of the compiled program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +201,7 @@ class Partial(Special):
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
 
-    @property
-    def refusal(self) -> str:
-        return "a `partial` function cannot be kept in a variable of the compiled program"
+    refusal: ClassVar[str] = "a `partial` function cannot be kept in a variable of the compiled program"
 
     @property
     def held(self) -> list[Value]:
@@ -236,9 +226,7 @@ class Endless(Special):
 
     first: Callable[[Any], Value]
 
-    @property
-    def refusal(self) -> str:
-        return "an iterator without an end stands in a `zip` with others, or in `islice`"
+    refusal: ClassVar[str] = "an iterator without an end stands in a `zip` with others, or in `islice`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +236,7 @@ class Super(Special):
     owner: Value
     cls: type
 
-    @property
-    def refusal(self) -> str:
-        return "`super()` stands where a method of it is called"
+    refusal: ClassVar[str] = "`super()` stands where a method of it is called"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +245,7 @@ class Keywords(Special):
 
     entries: tuple[tuple[Any, Value], ...]
 
-    @property
-    def refusal(self) -> str:
-        return "`**` arguments cannot be kept in a variable of the compiled program"
+    refusal: ClassVar[str] = "`**` arguments cannot be kept in a variable of the compiled program"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
         return "keywords", tuple((k, of(v)) for k, v in self.entries)
@@ -279,9 +263,7 @@ class AttributesByName(Keywords):
 
     __slots__ = ()
 
-    @property
-    def refusal(self) -> str:
-        return "what `vars` or `__dict__` gives is used at once: `C(**{**vars(x), ...})`"
+    refusal: ClassVar[str] = "what `vars` or `__dict__` gives is used at once: `C(**{**vars(x), ...})`"
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
         raise Mismatch(self.refusal)
@@ -292,6 +274,4 @@ class FunctionTable(Keywords):
 
     __slots__ = ()
 
-    @property
-    def refusal(self) -> str:
-        return "a dictionary of functions cannot be kept in a variable of the compiled program"
+    refusal: ClassVar[str] = "a dictionary of functions cannot be kept in a variable of the compiled program"

@@ -145,9 +145,7 @@ class Nothing(Special):
 
     __slots__ = ()
 
-    @property
-    def refusal(self) -> str:
-        return "this name has no value here"
+    refusal: ClassVar[str] = "this name has no value here"
 
 
 NOTHING = Nothing()

@@ -9,6 +9,7 @@ method, of that name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 from torch import nn
@@ -83,135 +84,50 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
 }
 """Class of a PyTorch module -> the function that is compiled in place of its `forward`."""
 
+_OWN_NAMES: dict[ModuleType, str] = {
+    activations: "silu leaky_relu elu softplus mish relu6 hardtanh softsign logsigmoid absolute clamp reciprocal",
+    attention: "scaled_dot_product_attention",
+    convolution: "conv1d",
+    elementwise: """
+        power sign ceil trunc frac erf quotient floor_divide remainder fmod tan log1p expm1 log2 log10 exp2 sinh cosh
+        logaddexp nan_to_num clamp_min clamp_max lerp addcmul addcdiv hardsigmoid hardswish selu celu tanhshrink
+        softshrink hardshrink threshold glu softmin dropout fill zero isclose allclose equal
+    """,
+    functional: """
+        mse_loss l1_loss cross_entropy nll_loss smooth_l1_loss binary_cross_entropy binary_cross_entropy_with_logits
+        kl_div pairwise_distance normalize cosine_similarity norm logsumexp outer addmm cdist
+        generate_square_subsequent_mask
+    """,
+    images: """
+        max_pool1d avg_pool1d max_pool2d avg_pool2d adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d
+        adaptive_avg_pool2d
+    """,
+    indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
+    moving: """
+        roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin diagonal
+        trace diag
+    """,
+    normalisation: "rms_norm group_norm",
+    recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence",
+    selection: "topk bucketize searchsorted unique_consecutive unique",
+}
+"""File -> the functions in it that have the name of the function of torch or the method that they stand for."""
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "silu": activations.silu,
-    "leaky_relu": activations.leaky_relu,
-    "elu": activations.elu,
-    "softplus": activations.softplus,
-    "mish": activations.mish,
-    "relu6": activations.relu6,
-    "hardtanh": activations.hardtanh,
-    "softsign": activations.softsign,
-    "logsigmoid": activations.logsigmoid,
+    **{name: getattr(file, name) for file, names in _OWN_NAMES.items() for name in names.split()},
     "abs": activations.absolute,
-    "absolute": activations.absolute,
-    "clamp": activations.clamp,
     "clip": activations.clamp,
-    "reciprocal": activations.reciprocal,
-    "mse_loss": functional.mse_loss,
-    "l1_loss": functional.l1_loss,
-    "cross_entropy": functional.cross_entropy,
-    "nll_loss": functional.nll_loss,
-    "smooth_l1_loss": functional.smooth_l1_loss,
-    "binary_cross_entropy": functional.binary_cross_entropy,
-    "binary_cross_entropy_with_logits": functional.binary_cross_entropy_with_logits,
-    "kl_div": functional.kl_div,
-    "pairwise_distance": functional.pairwise_distance,
     "dist": functional.distance,
-    "normalize": functional.normalize,
-    "cosine_similarity": functional.cosine_similarity,
-    "norm": functional.norm,
-    "logsumexp": functional.logsumexp,
-    "outer": functional.outer,
     "ger": functional.outer,
     "bilinear": functional.bilinear_function,
-    "conv1d": convolution.conv1d,
-    "rms_norm": normalisation.rms_norm,
-    "group_norm": normalisation.group_norm,
-    "addmm": functional.addmm,
     "var": functional.variance,
     "std": functional.standard_deviation,
-    "topk": selection.topk,
-    "bucketize": selection.bucketize,
-    "searchsorted": selection.searchsorted,
-    "unique_consecutive": selection.unique_consecutive,
-    "unique": selection.unique,
     "embedding_bag": tables.bags,
-    "power": elementwise.power,
-    "sign": elementwise.sign,
-    "ceil": elementwise.ceil,
-    "trunc": elementwise.trunc,
     "round": elementwise.rounded,
-    "frac": elementwise.frac,
-    "erf": elementwise.erf,
-    "cdist": functional.cdist,
-    "quotient": elementwise.quotient,
-    "floor_divide": elementwise.floor_divide,
-    "remainder": elementwise.remainder,
-    "fmod": elementwise.fmod,
-    "tan": elementwise.tan,
-    "log1p": elementwise.log1p,
-    "expm1": elementwise.expm1,
-    "log2": elementwise.log2,
-    "log10": elementwise.log10,
-    "exp2": elementwise.exp2,
-    "sinh": elementwise.sinh,
-    "cosh": elementwise.cosh,
-    "logaddexp": elementwise.logaddexp,
-    "nan_to_num": elementwise.nan_to_num,
-    "clamp_min": elementwise.clamp_min,
-    "clamp_max": elementwise.clamp_max,
-    "lerp": elementwise.lerp,
-    "addcmul": elementwise.addcmul,
-    "addcdiv": elementwise.addcdiv,
-    "hardsigmoid": elementwise.hardsigmoid,
-    "hardswish": elementwise.hardswish,
-    "selu": elementwise.selu,
-    "celu": elementwise.celu,
-    "tanhshrink": elementwise.tanhshrink,
-    "softshrink": elementwise.softshrink,
-    "hardshrink": elementwise.hardshrink,
-    "threshold": elementwise.threshold,
     "_threshold": elementwise.threshold,
-    "glu": elementwise.glu,
-    "softmin": elementwise.softmin,
-    "dropout": elementwise.dropout,
     "cpu": elementwise.unchanged,
-    "fill": elementwise.fill,
-    "zero": elementwise.zero,
-    "roll": moving.roll,
-    "cumsum": moving.cumsum,
-    "cumprod": moving.cumprod,
-    "prod": moving.prod,
-    "repeat_interleave": moving.repeat_interleave,
-    "sort": moving.sort,
-    "argsort": moving.argsort,
-    "index_select": indexing.index_select,
-    "index_add": indexing.index_add,
-    "view_as": moving.view_as,
     "reshape_as": moving.view_as,
-    "isclose": elementwise.isclose,
-    "allclose": elementwise.allclose,
-    "equal": elementwise.equal,
-    "swapaxes": moving.swapaxes,
     "swapdims": moving.swapaxes,
-    "ravel": moving.ravel,
-    "hstack": moving.hstack,
-    "vstack": moving.vstack,
-    "argmin": moving.argmin,
-    "diagonal": moving.diagonal,
-    "trace": moving.trace,
-    "diag": moving.diag,
-    "scatter_add": indexing.scatter_add,
-    "scatter_reduce": indexing.scatter_reduce,
-    "bincount": indexing.bincount,
-    "scatter": indexing.scatter,
-    "gather": indexing.gather,
-    "index_fill": indexing.index_fill,
-    "max_pool1d": images.max_pool1d,
-    "avg_pool1d": images.avg_pool1d,
-    "max_pool2d": images.max_pool2d,
-    "avg_pool2d": images.avg_pool2d,
-    "adaptive_max_pool1d": images.adaptive_max_pool1d,
-    "adaptive_avg_pool1d": images.adaptive_avg_pool1d,
-    "adaptive_max_pool2d": images.adaptive_max_pool2d,
-    "adaptive_avg_pool2d": images.adaptive_avg_pool2d,
-    "generate_square_subsequent_mask": functional.generate_square_subsequent_mask,
-    "pack_padded_sequence": recurrent.pack_padded_sequence,
-    "pad_packed_sequence": recurrent.pad_packed_sequence,
-    "pack_sequence": recurrent.pack_sequence,
-    "pad_sequence": recurrent.pad_sequence,
-    "scaled_dot_product_attention": attention.scaled_dot_product_attention,
 }
 """Name of a function of torch or a method of tensors -> the function that is compiled in its place."""
 
@@ -228,21 +144,6 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
 BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
 
-MATHEMATICS: dict[str, Callable[..., Any]] = {
-    name: getattr(mathematics, name)
-    for name in (
-        "floor",
-        "ceil",
-        "trunc",
-        "fabs",
-        "copysign",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "isclose",
-        "isqrt",
-        "degrees",
-        "radians",
-    )
-}
+_OF_MATH = "floor ceil trunc fabs copysign isnan isinf isfinite isclose isqrt degrees radians"
+MATHEMATICS: dict[str, Callable[..., Any]] = {name: getattr(mathematics, name) for name in _OF_MATH.split()}
 """Name of a function of Python's `math` that is no operation of the host -> the function that is compiled in its place."""

@@ -66,27 +66,21 @@ def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return Static(None)
 
 
-@handles(WRITTEN, heapq.heappushpop)
-def _heap_push_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _replaced(f, node, "heappushpop", heaps.pushed_and_popped)
+EXCHANGES = {heapq.heappushpop: heaps.pushed_and_popped, heapq.heapreplace: heaps.replaced}
+"""Functions that take a heap and an item and give another item -> the function of the library that gives both."""
 
 
-@handles(WRITTEN, heapq.heapreplace)
-def _heap_replace(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _replaced(f, node, "heapreplace", heaps.replaced)
-
-
-def _replaced(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> Value | None:
-    """A function that takes a heap and an item and gives another item: `work` gives both."""
+@handles(WRITTEN, *EXCHANGES)
+def _exchanged(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    place_and_value = place(f, node, node.args[0], name)
+    place_and_value = place(f, node, node.args[0], function.__name__)
     if place_and_value is None or nothing_known(item) or is_unknown(place_and_value[1]):
         return unknown()
     heap = place_and_value[1]
     t = grown(f, heap, type_of(item))
-    parts = f.components(f.program.call(f, node, work, [f.coerce(heap, t), f.coerce(item, t.item)], {}), 2)
+    parts = f.components(f.program.call(f, node, EXCHANGES[function], [f.coerce(heap, t), f.coerce(item, t.item)], {}), 2)
     if parts is None:
         return unknown()
     give(f, place_and_value[0], parts[1])
@@ -130,22 +124,14 @@ def _place(f: Frame, node: ast.AST, name: str, work: Callable[..., Any], args: l
     return f.program.call(f, node, work, [xs, item, low, length_of(f, node, xs) if high == Static(None) else high], {})
 
 
-@handles(WRITTEN, bisect.insort_left)
-def _insort_left(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _inserted(f, node, "insort_left", searching.bisect_left)
-
-
-@handles(WRITTEN, bisect.insort_right)  # also named `insort`
-def _insort_right(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    return _inserted(f, node, "insort_right", searching.bisect_right)
-
-
-def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> Value | None:
+@handles(WRITTEN, bisect.insort_left, bisect.insort_right)  # the latter is also named `insort`
+def _inserted(f: Frame, node: ast.Call, function: Any) -> Value | None:
     """`insort(xs, item)`."""
+    work = searching.bisect_left if function is bisect.insort_left else searching.bisect_right
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    place_and_value = place(f, node, node.args[0], name)
+    place_and_value = place(f, node, node.args[0], function.__name__)
     if place_and_value is None or nothing_known(item):
         return Static(None)
     t = grown(f, place_and_value[1], type_of(item))
@@ -153,6 +139,6 @@ def _inserted(f: Frame, node: ast.Call, name: str, work: Callable[..., Any]) -> 
         give(f, place_and_value[0], f.not_yet(t))
         return Static(None)
     xs, item = f.coerce(place_and_value[1], t), f.coerce(item, t.item)
-    at = _place(f, node, name, work, [xs, item], {})
+    at = _place(f, node, function.__name__, work, [xs, item], {})
     give(f, place_and_value[0], f.program.call(f, node, searching.inserted, [xs, at, item], {}))
     return Static(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
@@ -191,7 +192,7 @@ def _reduced_dense(f: Frame, how: str, row: Value) -> Value:
 # ---- the operations
 
 
-def _dense(f: Frame, how: str, call: CallArguments) -> Dyn:
+def _dense(f: Frame, call: CallArguments, how: str) -> Dyn:
     x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
     keep = bool(constant(keepdim, "keepdim"))
     if dim is None or dim == Static(None):
@@ -216,30 +217,14 @@ def _dims(f: Frame, dim: Any, rank: int, how: str) -> list[int]:
     return sorted(dims, reverse=True)
 
 
-@operation("sum")
-def _sum(f: Frame, call: CallArguments) -> Value:
-    return _dense(f, "sum", call)
-
-
-@operation("mean")
-def _mean(f: Frame, call: CallArguments) -> Dyn:
-    return _dense(f, "mean", call)
-
-
-@operation("argmax")
-def _argmax_dense(f: Frame, call: CallArguments) -> Dyn:
-    return _dense(f, "argmax", call)
-
-
-@operation("amax")
-def _amax(f: Frame, call: CallArguments) -> Dyn:
-    return _dense(f, "max", call)
+for _name, _how in {"sum": "sum", "mean": "mean", "argmax": "argmax", "amax": "max"}.items():
+    operation(_name)(partial(_dense, how=_how))
 
 
 @operation("amin")
 def _amin(f: Frame, call: CallArguments) -> Dyn:
     x, *rest = call.args
-    return op(f, "neg", [_dense(f, "max", CallArguments("amin", [op(f, "neg", [x]), *rest], call.kwargs))])
+    return op(f, "neg", [_dense(f, CallArguments("amin", [op(f, "neg", [x]), *rest], call.kwargs), "max")])
 
 
 @operation("min")
@@ -249,8 +234,8 @@ def _min(f: Frame, call: CallArguments) -> Value:
     x, *rest = call.args
     negated = CallArguments("min", [op(f, "neg", [x]), *rest], call.kwargs)
     if len(call.args) == 1 and not call.kwargs:
-        return op(f, "neg", [_dense(f, "max", negated)])
-    return TupleV((op(f, "neg", [_dense(f, "max", negated)]), _dense(f, "argmax", negated)))
+        return op(f, "neg", [_dense(f, negated, "max")])
+    return TupleV((op(f, "neg", [_dense(f, negated, "max")]), _dense(f, negated, "argmax")))
 
 
 @operation("max")
@@ -258,8 +243,8 @@ def _max(f: Frame, call: CallArguments) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
         return op(f, "maximum", call.args)
     if len(call.args) == 1 and not call.kwargs:
-        return _dense(f, "max", call)
-    return TupleV((_dense(f, "max", call), _dense(f, "argmax", call)))
+        return _dense(f, call, "max")
+    return TupleV((_dense(f, call, "max"), _dense(f, call, "argmax")))
 
 
 @ragged("sum", "mean", "amax", "amin", "argmax")

@@ -13,7 +13,7 @@ from types import FrameType
 
 from bench import usage
 from bench.status import Exit
-from bench.suggest import refusal
+from bench.suggest import malformed, refusal
 
 
 class Terminated(KeyboardInterrupt):
@@ -30,6 +30,11 @@ def main() -> None:
         print(f"error: {reason}", file=sys.stderr)
         sys.exit(Exit.CONFIG)
     import hydra  # takes longer than all of the above
+
+    reason = malformed(arguments)
+    if reason is not None:
+        print(f"error: {reason}", file=sys.stderr)
+        sys.exit(Exit.CONFIG)
 
     from bench import job
     from bench.compose import CONFIG, register

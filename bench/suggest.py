@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import io
 import os
 from collections.abc import Sequence
 from dataclasses import fields
@@ -14,6 +16,7 @@ from bench.config import Config, Isolate, Limit, Measure
 from bench.registry import CONF, names
 
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
+LISTS = ("systems", "isolate.cpus")  # settings that may be a list
 OPEN = ("isolate.env",)  # settings with whatever names below them
 GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
 SWEEPS = ("experiment", "extent")  # groups whose choices contain a sweep
@@ -48,7 +51,10 @@ def refusal(arguments: Sequence[str]) -> str | None:
             if key == "backend" and not subkey:
                 return f"backend={value}: write several as backend=[{value}]"
             full_key = f"{key}.{subkey}" if subkey else key
-            return f"{full_key}={value}: several values are a sweep, with -m; a list is written as {full_key}=[{value}]"
+            as_list = (
+                f"; a list is written as {full_key}=[{value}]" if full_key in LISTS or key in ("backend", "variants") else ""
+            )
+            return f"{full_key}={value}: several values are a sweep, with -m{as_list}"
         if key in ("backend", "workload") and subkey and choices_known:
             reason = _no_option(key, subkey, arguments)
             if reason is not None:
@@ -66,6 +72,31 @@ def refusal(arguments: Sequence[str]) -> str | None:
         for each in (choice.strip() for choice in chosen):
             if not GRAMMAR.intersection(each) and each not in (*existing, *nothing) and (each or not value):
                 return f"{key}={value}: there is no '{each}'{_near(each, existing)}"
+    return None
+
+
+def malformed(arguments: Sequence[str]) -> str | None:
+    """Why Hydra cannot read the arguments, or None: an option that does not exist, or a text that is no OPTION=VALUE."""
+    from hydra._internal.utils import get_args_parser
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    if os.environ.get("HYDRA_FULL_ERROR") == "1":
+        return None
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            parsed, unknown = get_args_parser().parse_known_args(list(arguments))
+    except SystemExit:
+        return f"{said.getvalue().strip().rpartition('error: ')[2]}; --help lists the options"
+    if unknown:
+        return f"there is no {unknown[0]}; --help lists the options"
+    for argument in parsed.overrides:
+        try:
+            OverridesParser.create().parse_overrides([argument])
+        except HydraException:
+            return (
+                f"{argument}: write OPTION=VALUE, a value with blanks or special letters in quotes of its own: \"OPTION='A B'\""
+            )
     return None
 
 

@@ -14,7 +14,7 @@ from bench.compose import compose
 from bench.config import cells
 from bench.registry import ConfigError, conform
 from bench.status import Exit, exit_code
-from bench.suggest import refusal
+from bench.suggest import malformed, refusal
 from bench.targets import resolve
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -136,6 +136,7 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
             "isolate.cpus=a,b: several values are a sweep, with -m; a list is written as isolate.cpus=[a,b]",
         ),
         (["batch_size=8,64"], "batch_size=8,64: several values are a sweep, with -m"),
+        (["systems=pytorch,dynet"], "a list is written as systems=[pytorch,dynet]"),
         (["workload=birnn,treelstm"], "workload=birnn,treelstm: several values are a sweep, with -m"),
         (["workload=null"], "workload=null: there is no 'null'"),
         (["measure=null"], "measure=null: there is no 'null'"),
@@ -153,6 +154,31 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
 )
 def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequence[str], why: str) -> None:
     assert why in (refusal(arguments) or "")
+
+
+def test_a_number_is_not_advised_to_be_a_list() -> None:
+    assert refusal(["batch_size=8,64"]) == "batch_size=8,64: several values are a sweep, with -m"
+
+
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        ("batch_size", "batch_size: write OPTION=VALUE"),
+        ("backend=[pytorch", "backend=[pytorch: write OPTION=VALUE"),
+        ("workload.data=ünï dir/x", "a value with blanks or special letters in quotes of its own: \"OPTION='A B'\""),
+        ("--foo", "there is no --foo; --help lists the options"),
+        ("--cfg=nothing", "invalid choice: 'nothing'"),
+    ],
+)
+def test_what_hydra_cannot_read_is_refused_in_one_line(argument: str, why: str) -> None:
+    reason = malformed(["workload=treelstm", argument]) or ""
+    assert why in reason
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize("line", ["", "-m seed=1,2", "--cfg job", "workload.data='ünï dir/x'", "+isolate.env.A=1", "~limit"])
+def test_what_hydra_can_read_is_not_refused(line: str) -> None:
+    assert malformed([line] if "'" in line else line.split()) is None
 
 
 def test_hydra_gives_its_own_account_where_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:

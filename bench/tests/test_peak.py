@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,19 @@ def test_the_peak_is_that_of_vectors_and_is_built_once(tmp_path: Path, monkeypat
     (built,) = tmp_path.glob("peak-*.so")
     before = built.stat().st_mtime_ns
     assert peak.measure(1) is not None and built.stat().st_mtime_ns == before
+
+
+@pytest.mark.skipif(not (shutil.which("gcc") or shutil.which("cc")), reason="there is no C compiler")
+@pytest.mark.parametrize("target", ["-march=x86-64-v3", "-march=x86-64-v4"])
+def test_its_sums_stay_in_registers(target: str) -> None:
+    """Each round is a multiply-add for each sum, and none of them reads or writes memory."""
+    compiler = shutil.which("gcc") or str(shutil.which("cc"))
+    flags = [target if flag == "-march=native" else flag for flag in peak.FLAGS if flag != "-shared"]
+    command = [compiler, "-x", "c", *flags, "-S", "-o", "-", str(peak.SOURCE)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    rounds = [line for line in lines if "fmadd" in line]
+    assert len(rounds) >= 12
+    assert not [line for line in rounds if "(" in line]
 
 
 def test_without_a_compiler_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,9 @@ def everything(
         for i, group in enumerate(experiment.groups):
             for k, cell in enumerate(each.cell for each in group.cells if keep(each.cell)):
                 session = f"{experiment.name}{i}"
-                record = row(cell, latency(cell, k), session, seed=i, ran=ran(cell), peak={"gflops": 200.0})
+                record = row(
+                    cell, latency(cell, k), session, seed=i, ran=ran(cell), peak={"gflops": 200.0, "accumulators": "registers"}
+                )
                 records[f"{record['id']}:{session}"] = record
     results = Results(Path("made-up"), [Entry(record) for record in records.values()], machine=MACHINE)
     return results, list(records.values())

@@ -86,8 +86,10 @@ def _shares(group: Group, experiment: Experiment) -> Shares | Hole:
 
 
 def peak(entry: Entry) -> float:
-    """The GFLOP/s that the probe reached in the session of the row."""
-    return number(entry.record.get("peak") or {}, "gflops")
+    """The GFLOP/s that the probe reached in the session of the row; NaN if it did not keep its accumulators in registers
+    (`bench/peak.py`), since what it reached is no peak then."""
+    probed = entry.record.get("peak") or {}
+    return number(probed, "gflops") if probed.get("accumulators") == "registers" else math.nan
 
 
 def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:

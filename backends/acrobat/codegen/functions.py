@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
+from typing import cast
 
 from backends.acrobat.codegen.cpp import Identifiers, c_string, identifier
 from backends.acrobat.codegen.values import ValueWriter
-from backends.acrobat.core.types import DataT, ListT, TensorT
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
 
@@ -262,6 +263,10 @@ class FunctionWriter(ValueWriter):
     # ---- waiting
 
     def fork(self, x: s.Fork) -> None:
+        waits = [only_wait(branch.body) for branch in x.branches]
+        if all(waits):
+            self.wait_for_all(x, [wait for wait in waits if wait])
+            return
         join = self.local.fresh("join")
         self.line(f"Join {join}({len(x.branches)});")
         for branch in x.branches:
@@ -272,3 +277,24 @@ class FunctionWriter(ValueWriter):
             self.line("};")
             self.line(f"{join}.fork([&] {{ {child}({join}); }});")
         self.line(f"co_await {join};")
+
+    def wait_for_all(self, x: s.Fork, waits: Sequence[s.Wait]) -> None:
+        """A fork whose branches do nothing but read a number each: the function itself waits for all of them."""
+        numbers = ", ".join(f"{{{self.atom(w.tensor)}, {cast(TensorT, w.tensor.type).width}}}" for w in waits)
+        depths = list(dict.fromkeys(self.depth(w.depth) for w in waits))
+        depth = depths[0] if len(depths) == 1 else f"std::max({{{', '.join(depths)}}})"
+        read = self.local.fresh("read")
+        self.line(f"Waiting::Number {read}[] = {{{numbers}}};")
+        self.line(f"co_await s.waiting.wait_for_all(cx, {depth}, {read});")
+        for i, branch in enumerate(x.branches):
+            assign = self.variable(branch.var)
+            self.line(f"cx.awaited = {read}[{i}].values;")
+            self.body(s.Body(branch.body.statements[1:], branch.body.end), assign)
+
+
+def only_wait(body: s.Body) -> s.Wait | None:
+    """The wait of a body that only reads one number; None for others."""
+    match body:
+        case s.Body((s.Wait() as wait, s.Assign(_, n.Item(_, ScalarT()))), s.Give()):
+            return wait
+    return None

@@ -1,5 +1,6 @@
 #include "waiting.h"
 
+#include <cstring>
 #include <functional>
 #include <iterator>
 
@@ -18,7 +19,7 @@ void Waiting::cancel(Context& cx) {
         waiters.swap(next_.empty() ? waiting_ : next_);
         for (const Waiter& w : waiters) {
             cx.counters.waits += 1;
-            w.handle.resume();
+            if (w.handle) w.handle.resume();
         }
     }
 }
@@ -51,7 +52,8 @@ void Waiting::resume(Context& cx, Device& device) {
             throw;
         }
         cx.counters.waits += 1;
-        w.handle.resume();
+        if (w.kept) std::memcpy(w.kept, cx.awaited, size_t(w.elements) * sizeof(float));
+        if (w.handle) w.handle.resume();
     }
 }
 

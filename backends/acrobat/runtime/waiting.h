@@ -15,37 +15,69 @@ namespace acrobat {
 // The queue of waiting coroutines. Each is suspended until the tensor that it reads is computed.
 class Waiting {
    public:
-    struct Wait {
+    // What an instance is in the middle of when it begins to wait.
+    struct Suspended {
         Waiting& queue;
         Context& cx;
-        int64_t depth;  // the first depth at which the tensor can be used
-        Tensor tensor;
-        int64_t elements;
         Stage* stage = nullptr;
         int64_t instance = 0;
         int64_t level = 0;
 
         bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<> self) {
+        void leave() {
             stage = cx.stage;
-            depth = std::max(depth, stage->start());  // all static work included: static depths are not counted
             instance = cx.instance;
             level = Frames::current->level;
-            queue.push(*this, self);
         }
-        void await_resume() {
+        void enter() {
             cx.stage = stage;
             cx.instance = instance;
             Frames::current->level = level;
             if (queue.cancelled_) throw Cancelled{};
         }
     };
+    struct Wait : Suspended {
+        int64_t depth;  // the first depth at which the tensor can be used
+        Tensor tensor;
+        int64_t elements;
+
+        void await_suspend(std::coroutine_handle<> self) {
+            leave();
+            queue.push({self, stage, depth, tensor, elements, nullptr});
+        }
+        void await_resume() { enter(); }
+    };
+
+    // A tensor of one number, 4 or 8 bytes, as one of several that are waited for together; `values` is where they are kept.
+    struct Number {
+        Tensor tensor;
+        int64_t elements;
+        float values[2] = {};
+    };
+    struct WaitForAll : Suspended {
+        int64_t depth;  // the first depth at which all of the tensors can be used
+        Number* numbers;
+        size_t count;
+
+        void await_suspend(std::coroutine_handle<> self) {
+            leave();
+            for (Number* n = numbers; n != numbers + count; ++n)  // the last of them resumes the coroutine
+                queue.push({n + 1 == numbers + count ? self : nullptr, stage, depth, n->tensor, n->elements, n->values});
+        }
+        void await_resume() { enter(); }
+    };
 
     // Is thrown into a waiting coroutine to end it when the mini-batch has failed elsewhere.
     struct Cancelled {};
 
     // To be awaited until a tensor of `elements` 4-byte elements is computed. `Context::computed` then has its values.
-    Wait wait(Context& cx, int64_t depth, Tensor tensor, int64_t elements) { return {*this, cx, depth, tensor, elements}; }
+    Wait wait(Context& cx, int64_t depth, Tensor tensor, int64_t elements) { return {{*this, cx}, depth, tensor, elements}; }
+    // To be awaited until all of these numbers are computed; their values are then in `numbers`, for `Context::awaited`. It is what
+    // a fork of coroutines that each wait for one of them comes to, without the coroutines.
+    template <size_t N>
+    WaitForAll wait_for_all(Context& cx, int64_t depth, Number (&numbers)[N]) {
+        return {{*this, cx}, depth, numbers, N};
+    }
     bool empty() const { return waiting_.empty(); }
     void clear();
 
@@ -64,17 +96,20 @@ class Waiting {
     std::pair<int, int64_t> first(const Context& cx) const;
 
    private:
-    // A coroutine that waits in the phase `stage` until a tensor is computed, which can be used from depth `depth` on.
+    // A coroutine that waits in the phase `stage` until a tensor is computed, which can be used from depth `depth` on. Of several
+    // tensors that a coroutine waits for together, which follow each other in the queue, only the last has the handle.
     struct Waiter {
         std::coroutine_handle<> handle;
         Stage* stage;
         int64_t depth;
         Tensor tensor;
         int64_t elements;
+        float* kept;  // where the values are copied to; null: nowhere
     };
 
-    void push(const Wait& w, std::coroutine_handle<> handle) {
-        waiting_.push_back({handle, w.stage, w.depth, w.tensor, w.elements});
+    void push(Waiter w) {
+        w.depth = std::max(w.depth, w.stage->start());  // all static work included: static depths are not counted
+        waiting_.push_back(w);
     }
 
     std::vector<Waiter> waiting_;

@@ -39,7 +39,7 @@ from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated, library
 from backends.acrobat.tests import gpu
-from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
+from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, exhaustive, tiny
 from backends.acrobat.tests.test_numbers import Reading, check_reading
 from backends.acrobat.tuning.cuda import PredictedSchedule, expanded
 from bench.verify import TOLERANCES
@@ -186,7 +186,7 @@ def test_a_launch_for_each_step_gives_them_too(cuda: Any) -> None:
 
 
 @exhaustive
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", NAMES)
 def test_all_settings_give_eagers_answers(name: str) -> None:
     """Runs, in a process of its own, the program that makes the same checks on a GPU."""
     command = [sys.executable, "-m", "backends.acrobat.tests.gpu", "--tiny", "--", name]

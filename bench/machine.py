@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("backends", "bench", "conf", "workloads", "pyproject.toml")  # what the numbers of a row depend on
 
 
 @cache
@@ -85,9 +86,10 @@ def packages() -> list[str]:
 
 @cache
 def commit() -> str:
-    """The commit of the sources, with `+` where files differ from it."""
+    """The commit of the sources, with `+` where files in `SOURCES` differ from it or are not in it. The results do not count:
+    the harness itself adds rows to them."""
     head = _output(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"])
-    changed = _output(["git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no"])
+    changed = _output(["git", "-C", str(ROOT), "status", "--porcelain", "--", *SOURCES])
     return head + ("+" if head and changed else "")
 
 

@@ -31,7 +31,8 @@ class Rounds(NamedTuple):
 
 class Summary(NamedTuple):
     """Seconds for each mini-batch: the steady latency (`median`) with its 95 % interval from `low` to `high`, which are NaN for
-    fewer than five rounds; the mean of the fastest runs (`minimum`); the latency after a pause (`resumed`)."""
+    fewer than five rounds; the mean of the fastest runs (`minimum`); the latency after a pause (`resumed`); the `quartiles` of
+    the rounds, between which the middle half of them lies."""
 
     median: float
     low: float
@@ -40,6 +41,7 @@ class Summary(NamedTuple):
     resumed: float
     rounds: int
     samples: int
+    quartiles: tuple[float, float]
 
     @property
     def relative_half_width(self) -> float:
@@ -102,7 +104,15 @@ def summary(rounds: Rounds) -> Summary:
         resumed=latency * float(np.exp(np.median(np.log(rounds.first / _steady_of_first(rounds))))),
         rounds=len(rounds.numbers),
         samples=rounds.samples,
+        quartiles=_quartiles(rounds.steady),
     )
+
+
+def _quartiles(steady: np.ndarray) -> tuple[float, float]:
+    """The quartiles over the rounds of each mini-batch, averaged over the mini-batches as latencies are."""
+    seen = steady[:, np.isfinite(steady).any(axis=0)]
+    lower, upper = np.nanquantile(seen, [0.25, 0.75], axis=0).mean(axis=1)
+    return float(lower), float(upper)
 
 
 def ratio(a: Rounds, b: Rounds) -> Ratio | None:

@@ -141,6 +141,8 @@ def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[t
         ("latency ms, steady", lambda c: number_text(c.summary.median * 1e3)),
         ("  95 % interval", lambda c: _width(c.summary.relative_half_width)),
         ("  minimum", lambda c: number_text(c.summary.minimum * 1e3)),
+        ("  lower quartile", lambda c: number_text(c.summary.quartiles[0] * 1e3)),
+        ("  upper quartile", lambda c: number_text(c.summary.quartiles[1] * 1e3)),
         ("latency ms, resumed", lambda c: number_text(c.summary.resumed * 1e3)),
         ("instances / s, steady", lambda c: number_text(c.row.cell.batch_size / c.summary.median)),
     ]

@@ -85,6 +85,12 @@ def test_mini_batches_of_different_work_do_not_widen_the_interval() -> None:
     assert stats.summary(rounds(table)).relative_half_width < 0.01
 
 
+def test_the_middle_half_of_the_rounds_lies_between_the_quartiles() -> None:
+    samples = [(r, 0, m, scale * (r + 1.0)) for r in range(5) for m, scale in ((0, 1.0), (1, 3.0))]
+    found = stats.summary(stats.rounds_of(record(*samples, (5, 0, 0, 100.0))))
+    assert found.quartiles == pytest.approx((np.mean([2.25, 6.0]), np.mean([4.75, 12.0])))
+
+
 def test_four_rounds_give_no_interval() -> None:
     found = stats.summary(rounds([[1.0, 2.0]] * 4))
     assert np.isnan(found.low)

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.named_iterators import iterates, named,
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, hint_of, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of, root_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -64,7 +64,7 @@ def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, sou
         own_iterator(f, target, v)
 
 
-def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: set[str]) -> None:
+def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: Claims) -> None:
     """Keep the claims (`ownership`) on a list that `h, c = state` takes apart: the names refer to its elements, and none of
     them to the list itself. `owned` is `Frame.owned` from before the list was read."""
     name = root_of(source)

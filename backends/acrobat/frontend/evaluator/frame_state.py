@@ -13,7 +13,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.services import ProgramServices
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, tracked
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, tracked
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
@@ -46,9 +46,9 @@ class FrameState:
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
         self.left_otherwise: dict[str, str] = {}  # names of another type where a loop was left early: what to say of it
         self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
-        self.owned: set[str] = set()  # names that alone refer to their list or object (`ownership`)
+        self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
-        self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
+        self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
@@ -57,9 +57,9 @@ class FrameState:
         self.changed_in_place: set[str] = set()  # those names of which a list or object was changed, not only bound anew
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
-        self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
+        self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
         self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
-        self.owned_at_end: set[str] = set()  # `owned` at the end of the last branch
+        self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
@@ -167,7 +167,7 @@ class FrameState:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""
         return {name: self.env[name] for name in self.program.carried.types if name in self.env}
 
-    def _owned_states(self) -> set[str]:
+    def _owned_states(self) -> Claims:
         """What `owned` has of attributes of modules that the model assigns to (`state`), and of lists of objects
         (`referenced`): any function may name these."""
         return {c for x in self.program.carried.tracked for c in tracked(x) & self.owned}

@@ -11,14 +11,14 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
 from backends.acrobat.frontend.evaluator.sharing import may_share
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, root_of, spine
 from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
 
 
-def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> set[str]:
+def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> Claims:
     """The claims that do not hold inside of a call, because it gets two references to one list or object, or to a part of one:
     `f(xs, xs)`, `f(table, table[0])`. `arguments` is as for `taken_in`."""
-    lost: set[str] = set()
+    lost: Claims = set()
     known = [(root_of(written), written, type_or_none(value)) for written, value in arguments]
     named = [(root, written, t) for root, written, t in known if root is not None and t is not None and changeable(f, t)]
     for i, (root, one, t) in enumerate(named):

@@ -34,7 +34,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, is_last_use, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, is_last_use, root_of, spine
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.types import contains_unknown
@@ -332,7 +332,7 @@ def seen_inside(f: Frame, node: ast.expr, type: Any = None) -> None:
             f.owned.discard(spine(name))
 
 
-def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: set[str]) -> bool:
+def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: Claims) -> bool:
     """Whether `source` is a name that alone referred to its value, and to all in it, and that nothing reads after the statement
     `s`: where that puts the value into something else, nothing but this refers to it. `owned` is `Frame.owned` from before the
     statement."""

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.pattern_rows import (
     is_of_another_type,
     shape_of,
 )
+from backends.acrobat.frontend.evaluator.syntax import Claims
 from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
@@ -175,7 +176,7 @@ def _switch(
     inner = optional(f, value)
     branches: list[tuple[Builder, Value]] = []
     heads: list[tuple[str, tuple[n.Var, ...]]] = []
-    owned: list[set[str]] = []
+    owned: list[Claims] = []
 
     def add(case: str, variables: tuple[n.Var, ...], possible: list[PatternRow]) -> None:
         with f.branch() as b:

@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import with_item
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, spine, walked
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, spine, walked
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.types import NONE, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_or_none
@@ -160,7 +160,7 @@ def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     return names
 
 
-def claims_on_objects(f: Frame, node: ast.Attribute) -> set[str]:
+def claims_on_objects(f: Frame, node: ast.Attribute) -> Claims:
     """The claims on lists of objects that hold on where an attribute of one gets a value to which nothing else refers."""
     return {claim for name in lists_reached(f, node) for claim in claims(name)}
 

@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
     lists_alone,
 )
 from backends.acrobat.frontend.evaluator.syntax import (
+    Claims,
     assigned,
     claims,
     deep,
@@ -248,7 +249,7 @@ def _put_unchanged(f: Frame, target: ast.expr) -> bool:
     return is_unchanged(f, type_or_none(whole), target.attr)
 
 
-def hand_over(f: Frame, s: ast.Assign, owned: set[str]) -> None:
+def hand_over(f: Frame, s: ast.Assign, owned: Claims) -> None:
     """Update `Frame.owned` after `target = name`, where nothing reads `name` any more: the target has what the name had.
 
     `owned` is `Frame.owned` from before the statement."""

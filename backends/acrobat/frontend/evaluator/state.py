@@ -15,7 +15,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import claims
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Dyn, Value, type_or_none, unknown
 
@@ -101,7 +101,7 @@ def root_in_scope(f: Frame, node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def given_away(f: Frame, before: set[str]) -> set[str]:
+def given_away(f: Frame, before: Claims) -> Claims:
     """What `before`, a former `Frame.owned`, had of such attributes, and of lists of objects, that does not hold any more:
     something else may refer to them now. They live on where the function ends."""
     return {c for x in f.program.carried.tracked for c in claims(x) if c in before and c not in f.owned}

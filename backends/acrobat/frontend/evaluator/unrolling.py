@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_insi
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.syntax import assigned, root_of, walked
+from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, root_of, walked
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.types import Mismatch, extents
 from backends.acrobat.frontend.values import (
@@ -96,13 +96,13 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
 
 
 @contextmanager
-def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[set[str]]:
+def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
     """A context for the body of a loop: the lists that it walks over are not changed in it, nor by the functions that it calls,
     which Python's loop would notice. Gives what it has added to `Frame.owned` to say so."""
-    added: set[str] = set()
+    added: Claims = set()
     if isinstance(s, ast.For):
         names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _changes_own_item(f, s, x)]
-        added = {walked(x) for x in (*names, *(x for path in _attributes(s.iter) for x in lists_reached(f, path)))} - f.owned
+        added |= {walked(x) for x in (*names, *(x for path in _attributes(s.iter) for x in lists_reached(f, path)))} - f.owned
     f.owned |= added
     try:
         yield added

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.outputs import changed_in_place, change
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine, tracked, walked
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, root_of, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import UNKNOWN
@@ -101,10 +101,10 @@ class ChangingCall(BoundCall):
         owned = self.f.owned_arguments
         return name in owned and (isinstance(written, ast.Name) or deep(str(name)) in owned)
 
-    def _owned_inside(self) -> set[str]:
+    def _owned_inside(self) -> Claims:
         """The claims (`ownership`) that the callee may make on what is inside of the parameters that it changes: it may change
         that in place too where nothing in the calling function refers to it."""
-        claims_made: set[str] = set()
+        claims_made: Claims = set()
         for i in self.changed:
             written = self._written(i) if i < self.own else None
             name = None if written is None else root_of(written)
@@ -114,7 +114,7 @@ class ChangingCall(BoundCall):
                 claims_made.add(spine(self.names[i]))
         return claims_made
 
-    def _owned_of(self, name: str) -> set[str]:
+    def _owned_of(self, name: str) -> Claims:
         """The claims (`ownership`) that the callee may make on a list or object that is an attribute of a module. Where its
         type is not known yet they are all claims: a later round asks again."""
         f = self.f
@@ -122,7 +122,8 @@ class ChangingCall(BoundCall):
             return claims(name)
         if not self.program.carried.may_be_seen(f, name):
             return set()
-        lost, objects = set[str](), self.program.carried.objects
+        lost: Claims = set()
+        objects = self.program.carried.objects
         for i in range(self.own):
             written = self._written(i)
             if written is None or not self._sees_changes(i):

@@ -18,6 +18,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.outputs import Changing, changes_object
 from backends.acrobat.frontend.evaluator.sizes import Size
+from backends.acrobat.frontend.evaluator.syntax import Claims
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -63,7 +64,7 @@ class Functions:
         self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called
         self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
         self.newness_known: set[Any] = set()  # function keys of which no type was missing when that was found
-        self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
+        self.still_owned: dict[Any, Claims] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.changed_classes: set[type] = set()  # those of objects to whose attributes something is assigned
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too

@@ -7,9 +7,10 @@ from pathlib import Path
 import psutil
 
 from bench.config import Isolate
+from bench.validate import LEAST_MEMORY_GB
 
 CONTROL_GROUP = Path("/sys/fs/cgroup")
-LEAST_BYTES = 1 << 29  # a process that has imported PyTorch and a workload uses a third of this
+LEAST_BYTES = int(LEAST_MEMORY_GB * 2**30)
 
 
 def limits(isolate: Isolate) -> dict[str, float | int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bench.registry import ConfigError
 
+LEAST_MEMORY_GB = 0.5  # a process that has imported PyTorch and a workload uses a third of this
 ZERO_ALLOWED = frozenset({"measure.warm_s", "limit.wall_s"})
 
 
@@ -21,6 +22,8 @@ def check(settings: Any, section: str) -> None:
         if not math.isfinite(value) or value < 0 or (value == 0 and key not in ZERO_ALLOWED):
             least = "0 or more" if key in ZERO_ALLOWED else "above 0"
             raise ConfigError(f"{key}={value:g}: it must be a finite number {least}")
+        if key == "isolate.memory_gb" and value < LEAST_MEMORY_GB:
+            raise ConfigError(f"{key}={value:g}: no cell begins with less than {LEAST_MEMORY_GB:g}")
         largest = getattr(settings, field.name.replace("min_", "max_", 1), None) if field.name.startswith("min_") else None
         if largest is not None and value > largest:
             raise ConfigError(f"{key}={value:g} is above {section}.max_{field.name.removeprefix('min_')}={largest:g}")

@@ -1,0 +1,64 @@
+"""Which modules of the harness make stored rows stale when they change."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import bench
+from bench.software import MEASURING
+
+FOLDER = Path(bench.__file__).parent
+ASIDE = frozenset(
+    [
+        "answers",
+        "cache",
+        "cell",
+        "config",
+        "energy",
+        "facts",
+        "family",
+        "instructions",
+        "interval",
+        "log",
+        "machine",
+        "memory",
+        "monitor",
+        "outcome",
+        "peak",
+        "record",
+        "registry",
+        "replies",
+        "software",
+        "sources",
+        "stats",
+        "status",
+        "store",
+        "targets",
+        "validate",
+    ]
+)
+"""Modules that measuring uses, and that decide neither what is timed nor how it is checked."""
+
+
+def imported(module: str) -> set[str]:
+    """The modules of `bench` itself that a module of it imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse((FOLDER / f"{module}.py").read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "bench":
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("bench."):
+            names.add(str(node.module).split(".")[1])
+    return {name for name in names if (FOLDER / f"{name}.py").exists()}
+
+
+def test_every_module_that_measures_is_known_as_one_or_set_aside() -> None:
+    """A module that is taken out of one that measures measures too."""
+    reached: set[str] = set()
+    waiting = {"measure", "worker", "template"}
+    while waiting:
+        module = waiting.pop()
+        reached.add(module)
+        waiting |= imported(module) - reached
+    assert reached == ASIDE | set(MEASURING)
+    assert not ASIDE & set(MEASURING)

@@ -51,6 +51,7 @@ class Frozen:
     def _state(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
         """All that the program depends on, except the values of weights: pairs of a description and a value to compare."""
         yield "the class of the model", type(module)
+        yield "the hooks for all modules", sum(map(len, _hooks_for_all()))
         for path, m in module.named_modules(remove_duplicate=False):
             dot = f"{path}." if path else ""
             if path:
@@ -126,9 +127,10 @@ class Frozen:
     # ---- for the runtime
 
     def watched(self, module: nn.Module) -> tuple[Any, ...]:
-        """What `runtime/python/guard.h` compares, as it is now: parts of modules, dictionaries, closures, lists, attributes."""
+        """What `runtime/python/guard.h` compares, as it is now: parts of modules, namespaces, closures, attributes, and what is
+        in lists, dictionaries and sets."""
         used = {id(t) for _, t in self._used_tensors(module)}
-        lists: list[tuple[list[Any], tuple[Any, ...]]] = []
+        containers: list[tuple[Any, Any]] = [(hooks, ()) for hooks in _hooks_for_all()]
         gets: list[tuple[Any, str, Any]] = []
         modules = []
         for m in module.modules():
@@ -141,7 +143,7 @@ class Frozen:
                     gets.append((weakref.ref(m), name, getattr(m, name, MISSING)))
                     continue
                 attributes.append((name, weakref.ref(saved) if isinstance(saved, types.MethodType) else saved))
-                _lists_in(saved, lists)
+                _containers_in(getattr(m, name, MISSING) if saved is MISSING else saved, containers)
             if (type(m), "forward") not in self.reads.attributes:
                 attributes.append(("forward", vars(m).get("forward", MISSING)))
             children = tuple((k, weakref.ref(c)) for k, c in m._modules.items() if c is not None)
@@ -159,15 +161,15 @@ class Frozen:
                 cells.append((function.__closure__[function.__code__.co_freevars.index(name)], value))  # type: ignore[index]
             elif name in function.__globals__:
                 slots.append((function.__globals__, name, function.__globals__[name]))
-            _lists_in(value, lists)
+            _containers_in(value, containers)
         for owner, name, _ in self.reads.objects:
             value = getattr(owner, name, MISSING)
             if isinstance(owner, types.ModuleType) and name in vars(owner):
                 slots.append((vars(owner), name, value))
             else:
                 gets.append((owner, name, value))
-            _lists_in(value, lists)
-        return tuple(modules), tuple(slots), tuple(cells), tuple(lists), tuple(gets)
+            _containers_in(value, containers)
+        return tuple(modules), tuple(slots), tuple(cells), tuple(containers), tuple(gets)
 
 
 def _identity(t: Tensor) -> tuple[weakref.ref[Tensor], int, int, bytes]:
@@ -200,24 +202,49 @@ def _looked_up(function: types.FunctionType, name: str, compiled: Any) -> Any:
     return function.__globals__.get(name, MISSING)
 
 
-def _lists_in(value: Any, lists: list[Any]) -> None:
-    """Adds to `lists` each list within `value` with its current elements, since a list may be changed in place."""
+def _hooks_for_all() -> list[Any]:
+    """The hooks that torch runs at each call of any module."""
+    names = ("_global_forward_hooks", "_global_forward_pre_hooks")
+    return [hooks for name in names if (hooks := getattr(nn.modules.module, name, None)) is not None]
+
+
+def _containers_in(value: Any, containers: list[tuple[Any, Any]]) -> None:
+    """Adds each list, dictionary and set within `value` with its present elements, since it may be changed in place: those of
+    a list in a tuple, of a dictionary the keys and values by turns, in the order in which Python keeps them."""
     if isinstance(value, list):
-        lists.append((value, tuple(value)))
-    if isinstance(value, (list, tuple)):
-        for v in value:
-            _lists_in(v, lists)
+        containers.append((value, tuple(value)))
+    elif isinstance(value, dict):
+        containers.append((value, tuple(x for pair in dict.items(value) for x in pair)))
+    elif isinstance(value, set):
+        containers.append((value, frozenset(value)))
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    for v in inside:
+        if isinstance(v, (list, tuple, dict, set)):
+            _containers_in(v, containers)
 
 
 def _plain(value: Any) -> Any:
-    """What is compared of `value`. Later changes of lists or modules in `value` do not affect it."""
+    """What is compared of `value`. Later changes of lists, dictionaries, sets or modules in `value` do not affect it."""
     if isinstance(value, types.MethodType):
         return value.__func__
     if isinstance(value, nn.Module):
         return type(value)  # its attributes are compared one by one
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(map(_plain, value))
-    return value
+    if isinstance(value, dict):
+        return _Contents((k, _plain(v)) for k, v in value.items())
+    return _Contents((frozenset(value),)) if isinstance(value, set) else value
+
+
+class _Contents(tuple[Any, ...]):
+    """What was in a dictionary, as pairs in its order, or in a set, as a frozenset alone, when it was looked at."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if len(self) == 1 and isinstance(self[0], frozenset):
+            return repr(set(self[0]))
+        return repr({k: _readable(v) for k, v in self})
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -238,9 +265,15 @@ def _equal(a: Any, b: Any) -> bool:
 def _shown(value: Any) -> str:
     if value is MISSING:
         return "not there"
-    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("list", "tuple"):
-        value = list(value[1]) if value[0] == "list" else value[1]
+    value = _readable(value)
     if isinstance(value, (type, types.FunctionType)):
         return value.__qualname__
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _readable(value: Any) -> Any:
+    """The list or tuple of which `_plain` has taken the contents; other values unchanged."""
+    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("list", "tuple"):
+        return list(value[1]) if value[0] == "list" else value[1]
+    return value

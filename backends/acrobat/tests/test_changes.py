@@ -8,7 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import psutil
 import pytest
@@ -40,6 +40,7 @@ class Model(nn.Module):
     """A model that depends on everything that can be changed after compilation."""
 
     limit = 3
+    limits: ClassVar = {"low": 1.0}
 
     order: Tensor
     shift: Tensor
@@ -48,6 +49,8 @@ class Model(nn.Module):
         super().__init__()
         self.k = 2
         self.sizes = [1, 2]
+        self.weights: dict[str, Any] = {"first": 1.0, "more": [0.5]}
+        self.steps = {1, 2}
         self._half = 0.5
         self.zero = 0.0
         self.more: int | None = None
@@ -81,6 +84,7 @@ class Model(nn.Module):
             n = n + size
         if self.more is not None:
             n = n + self.more
+        n = n + self.weights["first"] + self.weights["more"][0] + self.limits["low"] + (1 if 3 in self.steps else 0)
         return x * self.k * SCALE * self.share + n + Settings.offset + self.zero
 
 
@@ -153,6 +157,10 @@ def patched(self: Any, x: Tensor) -> Tensor:
     return x
 
 
+def hook_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(torch.nn.modules.module._global_forward_hooks, 0, lambda *_: None)
+
+
 CHANGES: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], Any], str]] = {
     "attribute": (lambda m, p: setattr(m, "k", 3), "`k` was 2 when it was compiled and is 3"),
     "attribute's type": (lambda m, p: setattr(m, "k", 2.0), "`k` was 2 when it was compiled and is 2.0"),
@@ -161,6 +169,11 @@ CHANGES: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], Any], str]] = {
     "attribute of one of equal modules": (lambda m, p: setattr(m.parts[1], "k", 5), "`parts.1.k` was 1 .* is 5"),
     "list": (lambda m, p: m.sizes.append(3), r"`sizes` was \[1, 2\] when it was compiled and is \[1, 2, 3\]"),
     "list's element": (lambda m, p: m.sizes.__setitem__(1, 5), r"`sizes` was .* is \[1, 5\]"),
+    "dictionary": (lambda m, p: m.weights.update(first=2.0), r"`weights` was \{'first': 1.0, .* and is \{'first': 2.0"),
+    "dictionary of the class": (lambda m, p: p.setitem(Model.limits, "low", 2.0), "`limits` was .* is {'low': 2.0}"),
+    "list in a dictionary": (lambda m, p: m.weights["more"].append(1.0), r"`weights` .*'more': \[0.5\]\} .*\[0.5, 1.0\]"),
+    "set": (lambda m, p: m.steps.add(3), r"`steps` was \{1, 2\} when it was compiled and is \{1, 2, 3\}"),
+    "hook for all modules": (lambda m, p: hook_all(p), "the hooks for all modules was 0 when it was compiled and is 1"),
     "class attribute": (lambda m, p: p.setattr(Model, "limit", 4), "`limit` was 3 when it was compiled and is 4"),
     "instance over class": (lambda m, p: setattr(m, "limit", 4), "`limit` was 3 when it was compiled and is 4"),
     "property": (lambda m, p: setattr(m, "_half", 0.25), "`share` was 0.5 when it was compiled and is 0.25"),
@@ -198,6 +211,8 @@ def test_changes_that_need_a_compilation(compiled: tuple[Any, Any], how: str, mo
 HARMLESS: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda m: None,
     "an equal attribute": lambda m: setattr(m, "sizes", [1, 2]),
+    "an equal dictionary": lambda m: setattr(m, "weights", {"first": 1.0, "more": [0.5]}),
+    "a dictionary that is as it was again": lambda m: (m.weights.update(first=3.0), m.weights.update(first=1.0)),
     "an attribute that is not read": lambda m: setattr(m, "unused", 8),
     "a weight that is not used": lambda m: m.spare.weight.data.mul_(2),
     "a class attribute that is not read": lambda m: setattr(Model, "other", object()),

@@ -85,6 +85,44 @@ class WatchedTensor {
     std::vector<Element> elements_;
 };
 
+// A list, dictionary or set and what was in it when `set` of the guard was called: a tuple, or of a set a frozenset.
+class WatchedContainer {
+   public:
+    // Both references are borrowed.
+    WatchedContainer(PyObject* container, PyObject* elements) : container_(container), elements_(elements), version_(version()) {}
+
+    // May leave an exception set, where elements of a set cannot be compared.
+    bool holds() const {
+        if (PyAnySet_Check(container_)) return PyObject_RichCompareBool(container_, elements_, Py_EQ) == 1;
+        const Py_ssize_t count = PyTuple_GET_SIZE(elements_);
+        if (PyList_Check(container_)) {
+            if (PyList_GET_SIZE(container_) != count) return false;
+            for (Py_ssize_t i = 0; i < count; ++i)
+                if (PyList_GET_ITEM(container_, i) != PyTuple_GET_ITEM(elements_, i)) return false;
+            return true;
+        }
+        if (version_ && version() == version_) return true;
+        if (2 * PyDict_GET_SIZE(container_) != count) return false;
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        for (Py_ssize_t i = 0; PyDict_Next(container_, &at, &key, &value); i += 2)
+            if (key != PyTuple_GET_ITEM(elements_, i) || value != PyTuple_GET_ITEM(elements_, i + 1)) return false;
+        return true;
+    }
+
+   private:
+    // A number that no dictionary has had before, given at each change; 0 for lists and sets, and where Python keeps none.
+    uint64_t version() const {
+#if PY_VERSION_HEX < 0x030C0000
+        if (PyDict_Check(container_)) return reinterpret_cast<PyDictObject*>(container_)->ma_version_tag;
+#endif
+        return 0;
+    }
+
+    PyObject *container_, *elements_;
+    uint64_t version_;
+};
+
 class Guard {
    public:
     // `watched` is what `Frozen.watched` returns, `missing` the object that stands for a missing attribute. Throws PythonError.
@@ -111,7 +149,7 @@ class Guard {
         });
         each(part(watched, 1), [&](PyObject* s) { slots_.push_back({part(s, 0), part(s, 1), part(s, 2)}); });
         each(part(watched, 2), [&](PyObject* c) { cells_.push_back({part(c, 0), part(c, 1)}); });
-        each(part(watched, 3), [&](PyObject* l) { lists_.push_back({part(l, 0), part(l, 1)}); });
+        each(part(watched, 3), [&](PyObject* c) { containers_.emplace_back(part(c, 0), part(c, 1)); });
         each(part(watched, 4), [&](PyObject* g) { gets_.push_back({part(g, 0), part(g, 1), part(g, 2)}); });
     }
 
@@ -119,7 +157,7 @@ class Guard {
         modules_.clear();
         slots_.clear();
         cells_.clear();
-        lists_.clear();
+        containers_.clear();
         gets_.clear();
         watched_ = Ref();
     }
@@ -158,11 +196,8 @@ class Guard {
             if (PyDict_GetItemWithError(s.owner, s.key) != s.value) return false;
         for (const Entry& c : cells_)
             if (PyCell_GET(c.key) != c.value) return false;
-        for (const Entry& l : lists_) {
-            if (PyList_GET_SIZE(l.key) != PyTuple_GET_SIZE(l.value)) return false;
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(l.value); ++i)
-                if (PyList_GET_ITEM(l.key, i) != PyTuple_GET_ITEM(l.value, i)) return false;
-        }
+        for (const WatchedContainer& c : containers_)
+            if (!c.holds()) return false;
         for (const Slot& g : gets_) {
             PyObject* owner = PyWeakref_CheckRef(g.owner) ? PyWeakref_GetObject(g.owner) : g.owner;
             Ref value(PyObject_GetAttr(owner, g.key));
@@ -206,7 +241,8 @@ class Guard {
     PyObject* missing_ = nullptr;
     std::vector<Module> modules_;
     std::vector<Slot> slots_, gets_;
-    std::vector<Entry> cells_, lists_;
+    std::vector<Entry> cells_;
+    std::vector<WatchedContainer> containers_;
     Ref names_[4] = {Ref(name("forward")), Ref(name("_forward_hooks")), Ref(name("_forward_pre_hooks")), Ref(name("_modules"))};
     PyObject *const forward_ = names_[0].get(), *const hooks_ = names_[1].get(), *const pre_hooks_ = names_[2].get(),
                     *const children_ = names_[3].get();

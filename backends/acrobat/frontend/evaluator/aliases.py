@@ -9,7 +9,8 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax import root_of, way_to
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.syntax import way_to
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:

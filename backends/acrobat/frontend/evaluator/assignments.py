@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
@@ -12,7 +13,7 @@ from backends.acrobat.frontend.evaluator.named_iterators import iterates, named,
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -32,6 +33,8 @@ from backends.acrobat.frontend.values import (
 @handles(STATEMENTS, ast.Assign)
 def _assign(f: Frame, s: ast.Assign) -> None:
     owned = set(f.owned)
+    if isinstance(s.targets[0], (ast.Tuple, ast.List)):
+        f.taken_at_once.add(s.value)
     v = f.expression(s.value, hint_of(s.targets[0]))
     match s.targets, s.value:
         case [ast.Tuple(targets)], ast.Tuple(sources) if len(targets) == len(sources) and iterates(f, s.value, v):

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeGuard
 
 from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, Unbound
 from backends.acrobat.frontend.evaluator.attributes import attribute
@@ -33,7 +34,7 @@ from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.ownership import refuse_earlier_owner
 from backends.acrobat.frontend.evaluator.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.strings import method_of_string
-from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims
+from backends.acrobat.frontend.evaluator.syntax import claims
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
     CALLS,

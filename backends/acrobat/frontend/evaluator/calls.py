@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator import list_changes, nested
 from backends.acrobat.frontend.evaluator.any_order import over_set
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.laziness import iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.mutation import in_source_order
@@ -29,7 +31,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
     seen_inside,
 )
 from backends.acrobat.frontend.evaluator.sharing import may_share
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import claims, deep
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.evaluator.zipping import unzipped
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -74,6 +76,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     callee = f.callees[node] = f.borrowed(node.func)
+    note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
         return special
     if isinstance(callee, Nested):
@@ -88,7 +91,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
     f.lists_kept = set()
     try:
-        result = called(f, node, callee, arguments.values(), arguments.by_name, hint)
+        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), arguments.by_name, hint))
     finally:
         f.owned_arguments = before
     changed = [name for name, v in values.items() if f.env.get(name) is not v]
@@ -204,6 +207,7 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
 
 def _spread(f: Frame, written: ast.expr) -> list[Value]:
     """The arguments that `*xs` gives to a call; a list of run-time length is one argument, marked as spread. Raises Refused."""
+    f.taken_at_once.add(written)
     value = f.expression(written)
     if nothing_known(value):
         return [unknown()]

@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.laziness import generated
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
@@ -227,7 +228,7 @@ def _list(f: Frame, node: ast.ListComp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.GeneratorExp)
 def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
-    return Held("iterator", comprehension(f, node, hint))
+    return generated(f, node, lambda: Held("iterator", comprehension(f, node, hint)))
 
 
 @handles(EXPRESSIONS, ast.DictComp)

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Sequence
 from functools import partial, reduce
 
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
@@ -35,7 +36,7 @@ from backends.acrobat.frontend.evaluator.ownership import (
 from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import is_name, record_class
 from backends.acrobat.frontend.specials import Closure, Keywords
@@ -277,6 +278,7 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
         if not isinstance(e, ast.Starred):
             parts.append(TupleV((f.expression(e),)))
             continue
+        f.taken_at_once.add(e.value)
         whole = f.expression(e.value)
         if nothing_known(whole):
             return unknown()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.components import TakingApartFrame
 from backends.acrobat.frontend.evaluator.order import parts_of, read_too_early
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, leaves, placed, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, leaves, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.types import Mismatch
@@ -57,8 +58,9 @@ class Frame(TakingApartFrame):
         self.changed_by[node] = set(self.mutated)
         self.mutated |= before
         if early:
-            named = ast.unparse(parts_of(node)[early[0]])
-            return self.problem(node, f"`{named}` is changed later in the same expression", "write that as a statement before")
+            part = parts_of(node)[early[0]]
+            named = self.shown(part.id) if isinstance(part, ast.Name) else f"`{ast.unparse(part)}`"
+            return self.problem(node, f"{named} is changed later in the same expression", "write that as a statement before")
         return value
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
 from backends.acrobat.frontend.evaluator.sharing import may_share
-from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, root_of, spine
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine
 from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
 
 

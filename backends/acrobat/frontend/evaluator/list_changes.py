@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
@@ -15,7 +16,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, head, iterable, l
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, in_source_order, place
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_handed_over, seen_inside
-from backends.acrobat.frontend.evaluator.syntax import deep, placed, root_of
+from backends.acrobat.frontend.evaluator.syntax import deep, placed
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (

@@ -211,9 +211,9 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
 
 
 def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -> Dyn:
-    """As `mapped`, where computing an item, of type `t`, changes the dictionaries `changed` of fields that the model writes on
-    objects of the instance (`kept`): one after the other, in a fold."""
-    start = [f.bind(n.ListOf((), ListT(t), span=f.span), "none"), *(f.env[x] for x in changed)]
+    """As `mapped`, where computing an item, of type `t`, changes values that functions take and give beside their parameters
+    (`functions/carried.py`): one after the other, in a fold."""
+    start = [f.bind(n.ListOf((), ListT(t), span=f.span), "none"), *(f.program.carried.handed_on(f, x) for x in changed)]
     types = [type_of(v) for v in start]
     item = f.var("item", item_type(xs))
     state = [f.var("rows", ListT(t)), *(f.var(x, each) for x, each in zip(changed, types[1:], strict=True))]
@@ -221,11 +221,12 @@ def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -
         f.env |= {x: Dyn(v) for x, v in zip(changed, state[1:], strict=True)}
         result = f.coerce(body(held_in(Dyn(item))), t)
         rows = f.host("list.append", [Dyn(state[0]), result], ListT(t), "rows")
-        rows_body = b.finish(f.atom(TupleV((rows, *(f.env[x] for x in changed)))))
+        after = (f.coerce(f.env[x], each) for x, each in zip(changed, types[1:], strict=True))
+        rows_body = b.finish(f.atom(TupleV((rows, *after))))
     whole = TupleT(tuple(types))
     folded = f.bind(n.Fold(item, xs.atom, tuple(state), tuple(map(f.atom, start)), rows_body, whole, span=f.span), "rows")
-    first, *after = f.components(folded) or []
-    for x, v in zip(changed, after, strict=True):
+    first, *given = f.components(folded) or []
+    for x, v in zip(changed, given, strict=True):
         f.keep(x, v)
     assert isinstance(first, Dyn)
     return first

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
@@ -23,7 +24,7 @@ from backends.acrobat.frontend.evaluator.referenced import (
     write_attribute,
 )
 from backends.acrobat.frontend.evaluator.state import settle
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, root_of, spine, walked
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, spine, walked
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.frontend.evaluator.syntax import root_of
+from backends.acrobat.frontend.changing_methods import root_of
 
 
 def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
-from backends.acrobat.frontend.evaluator.syntax import CHANGING, changes_owner, root_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 

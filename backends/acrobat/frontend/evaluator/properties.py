@@ -13,8 +13,8 @@ import types
 from collections.abc import Iterable
 
 from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.syntax import CHANGING
 from backends.acrobat.frontend.source import source_of
 
 

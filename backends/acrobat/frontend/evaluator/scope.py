@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import INT, ScalarT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator import containers, nested, state
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
@@ -31,7 +32,6 @@ from backends.acrobat.frontend.evaluator.syntax import (
     is_last_use,
     live_after,
     passed_to_calls,
-    root_of,
     spine,
 )
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
@@ -128,11 +128,14 @@ def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> 
 
 def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value | None = None) -> bool:
     """Whether `owner.name`, which is assigned to, is an attribute of the model. One that is also read gets the `value`; others
-    are noted in `program.stored`. Without a `value` it is changed by `+=` or the like: that reads what was assigned before."""
+    are noted in `program.stored`. Without a `value` it is changed by `+=` or the like: that reads what was assigned before, and
+    for one that is also read elsewhere this gives False, since it is read and assigned to as attributes of objects are."""
     program = f.program
     model = getattr(f.borrowed(owner), "python_object", None)
     if model is None or value is not None and state.assign(f, model, name, value):
         return model is not None
+    if value is None and program.carried.state_of(model, name):
+        return False
     what = type(model), name
     program.stored.setdefault(what, span_of(node, f.file))
     if value is None and what in program.given_values:

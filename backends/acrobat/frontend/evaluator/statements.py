@@ -13,6 +13,7 @@ from typing import Any
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
+from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator import container_methods, list_changes, loops, unrolling
 from backends.acrobat.frontend.evaluator.arms import NamedFunctions
 from backends.acrobat.frontend.evaluator.choice import are_functions
@@ -20,6 +21,7 @@ from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.containers import kind_of
 from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -28,7 +30,7 @@ from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.short_zips import guarded
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
-from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.syntax import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch
@@ -82,9 +84,11 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         case ast.Constant():
             return
         case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
+            put_in_at_once(f, owner, args)
             list_changes.method(f, s, owner, name, args)
             return
         case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_set_or_dict(f, owner):
+            put_in_at_once(f, owner, args)
             container_methods.change(f, s, owner, name, args)
             return
     changed, bound = len(f.builder.instead), len(f.builder.bindings)

@@ -7,32 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
+
 HIDDEN = "·"
 """Begins names that the source cannot have."""
 RETURNED = HIDDEN + "returned"
 """The name that carries the value of a `return` out of a loop."""
-
-
-LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft", "extendleft")
-"""Methods that change a list and give nothing, and whose arguments have no names."""
-SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "subtract", "update")
-"""Methods that change a set or dictionary and give nothing."""
-
-
-def changes_owner(method: str) -> bool:
-    """Whether a method of this name changes its owner: a list, set or dictionary, or a tensor, as `x.index_add_(...)` does."""
-    return method in CHANGING or method.endswith("_") and not method.endswith("__")
-
-
-CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "setdefault", "popitem", "move_to_end"))
-"""Methods that change a list, set or dictionary."""
-
-
-def root_of(node: ast.expr) -> str | None:
-    """The name that a chain of items and attributes begins with; None if it begins with another expression."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 @dataclass(frozen=True, slots=True)

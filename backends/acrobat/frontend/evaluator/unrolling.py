@@ -10,11 +10,13 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.left_loops import Ways
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
@@ -22,7 +24,7 @@ from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_insi
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, root_of, walked
+from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, walked
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.types import Mismatch, extents
 from backends.acrobat.frontend.values import (
@@ -52,6 +54,9 @@ def iterated(f: Frame, s: ast.For) -> Value:
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
+    if met := changed_while_walked(f, s):
+        what = f"{f.shown(min(met))} is changed while an iterator that reads it is walked over"
+        raise Refused(what, "write `list(...)` around the iterator, or a loop")
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
         seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import length
 from backends.acrobat.frontend.evaluator.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import changed_in
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, root_of, stored
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, stored
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
 
 WALKS = ("items", "keys", "values")

@@ -8,13 +8,14 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
 from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
-from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, root_of, spine, tracked, walked
+from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import UNKNOWN

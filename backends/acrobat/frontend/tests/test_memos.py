@@ -89,3 +89,74 @@ def test_other_parameters_keep_the_decorator() -> None:
 
     with pytest.raises(CompileError, match=r"`total` is decorated with `functools\.cache`"):
         build(with_forward(Model(), forward), sample=WORDS)
+
+
+CALLS = [1, 3, 7]
+
+
+def counted(self, n):
+    """What the function changes happens once for each argument."""
+    calls = []
+
+    @functools.cache
+    def double(i):
+        calls.append(i)
+        return 2 * i
+
+    return [double(i % 3) for i in range(n)], calls
+
+
+def forgetting(self, n):
+    """Python computes some results several times, which does not show."""
+
+    @lru_cache(maxsize=1)
+    def double(i, factor=2):
+        return factor * i
+
+    return [double(i % 3) for i in range(n)], double(n, factor=2), double(n, 2)
+
+
+@pytest.mark.parametrize("forward", [counted, forgetting])
+def test_how_often_a_result_is_computed(forward) -> None:
+    agrees(with_forward(Model(), forward), CALLS)
+
+
+def forgetting_and_changing(self, n):
+    calls = []
+
+    @lru_cache(maxsize=2)
+    def double(i):
+        calls.append(i)
+        return 2 * i
+
+    return [double(i % 3) for i in range(n)], calls
+
+
+def written_in_two_ways(self, n):
+    calls = 0
+
+    @functools.cache
+    def double(i, factor=2):
+        nonlocal calls
+        calls += 1
+        return factor * i
+
+    return double(n), double(n, 2), calls
+
+
+def cache(function):
+    return lambda i: function(i) + 100
+
+
+def of_its_own(self, n):
+    @cache
+    def double(i):
+        return 2 * i
+
+    return double(n)
+
+
+@pytest.mark.parametrize("forward", [forgetting_and_changing, written_in_two_ways, of_its_own])
+def test_what_would_be_computed_another_number_of_times(forward) -> None:
+    with pytest.raises(CompileError, match="`double` is decorated with"):
+        build(with_forward(Model(), forward), sample=CALLS)

@@ -87,7 +87,7 @@ def test_a_case(parts: Parts, case: str, mode: str) -> None:
 MISTAKES = {
     "a barrier is missing": ("plan", "barriers_ += step.barrier;", "step.barrier = 0;", "plain"),
     "the order of a unit's calls is lost": ("plan", "chains_[at - 1] > chain", "false", "plain"),
-    "nobody waits for what the device tells": ("executor", "if (!told(required)) wait_for(required);", "", "waits"),
+    "nobody waits for what the device tells": ("executor", "if (!has_words(required)) wait_for(required);", "", "waits"),
     "the host is told before a value is computed": (
         "executor",
         "    plan_->next_level();\n    tell();\n    place_",

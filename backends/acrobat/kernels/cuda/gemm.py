@@ -78,9 +78,14 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
     return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed))
 
 
+FEW_ELEMENTS = 16384
+"""The most elements of the input that a tile of few rows has in shared memory at once, as in Few::kChunk: 64 KiB, which every
+device that kernels are made for can give to a block."""
+
+
 def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
     """The same number of bytes as Few::kSharedBytes in few.cuh."""
-    chunk = plan.depth if plan.depth * schedule.rows <= 16384 else 16384 // schedule.rows // 32 * 32
+    chunk = plan.depth if plan.depth * schedule.rows <= FEW_ELEMENTS else FEW_ELEMENTS // schedule.rows // 32 * 32
     slices = 8 // schedule.panels
     width = schedule.panels * 32 // schedule.lanes * LANES
     sums = slices * plan.epilogue.gates * schedule.rows * width if slices > 1 else 0

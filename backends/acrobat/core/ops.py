@@ -195,11 +195,19 @@ def _full_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
     return TensorT(tuple(attrs["shape"]))
 
 
+def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    product: np.ndarray = x @ weight.T
+    if bias is None or product.ndim == 0 or product.dtype != bias.dtype:
+        return product if bias is None else product + bias
+    product += bias  # in place: of a table, another array of its size would take as long as the product
+    return product
+
+
 OPS: dict[str, OpDef] = {
     d.name: d
     for d in [
         *(_elementwise(name, meaning) for name, meaning in _ELEMENTWISE.items()),
-        OpDef("linear", Fusion.PRODUCT, _linear_type, lambda a, k: a[0] @ a[1].T + (a[2] if len(a) > 2 else 0.0)),
+        OpDef("linear", Fusion.PRODUCT, _linear_type, lambda a, k: _linear(*a)),
         OpDef("matmul", Fusion.PRODUCT, _matmul_type, lambda a, k: np.matmul(a[0], a[1])),
         OpDef("cat", Fusion.MOVE, cat_type, lambda a, k: np.concatenate(a, axis=k["dim"])),
         OpDef("stack", Fusion.MOVE, stack_type, lambda a, k: np.stack(a, axis=k["dim"])),

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
 from backends.acrobat.frontend.values import Placeholder
 from backends.acrobat.ir import nodes as n
@@ -58,7 +59,7 @@ class DiagnosedFunctions(Functions):
         """Where the source reads an attribute of this name first; None if it does not by that syntax."""
         for function, _, _ in self.definitions:
             definition, file = source_of(function)
-            for x in ast.walk(definition):
+            for x in every_node(definition):
                 if isinstance(x, ast.Attribute) and x.attr == name and isinstance(x.ctx, ast.Load):
                     return span_of(x, file)
         return None

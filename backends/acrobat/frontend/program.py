@@ -178,7 +178,7 @@ class ProgramBuilder(DiagnosedFunctions):
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
         for _ in range(ROUNDS):
             self.reset()
-            results, walked = dict(self.results), len(self.datatypes.walked)
+            results, walked, grown = dict(self.results), len(self.datatypes.walked), dict(self.grown)
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
@@ -196,6 +196,8 @@ class ProgramBuilder(DiagnosedFunctions):
             self._find_state()
             if len(self.datatypes.walked) > walked:
                 self.results.clear()  # some may have such dictionaries in them, as records
+            # A function may be called for lists of several types in each round: what counts is what a round leaves.
+            self.changed |= self.grown != grown
             if not self.changed and not self.datatypes.changed:
                 if not self._begins_to_close() and not self._finds_never_filled(key):
                     break

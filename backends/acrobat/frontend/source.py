@@ -195,16 +195,24 @@ def strange_decorator(definition: ast.FunctionDef) -> str:
 
 def span_of(node: ast.AST, file: str) -> Span:
     line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
-    return Span(
-        file,
-        line,
-        _column(file, line, getattr(node, "col_offset", 0)),
-        end,
-        _column(file, end, getattr(node, "end_col_offset", 0) or 0),
-    )
+    start, stop = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0) or 0
+    if not _is_ascii(file):
+        start, stop = _column(file, line, start), _column(file, end, stop)
+    return Span(file, line, start, end, stop)
+
+
+_ascii: dict[str, tuple[list[str], bool]] = {}
+"""File -> its lines when it was asked about, and whether they are ASCII."""
+
+
+def _is_ascii(file: str) -> bool:
+    """Whether the columns in a file that `ast` gives, in bytes, are those in characters."""
+    lines, found = linecache.getlines(file), _ascii.get(file)
+    if found is None or found[0] is not lines:
+        found = _ascii[file] = lines, all(map(str.isascii, lines))
+    return found[1]
 
 
 def _column(file: str, line: int, offset: int) -> int:
     """The column, in characters, of an offset in bytes, which `ast` gives."""
-    text = linecache.getline(file, line)
-    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+    return len(linecache.getline(file, line).encode()[:offset].decode(errors="ignore"))

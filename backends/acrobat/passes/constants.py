@@ -42,11 +42,16 @@ def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
     values: dict[str, np.ndarray] = {name: np.asarray(v) for name, v in program.values.items()}
     for name, derived in program.derived.items():
         t = program.weights[name]
-        args = [values[a] for a in derived.args]
-        if derived.op != "linear" or t.size < LARGE:
-            args = [np.asarray(a, np.float64) for a in args]
+        precision = np.float32 if derived.op == "linear" and t.size >= LARGE else np.float64
+        args = [np.asarray(values[a], precision) for a in derived.args]  # others than parameters are float64
         values[name] = evaluate(derived.op, args, dict(derived.attrs), t)
-    return {name: np.array(values[name], program.weights[name].dtype, order="C") for name in program.derived}
+    return {name: _as_stored(values[name], program.weights[name].dtype) for name in program.derived}
+
+
+def _as_stored(value: np.ndarray, dtype: str) -> np.ndarray:
+    """The value as an array of its own in the order of rows: itself where it is one, since tables are large."""
+    own = value.base is None and value.dtype == dtype and value.flags.c_contiguous
+    return value if own else np.array(value, dtype, order="C")
 
 
 class _Work:

@@ -11,12 +11,13 @@ from copy import deepcopy
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.syntax import way_to
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
     """The body of a function with the methods themselves in place of names for them. A name stays as it is if it is bound
     more than once or used otherwise than in calls behind its assignment, or if the object may be another one by then."""
-    nodes = [x for s in definition.body for x in ast.walk(s)]
+    nodes = [x for s in definition.body for x in every_node(s)]
     candidates = [s for s in nodes if isinstance(s, ast.Assign) and _root(s.value) and isinstance(s.targets[0], ast.Name)]
     if not candidates:
         return list(definition.body)
@@ -27,9 +28,9 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
             (reads if isinstance(x.ctx, ast.Load) else stores).setdefault(x.id, []).append(x)
     attributes = {x.attr for x in nodes if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store)}
     inner = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-    in_other_scopes = {x.id for s in nodes if isinstance(s, inner) for x in ast.walk(s) if isinstance(x, ast.Name)}
+    in_other_scopes = {x.id for s in nodes if isinstance(s, inner) for x in every_node(s) if isinstance(x, ast.Name)}
     callees = {id(x.func) for x in nodes if isinstance(x, ast.Call)}
-    parameters = {x.arg for x in ast.walk(definition.args) if isinstance(x, ast.arg)}
+    parameters = {x.arg for x in every_node(definition.args) if isinstance(x, ast.arg)}
     elsewhere = set().union(*map(_bound, nodes))
     methods: dict[str, ast.expr] = {}
     for s in candidates:
@@ -44,7 +45,7 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
             and all(id(x) in callees and id(x) in behind for x in uses)
             and len(stores.get(root, [])) == len(earlier) <= 1
             and root not in elsewhere
-            and not attributes.intersection(x.attr for x in ast.walk(s.value) if isinstance(x, ast.Attribute))
+            and not attributes.intersection(x.attr for x in every_node(s.value) if isinstance(x, ast.Attribute))
             and not (isinstance(s.value.value, ast.Attribute) and _may_be_set(root, nodes))  # type: ignore[attr-defined]
         ):
             methods[name] = s.value
@@ -67,7 +68,7 @@ def _behind(body: Sequence[ast.stmt], s: ast.stmt) -> set[int]:
     """The ids of all nodes in the statements that follow `s` in the list of statements that `s` is in, so that it has been
     executed before each of them."""
     way = way_to(body, s)
-    return {id(x) for around, at, _ in way[-1:] for later in around[at + 1 :] for x in ast.walk(later)}
+    return {id(x) for around, at, _ in way[-1:] for later in around[at + 1 :] for x in every_node(later)}
 
 
 def _may_be_set(root: str, nodes: Sequence[ast.AST]) -> bool:
@@ -90,7 +91,7 @@ def _may_be_set(root: str, nodes: Sequence[ast.AST]) -> bool:
 
 def _root(path: ast.expr) -> str:
     """The name that `a` in `a.b.method` is; "" of other expressions."""
-    is_path = isinstance(path, ast.Attribute) and not any(isinstance(x, ast.Subscript) for x in ast.walk(path))
+    is_path = isinstance(path, ast.Attribute) and not any(isinstance(x, ast.Subscript) for x in every_node(path))
     return (root_of(path) or "") if is_path else ""
 
 

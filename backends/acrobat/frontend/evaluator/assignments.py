@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -105,7 +106,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
         case ast.Subscript() as target:
             read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
-            if any(isinstance(x, ast.Call) for x in ast.walk(target.slice)):
+            if any(isinstance(x, ast.Call) for x in every_node(target.slice)):
                 at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)

@@ -36,6 +36,7 @@ from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS,
 from backends.acrobat.frontend.evaluator.zipping import unzipped
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -188,7 +189,7 @@ def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
 def _displayed(args: Sequence[ast.expr]) -> set[str]:
     """The names whose values, or parts of them, are written-out elements among the arguments: `x` of `cat([x, x[0]])`."""
     displays = [
-        a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in ast.walk(a))
+        a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in every_node(a))
     ]
     return {name for a in displays for e in a.elts if (name := root_of(e)) is not None}
 
@@ -238,7 +239,7 @@ def _given_by_name(f: Frame, written: ast.expr, read: Callable[[ast.expr], Value
         case _:
             entries = _entries(f, read(written))
     if any(changeable(f, type_or_none(v)) for v in entries.values()):
-        f.owned -= {c for x in ast.walk(written) if isinstance(x, ast.Name) for c in claims(x.id)}
+        f.owned -= {c for x in every_node(written) if isinstance(x, ast.Name) for c in claims(x.id)}
     return entries
 
 
@@ -278,7 +279,7 @@ def _may_share(f: Frame, one: Any, other: Any) -> bool:
 def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bool:
     """Whether the result of a call of one of Python's functions or methods has nothing in it that the operands have: it is a
     number or a string, or a list of its own with elements that cannot be changed."""
-    inner = {x for operand in _operands(node) for x in ast.walk(operand) if isinstance(x, ast.Call)}
+    inner = {x for operand in _operands(node) for x in every_node(operand) if isinstance(x, ast.Call)}
     if not inner <= f.keeping_nothing:
         return False
     method = callee.name if isinstance(callee, Method) and callee.function is None else ""

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.statements import merging
 from backends.acrobat.frontend.evaluator.syntax import claims
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.specials import Outcome
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, is_object, is_unknown, type_or_none, unknown
 
@@ -111,7 +112,7 @@ def _attempted(
         result = f.expression(call)
     finally:
         f.catching = before
-    f.owned -= {c for x in ast.walk(call) if isinstance(x, ast.Name) for c in claims(x.id)}
+    f.owned -= {c for x in every_node(call) if isinstance(x, ast.Name) for c in claims(x.id)}
 
     def went_well(value: Value) -> Value:
         if returns is not None:

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.syntax import placed
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.values import Static, is_string, nothing_known, type_or_none
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError)
@@ -42,11 +43,11 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     if s.finalbody:
         raise Refused("a `try` with `except` and `finally` is not in the language", "write one inside of the other")
     handler = s.handlers[0]
-    if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in ast.walk(b)):
+    if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in every_node(b)):
         raise Refused(f"`{handler.name}` is an exception of Python's own, which the language has no value for", ADVICE)
     tests = {node: test for node in _inner_first(s.body) if (test := _test(f, node, classes)) is not None}
     if not tests:
-        if calls := [x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
+        if calls := [x for b in s.body for x in every_node(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
             raise Refused(f"it is not known how `{ast.unparse(calls[0])}` fails in this `try`", ADVICE)
         return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
     if len(tests) > 1 and any(isinstance(node, ast.Call) for node in tests):
@@ -60,7 +61,7 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
 def _inner_first(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """All nodes in the order in which Python computes them."""
     for node in body:
-        yield from _inner_first(list(ast.iter_child_nodes(node)))
+        yield from _inner_first(children(node))
         yield node
 
 
@@ -130,7 +131,7 @@ def _may_be_text(f: Frame, written: ast.expr) -> bool:
 
 def _has_no_effect(node: ast.expr) -> bool:
     """Whether an expression may be computed twice, and before the rest of its statement."""
-    calls = [x for x in ast.walk(node) if isinstance(x, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield))]
+    calls = [x for x in every_node(node) if isinstance(x, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield))]
     return all(isinstance(x, ast.Call) and _name_of(x.func) in WITHOUT_EFFECT for x in calls)
 
 
@@ -149,13 +150,13 @@ def _is_first(statement: ast.stmt, node: ast.AST) -> bool:
             return False
     above = list(_above(value, node))
     sure = not any(isinstance(x, SOMETIMES) for x in above)
-    inside = set(ast.walk(node))
-    others = [x for x in ast.walk(value) if isinstance(x, ast.Call) and x not in above and x not in inside]
+    inside = set(every_node(node))
+    others = [x for x in every_node(value) if isinstance(x, ast.Call) and x not in above and x not in inside]
     return sure and all(_name_of(x.func) in WITHOUT_EFFECT for x in others)
 
 
 def _above(root: ast.expr, node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of `root` that contain `node`, without itself."""
-    for x in ast.walk(root):
-        if x is not node and any(inner is node for inner in ast.walk(x)):
+    for x in every_node(root):
+        if x is not node and any(inner is node for inner in every_node(x)):
             yield x

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -111,7 +112,7 @@ def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.e
     """Whether an element cannot be computed for a number `target` that is known at run time only, such as the dimension of an
     operation. Found by compiling it for such a number, in a trial."""
     name = hint_of(target)
-    if not 0 < count <= UNROLLED or not any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node.elt)):
+    if not 0 < count <= UNROLLED or not any(isinstance(x, ast.Name) and x.id == name for x in every_node(node.elt)):
         return False
     (cause, f.cause), earlier = (f.cause, None), f.mutated
     f.mutated = set()
@@ -141,7 +142,7 @@ def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bo
     no list of the program can have those that the conditions keep."""
     targets = {*assigned([g.target for g in node.generators])}
     for g in node.generators:
-        if any(isinstance(x, ast.Name) and x.id in targets for x in ast.walk(g.iter)) or changed_in(f, [g.iter]):
+        if any(isinstance(x, ast.Name) and x.id in targets for x in every_node(g.iter)) or changed_in(f, [g.iter]):
             continue
         with f.trial():
             xs = iterable(f, f.borrowed(g.iter))

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -154,10 +155,10 @@ def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
     """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
     if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:
         return True
-    looked_up = {id(x.value) for x in ast.walk(f.definition) if isinstance(x, ast.Subscript)}
+    looked_up = {id(x.value) for x in every_node(f.definition) if isinstance(x, ast.Subscript)}
     return any(
         isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load) and id(x) not in looked_up
-        for x in ast.walk(f.definition)
+        for x in every_node(f.definition)
     )
 
 

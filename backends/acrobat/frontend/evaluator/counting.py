@@ -13,12 +13,13 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, placed
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
-    nodes = list(ast.walk(definition))
-    parameters = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    nodes = every_node(definition)
+    parameters = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
     local = parameters | {x.id for x in nodes if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and _makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
@@ -45,8 +46,8 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
     """How far a counter with this name goes at each step; 0 if it is not used by `next` alone, or its step is not written."""
     own = [s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
     steps = {_parts(s.value)[1] for s in own}
-    stores = sum(isinstance(x, ast.Name) and x.id == name and not isinstance(x.ctx, ast.Load) for x in ast.walk(definition))
-    uses = sum(isinstance(x, ast.Name) and x.id == name for x in ast.walk(definition)) - stores
+    stores = sum(isinstance(x, ast.Name) and x.id == name and not isinstance(x.ctx, ast.Load) for x in every_node(definition))
+    uses = sum(isinstance(x, ast.Name) and x.id == name for x in every_node(definition)) - stores
     reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
     return steps.pop() if len(steps) == 1 and stores == len(own) and uses == reads else 0
 
@@ -84,16 +85,16 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
     """The expressions that are always computed when a statement or an expression is, once each, in order."""
     if isinstance(s, (ast.While, ast.FunctionDef, ast.ClassDef, ast.Assert)):
         return
-    children = list(ast.iter_child_nodes(s))
+    inner = children(s)
     if isinstance(s, ast.IfExp):
-        children = [s.test]
+        inner = [s.test]
     elif isinstance(s, (ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
-        children = []
+        inner = []
     elif isinstance(s, ast.BoolOp):
-        children = s.values[:1]  # type: ignore[assignment]
+        inner = s.values[:1]  # type: ignore[assignment]
     elif isinstance(s, ast.Compare):
-        children = [s.left, s.comparators[0]]
-    for child in children:
+        inner = [s.left, s.comparators[0]]
+    for child in inner:
         if isinstance(child, ast.expr | ast.keyword | ast.withitem):
             yield from _computed(child)
             yield child

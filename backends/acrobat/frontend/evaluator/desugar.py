@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from backends.acrobat.frontend.evaluator.aliases import by_method
 from backends.acrobat.frontend.evaluator.limits import without_limits
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
+from backends.acrobat.frontend.syntax_nodes import children
 
 Node = TypeVar("Node", bound=ast.AST)
 YIELDED = HIDDEN + "yielded"
@@ -47,7 +48,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
     yield node
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from own_nodes(child)
 
 
@@ -228,7 +229,7 @@ def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a loop's body whose `break` leaves that loop."""
     yield node
     if not isinstance(node, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _of_this_loop(child)
     elif isinstance(node, (ast.For, ast.While)):
         for child in node.orelse:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from backends.acrobat.frontend.syntax_nodes import every_node
+
 
 class DictCall(ast.Dict):
     """The display for a call of `dict` with arguments by name. Unlike those of a display its entries, but for those that are
@@ -19,10 +21,10 @@ class DictCall(ast.Dict):
 
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with displays in place of such calls. `namespace` has the values of the names from outside of it."""
-    calls = [x for x in ast.walk(definition) if _of_dict(x)]
-    names = {x.id for x in ast.walk(definition) if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
-    names |= {x.arg for x in ast.walk(definition) if isinstance(x, ast.arg)}
-    names |= {x.name for x in ast.walk(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
+    calls = [x for x in every_node(definition) if _of_dict(x)]
+    names = {x.id for x in every_node(definition) if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
+    names |= {x.arg for x in every_node(definition) if isinstance(x, ast.arg)}
+    names |= {x.name for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
     if not calls or "dict" in names or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
     result: ast.FunctionDef = _Displays().visit(deepcopy(definition))

@@ -10,6 +10,7 @@ from backends.acrobat.frontend.evaluator.constants import constant_by_key
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
 from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known
 
 
@@ -34,7 +35,7 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
     """`.value`, `.name` or a property of a member of an Enum, or with `of_ints` of an IntEnum, of a class that the function,
     its file or the class of the model names. None if there is no such class."""
-    named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
+    named = {x.id for x in every_node(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
     names = dict(f.namespace) | {key: v.value for key, v in f.env.items() if isinstance(v, Static)}
     model = [type(v.python_object) for v in f.env.values() if isinstance(v, Special) and v.python_object is not None]
     names |= {c.__name__: c for cls in model for c in vars(cls).values() if isinstance(c, EnumType)}

@@ -40,6 +40,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import is_name, record_class
 from backends.acrobat.frontend.specials import Closure, Keywords
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -119,7 +120,7 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 @handles(EXPRESSIONS, ast.Subscript)
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
-    alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
+    alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in every_node(node))
     if (part := part_for_each_type(f, node)) is not None:
         return part
     whole = f.borrowed(node.value)
@@ -157,7 +158,7 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
     written = node.args
     places = [*written.posonlyargs, *written.args, *([written.vararg] if written.vararg else []), *written.kwonlyargs]
     parameters = {a.arg for a in places}
-    names = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
+    names = {x.id for x in every_node(node.body) if isinstance(x, ast.Name)} - parameters
     env = {k: v for k, v in f.env.items() if k in names or k.startswith(HIDDEN) and k not in f.program.carried.types}
     return Closure(node, env, f.function, f.file, defaults=defaults_here(f, written))
 

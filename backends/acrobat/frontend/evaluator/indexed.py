@@ -12,6 +12,7 @@ from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.outputs import Changing, changed_roots
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, placed
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 
 def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: Changing) -> ast.FunctionDef:
@@ -19,12 +20,12 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
     are as in `changed_parameters`."""
     made = {
         target.id
-        for s in ast.walk(definition)
+        for s in every_node(definition)
         if isinstance(s, ast.Assign) and isinstance(s.value, (ast.List, ast.ListComp, ast.BinOp))
         for target in s.targets
         if isinstance(target, ast.Name)
     }
-    loops = [s for s in ast.walk(definition) if isinstance(s, ast.For) and _walked(s)[1] in made]
+    loops = [s for s in every_node(definition) if isinstance(s, ast.For) and _walked(s)[1] in made]
     loops = [s for s in loops if not _may_be_longer(definition, s)]
     loops_with_changes = [s for s in loops if _changes_items(s, function, owner, known) and not _read_elsewhere(definition, s)]
     if not loops_with_changes:
@@ -53,12 +54,12 @@ def _walked(s: ast.For) -> tuple[str, str, str]:
 def _may_be_longer(definition: ast.FunctionDef, s: ast.For) -> bool:
     """Whether a function inside of this one may change the walked list in the loop: it sees the list, or is given it there."""
     _, whole, _ = _walked(s)
-    inner = [x for x in ast.walk(definition) if isinstance(x, (ast.FunctionDef, ast.Lambda)) and x is not definition]
-    if any(isinstance(x, ast.Name) and x.id == whole for d in inner for x in ast.walk(d)):
+    inner = [x for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.Lambda)) and x is not definition]
+    if any(isinstance(x, ast.Name) and x.id == whole for d in inner for x in every_node(d)):
         return True
     names = {d.name for d in inner if isinstance(d, ast.FunctionDef)}
-    calls = (x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call))
-    given = (a for x in calls if isinstance(x.func, ast.Name) and x.func.id in names for a in ast.walk(x))
+    calls = (x for b in s.body for x in every_node(b) if isinstance(x, ast.Call))
+    given = (a for x in calls if isinstance(x.func, ast.Name) and x.func.id in names for a in every_node(x))
     return any(isinstance(a, ast.Name) and a.id == whole for a in given)
 
 
@@ -66,7 +67,7 @@ def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None,
     """Whether the body changes the list or object that the loop's variable is, and neither that name nor the walked list
     otherwise."""
     item, whole, at = _walked(s)
-    stored = {x.id for b in s.body for x in ast.walk(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+    stored = {x.id for b in s.body for x in every_node(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
     if {item, whole, at} & stored or whole in assigned(s.body):
         return False
     changed = changed_roots(function, owner, s.body, known)
@@ -77,11 +78,11 @@ def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
     """Whether the loop's variable is read outside of loops and comprehensions that have a variable of that name."""
     item, _, _ = _walked(s)
     inside: set[int] = set()
-    for x in ast.walk(definition):
+    for x in every_node(definition):
         targets = [x.target] if isinstance(x, ast.For) else [g.target for g in getattr(x, "generators", [])]
-        if any(isinstance(y, ast.Name) and y.id == item for target in targets for y in ast.walk(target)):
-            inside |= {id(y) for y in ast.walk(x)}
-    return any(isinstance(x, ast.Name) and x.id == item and id(x) not in inside for x in ast.walk(definition))
+        if any(isinstance(y, ast.Name) and y.id == item for target in targets for y in every_node(target)):
+            inside |= {id(y) for y in every_node(x)}
+    return any(isinstance(x, ast.Name) and x.id == item and id(x) not in inside for x in every_node(definition))
 
 
 def _over_places(s: ast.For) -> ast.For:

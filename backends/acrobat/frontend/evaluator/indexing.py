@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.strings import letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import (
     END,
@@ -52,7 +53,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     """`value[index]`."""
     index = _written_out(f, index)
     named = isinstance(index, ast.Constant) and isinstance(index.value, str)
-    if is_one_of_several(f, value) and not any(isinstance(x, ast.Call) for x in ast.walk(index)):
+    if is_one_of_several(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
         return for_each_type(f, node, [value], lambda one: subscript(f, node, one[0], index))
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):

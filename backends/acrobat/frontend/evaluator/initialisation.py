@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
 from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Special, Static, Value, nothing_known, type_or_none, unknown
 
 
@@ -181,7 +182,7 @@ class _Initialisation:
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
                 called = inspect.getattr_static(self.cls, name, None)
             case _:
-                if any(isinstance(x, ast.Name) and x.id == me for x in ast.walk(rewritten)):
+                if any(isinstance(x, ast.Name) and x.id == me for x in every_node(rewritten)):
                     what = f"`{function.__name__}` uses `{me}` itself before a `{self.cls.__name__}` is complete"
                     self.f.problem(
                         s, what, f"call its methods in statements of their own, or when it is made: {ast.unparse(s)}"
@@ -248,7 +249,7 @@ def _variable(me: str, name: str) -> str:
 def _has_no_effect(value: ast.expr | None) -> bool:
     """Whether an expression surely changes nothing, so that leaving it out changes nothing either."""
     calls = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
-    return value is None or not any(isinstance(x, calls) for x in ast.walk(value))
+    return value is None or not any(isinstance(x, calls) for x in every_node(value))
 
 
 def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
@@ -256,7 +257,7 @@ def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
     result = [
         (x.lineno, x.col_offset, x.attr)
         for s in body
-        for x in ast.walk(s)
+        for x in every_node(s)
         if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
     ]
     return list(dict.fromkeys(name for _, _, name in sorted(result)))

@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, empty, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.ir import nodes as n
@@ -126,12 +127,12 @@ def asks_none(definition: ast.FunctionDef | None, field: str) -> bool:
         return True
     names = {
         t.id
-        for s in ast.walk(definition)
+        for s in every_node(definition)
         if isinstance(s, ast.Assign) and _reads(s.value, field)
         for t in s.targets
         if isinstance(t, ast.Name)
     }
-    for x in ast.walk(definition):
+    for x in every_node(definition):
         match x:
             case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq()], [right]):
                 tests = [left, right]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, placed
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 OPPOSITE = {"append": "popleft", "appendleft": "pop"}
 """Methods by which a deque grows, and those that take an element from its other end."""
@@ -23,7 +24,7 @@ HARMLESS = frozenset(("popleft", "pop", "clear", "index", "count"))
 
 def without_limits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body of a function, with the limits of its deques written out."""
-    nodes = [x for s in body for x in ast.walk(s)]
+    nodes = [x for s in body for x in every_node(s)]
     limited = {name for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)}
     if not limited:
         return list(body)
@@ -51,7 +52,7 @@ def _limit(call: ast.Call) -> ast.expr | None:
 
 def _is_seen(name: str, nodes: Sequence[ast.AST]) -> bool:
     """Whether a name is assigned once, and all its uses show whether the deque grows by them."""
-    parents = {child: x for x in nodes for child in ast.iter_child_nodes(x)}
+    parents = {child: x for x in nodes for child in children(x)}
     uses = [x for x in nodes if isinstance(x, ast.Name) and x.id == name]
     if sum(not isinstance(x.ctx, ast.Load) for x in uses) != 1:
         return False

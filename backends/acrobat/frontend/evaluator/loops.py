@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.evaluator.watched import Watched, check, watched
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -115,7 +116,7 @@ def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
     carried to the next round, what the body changes is."""
     if (
         not isinstance(s, ast.While)
-        or not any(isinstance(x, ast.Call) for x in ast.walk(s.test))
+        or not any(isinstance(x, ast.Call) for x in every_node(s.test))
         or not changed_in(f, [s.test])
     ):
         return s
@@ -172,7 +173,7 @@ def _breaks(node: ast.AST) -> bool:
     """Whether a `break` in a statement ends the loop that the statement stands in."""
     if isinstance(node, (ast.For, ast.While)):
         return any(_breaks(b) for b in node.orelse)
-    return isinstance(node, ast.Break) or any(_breaks(child) for child in ast.iter_child_nodes(node))
+    return isinstance(node, ast.Break) or any(_breaks(child) for child in children(node))
 
 
 def _inside(s: LoopStatement) -> list[ast.AST]:

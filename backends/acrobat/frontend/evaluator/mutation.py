@@ -26,6 +26,7 @@ from backends.acrobat.frontend.evaluator.referenced import (
 from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, spine, walked
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
 
@@ -175,7 +176,7 @@ def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
 
 def _changes(f: Frame, index: ast.expr) -> bool:
     """Whether computing an index changes a list or an object."""
-    if not any(isinstance(x, ast.Call) for x in ast.walk(index)):
+    if not any(isinstance(x, ast.Call) for x in every_node(index)):
         return False
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
@@ -190,7 +191,7 @@ def _changes(f: Frame, index: ast.expr) -> bool:
 
 def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
     """A hidden name for the value of the index of `node`, which is computed here. Each one of a chain has its own."""
-    depth = sum(isinstance(x, ast.Subscript) for x in ast.walk(node.value))
+    depth = sum(isinstance(x, ast.Subscript) for x in every_node(node.value))
     at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
     f.env[at.id] = f.expression(index)
     return at

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, is_function, mapp
 from backends.acrobat.frontend.evaluator.constants import contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Absent, OneOf
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known, type_or_none
 
@@ -71,7 +72,7 @@ def _not_callable(
 
 def _is_called(f: Frame, node: ast.Call) -> bool:
     """Whether the value of an expression is called: where it stands, or under a name that it is assigned to."""
-    nodes = list(ast.walk(f.definition)) if f.definition is not None else []
+    nodes = every_node(f.definition) if f.definition is not None else []
     names = {t.id for s in nodes if isinstance(s, ast.Assign) and s.value is node for t in s.targets if isinstance(t, ast.Name)}
     callees = [x.func for x in nodes if isinstance(x, ast.Call)]
     return any(x is node or isinstance(x, ast.Name) and x.id in names for x in callees)
@@ -132,9 +133,9 @@ def _pattern(f: Frame, node: ast.expr) -> str:
             return _pattern(f, left) + _pattern(f, right)
         case ast.Name(name) if definition is not None:
             bound = [
-                x for x in ast.walk(definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)
+                x for x in every_node(definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)
             ]
-            match [x for x in ast.walk(definition) if isinstance(x, ast.Assign) and bound == x.targets]:
+            match [x for x in every_node(definition) if isinstance(x, ast.Assign) and bound == x.targets]:
                 case [ast.Assign(value=value)]:
                     return _pattern(f, value)
     return ANY

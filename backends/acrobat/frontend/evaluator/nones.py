@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, untupled, variable_of
 
@@ -64,7 +65,7 @@ ASKED = 1 << 10
 @lru_cache(ASKED)
 def takes_none(definition: ast.FunctionDef, name: str) -> bool:
     """Whether a function looks at whether its parameter is None: compares it, asks for its truth, or has a `match`."""
-    for node in ast.walk(definition):
+    for node in every_node(definition):
         tests: list[ast.expr] = []
         match node:
             case ast.Compare(left, ops, rights) if any(isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) for op in ops):
@@ -84,7 +85,7 @@ def takes_none(definition: ast.FunctionDef, name: str) -> bool:
 def needs_value(definition: ast.FunctionDef, name: str) -> bool:
     """Whether a function always reads an attribute or an item of its parameter, before it does anything else with it."""
     for s in definition.body:
-        if not any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(s)):
+        if not any(isinstance(x, ast.Name) and x.id == name for x in every_node(s)):
             if returns(s) or raises([s]):
                 return False
             continue
@@ -109,6 +110,6 @@ def _always(node: ast.AST) -> Iterator[ast.AST]:
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             parts = [node.generators[0].iter]
         case _:
-            parts = list(ast.iter_child_nodes(node))
+            parts = children(node)
     for part in parts:
         yield from _always(part)

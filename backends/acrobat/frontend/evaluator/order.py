@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 
 def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:
@@ -16,7 +17,7 @@ def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str
     `changed` has the names that calls and items in the source change."""
 
     def changed_in(part: ast.expr) -> set[str]:
-        return {name for x in ast.walk(part) if isinstance(x, ast.expr) for name in changed.get(x, ())}
+        return {name for x in every_node(part) if isinstance(x, ast.expr) for name in changed.get(x, ())}
 
     late = [changed_in(part) for part in parts]
     return [

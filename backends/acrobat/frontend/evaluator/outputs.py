@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 
 def changed_parameters(function: types.FunctionType, owner: type | None, known: Changing) -> tuple[str, ...]:
@@ -58,10 +59,10 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
     parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
     rebound = {
         name.id
-        for s in ast.walk(definition)
+        for s in every_node(definition)
         if isinstance(s, (ast.Assign, ast.AnnAssign, ast.For))
         for target in (s.targets if isinstance(s, ast.Assign) else [s.target])
-        for name in ast.walk(target)
+        for name in every_node(target)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
     }
     changed = set(nonlocals(definition))
@@ -95,7 +96,7 @@ def changed_roots(
     """The names of `function` whose lists or objects, or parts of them, some of its nodes change; other parameters are those of
     `changed_parameters`. Of names that are objects, `objects` has the classes."""
     changed: set[str] = set()
-    for node in (x for d in nodes for x in ast.walk(d)):
+    for node in (x for d in nodes for x in every_node(d)):
         match node:
             case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
                 changed.add(str(root_of(node)))
@@ -178,7 +179,7 @@ def changed_in_place(function: types.FunctionType, name: str) -> bool:
     """Whether a nested function, or one that it calls, changes what a `nonlocal` name refers to, and not the name alone."""
     if function not in LIFTED:
         return False
-    for x in (x for d in (LIFTED[function].definition, *LIFTED[function].others) for x in ast.walk(d)):
+    for x in (x for d in (LIFTED[function].definition, *LIFTED[function].others) for x in every_node(d)):
         match x:
             case ast.AugAssign(ast.Name(target)) if target == name:
                 return True

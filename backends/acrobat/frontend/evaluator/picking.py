@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import hint_of
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Special, Static
 
 UNROLLED = 64
@@ -25,7 +26,7 @@ def picks_modules(f: Frame, target: ast.expr, body: Sequence[ast.AST]) -> bool:
     variable = hint_of(target)
     if variable in naming(body):
         return True
-    for node in (sub for b in body for sub in ast.walk(b)):
+    for node in (sub for b in body for sub in every_node(b)):
         match node:
             case ast.Subscript(owner, index) if variable in _names(index):
                 with f.trial():
@@ -71,7 +72,7 @@ def _is_path(node: ast.expr, me: str) -> bool:
 
 def naming(body: Sequence[ast.AST]) -> set[str]:
     """The names of which the statements make the names of attributes, directly or through another name."""
-    nodes = [sub for b in body for sub in ast.walk(b)]
+    nodes = [sub for b in body for sub in every_node(b)]
     names: set[str] = set()
     for node in nodes:
         match node:
@@ -82,7 +83,7 @@ def naming(body: Sequence[ast.AST]) -> set[str]:
 
 def names_behind(body: Sequence[ast.AST], result: set[str]) -> set[str]:
     """These names, and those from which the statements compute them, directly or through another name."""
-    nodes = [sub for b in body for sub in ast.walk(b)]
+    nodes = [sub for b in body for sub in every_node(b)]
     while True:
         more = set(result)
         for node in nodes:
@@ -95,4 +96,4 @@ def names_behind(body: Sequence[ast.AST], result: set[str]) -> set[str]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
+    return {x.id for x in every_node(node) if isinstance(x, ast.Name)}

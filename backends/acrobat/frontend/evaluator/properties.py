@@ -16,6 +16,7 @@ from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 
 def getter_of(owner: object, name: str) -> types.FunctionType | None:
@@ -70,7 +71,7 @@ def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:
         return set(), set()
     me = definition.args.args[0].arg if definition.args.args else ""
     reads, assigns = set[str](), set[str]()
-    for x in ast.walk(definition):
+    for x in every_node(definition):
         match x:
             case ast.Attribute(ast.Name(owner), name, ast.Load()) if owner == me:
                 reads.add(name)

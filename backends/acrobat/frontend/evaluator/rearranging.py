@@ -12,6 +12,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import type_or_none
 
 LONGER = ("append", "appendleft", "extend", "extendleft", "insert", "setdefault", "update")
@@ -23,7 +24,7 @@ def rearranges(f: Frame, s: ast.For, path: ast.expr) -> bool:
     """Whether the body of the loop `s` over `path` gives other elements to the list there without making it longer or shorter.
     An element that has the loop's own index or key may be another one: the loop has been there."""
     shown = ast.dump(path)
-    own = next((x.id for x in ast.walk(s.target) if isinstance(x, ast.Name)), None) if _counts(s.iter) else None
+    own = next((x.id for x in every_node(s.target) if isinstance(x, ast.Name)), None) if _counts(s.iter) else None
     if _changes(s.body, lambda x: ast.dump(x).replace("Store()", "Load()").replace("Del()", "Load()") == shown, own):
         return True
     if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Name) or path.value.id not in f.env:
@@ -46,7 +47,7 @@ def _counts(walked: ast.expr) -> bool:
 
 def _called_on(nodes: Iterable[ast.AST], name: str) -> set[str]:
     """The names of the methods that these nodes call on the variable `name`."""
-    calls = (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call))
+    calls = (x.func for node in nodes for x in every_node(node) if isinstance(x, ast.Call))
     return {c.attr for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name) and c.value.id == name}
 
 
@@ -70,7 +71,7 @@ def _method_changes(cls: type, method: str, attribute: str, visited: set[str]) -
 def _changes(nodes: Iterable[ast.AST], is_list: Callable[[ast.expr], bool], own: str | None) -> bool:
     """Whether nodes assign to items of a list, have it in another order, or make it both longer and shorter. The item at the
     index `own`, a name, does not count."""
-    called, inside = set(), [x for node in nodes for x in ast.walk(node)]
+    called, inside = set(), [x for node in nodes for x in every_node(node)]
     for x in inside:
         match x:
             case ast.Subscript(owner, index, ast.Store()) if is_list(owner):

@@ -37,6 +37,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, describe, innermost
 from backends.acrobat.frontend.values import (
     END,
@@ -194,7 +195,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
         case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
-            names = [x.id for x in ast.walk(target) if isinstance(x, ast.Name)]
+            names = [x.id for x in every_node(target) if isinstance(x, ast.Name)]
             for t, new in zip(targets, parts, strict=True):
                 if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
                     f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
@@ -230,7 +231,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and _is_memory(f.env.get(x.id))}
         case ast.Name(name), ast.Call() | ast.Subscript() if _may_be_view(f.env.get(name)):
-            f.owned -= {x.id for x in ast.walk(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}
+            f.owned -= {x.id for x in every_node(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}
 
 
 def _may_be_view(value: Value | None) -> bool:
@@ -263,7 +264,7 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims) -> None:
             pairs = [(target, s.value)]
         case _:
             return
-    names = [x.id for x in ast.walk(s.value) if isinstance(x, ast.Name)]
+    names = [x.id for x in every_node(s.value) if isinstance(x, ast.Name)]
     for target, source in pairs:
         new = target.id if isinstance(target, ast.Name) else state.variable_assigned(f, target)
         if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:
@@ -293,7 +294,7 @@ def lives(f: Frame, s: ast.AST, name: str) -> bool:
 
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call or a lookup in it may change."""
-    names, inside_of_all = assigned(nodes), [x for node in nodes for x in ast.walk(node)]
+    names, inside_of_all = assigned(nodes), [x for node in nodes for x in every_node(node)]
     if any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
         names += f.program.carried.changed_here()
     for called in (x.func for x in inside_of_all if isinstance(x, ast.Call)):

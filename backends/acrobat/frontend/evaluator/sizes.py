@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty, is_list, variable_of
 
 Size: TypeAlias = "int | tuple[Size, ...]"
@@ -52,7 +53,7 @@ def sizes_after(
 ) -> dict[str, int]:
     """The names of lists to which each round of a loop appends one element, and how many elements they have after it. `changed`
     gives the names that statements may assign or change, also by a call (`scope.changed_in`)."""
-    if not isinstance(s, ast.For) or any(isinstance(x, (ast.Break, ast.Continue, ast.Return)) for x in ast.walk(s)):
+    if not isinstance(s, ast.For) or any(isinstance(x, (ast.Break, ast.Continue, ast.Return)) for x in every_node(s)):
         return {}
     appends = [(b, result) for b in s.body if (result := _appended(b)) is not None]
     before = {}

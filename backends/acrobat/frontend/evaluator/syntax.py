@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 HIDDEN = "·"
 """Begins names that the source cannot have."""
@@ -61,7 +62,7 @@ def tracked(name: str) -> Claims:
 
 def placed(where: ast.AST, statement: ast.stmt) -> ast.stmt:
     """The statement `statement`; its nodes without a position get that of `where`."""
-    for node in ast.walk(statement):
+    for node in every_node(statement):
         if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)
     return statement
@@ -87,7 +88,7 @@ def stored(nodes: Sequence[ast.AST]) -> set[str]:
                 return
             case ast.Lambda():
                 return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             visit(child)
 
     for node in nodes:
@@ -118,7 +119,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
                 return
             case ast.Lambda():
                 return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             visit(child)
 
     for node in nodes:
@@ -130,7 +131,7 @@ def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body gives to calls as arguments or receivers: a call may change the lists that they stand for."""
     out: dict[str, None] = {}
     for node in nodes:
-        for sub in ast.walk(node):
+        for sub in every_node(node):
             if isinstance(sub, ast.Call):
                 arguments = [*sub.args, *(k.value for k in sub.keywords)]
                 arguments += [sub.func.value] if isinstance(sub.func, ast.Attribute) else []
@@ -154,7 +155,7 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
             return any(leaves(s, True) for s in node.body)
         case ast.FunctionDef() | ast.ClassDef() | ast.expr():
             return False
-    return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
+    return any(leaves(child, in_loop) for child in children(node))
 
 
 def ends(node: ast.AST) -> bool:
@@ -166,12 +167,12 @@ def ends(node: ast.AST) -> bool:
             return any(returns(s) for s in node.body)
         case ast.expr():
             return False
-    return any(ends(child) for child in ast.iter_child_nodes(node))
+    return any(ends(child) for child in children(node))
 
 
 def returns(node: ast.AST) -> bool:
     """Whether a `return` stands in a statement."""
-    return any(isinstance(sub, ast.Return) for sub in ast.walk(node))
+    return any(isinstance(sub, ast.Return) for sub in every_node(node))
 
 
 def raises(body: Sequence[ast.stmt]) -> bool:
@@ -214,11 +215,11 @@ def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
     function."""
     if definition is None or name.startswith(HIDDEN):
         return False
-    if any(x.arg == name for x in ast.walk(definition.args) if isinstance(x, ast.arg)):
+    if any(x.arg == name for x in every_node(definition.args) if isinstance(x, ast.arg)):
         return False
-    for node in (x for statement in definition.body for x in ast.walk(statement)):
+    for node in (x for statement in definition.body for x in every_node(statement)):
         match node:
-            case ast.FunctionDef() | ast.Lambda() if any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node)):
+            case ast.FunctionDef() | ast.Lambda() if any(isinstance(x, ast.Name) and x.id == name for x in every_node(node)):
                 return False
             case ast.Nonlocal(names) | ast.Global(names) if name in names:
                 return False
@@ -235,7 +236,7 @@ def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bo
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
     """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
-    targets = [x.target for statement in loop.body for x in ast.walk(statement) if isinstance(x, ast.For)]
+    targets = [x.target for statement in loop.body for x in every_node(statement) if isinstance(x, ast.For)]
     read = isinstance(loop, ast.While) and reads(loop.test, name) or _first_use(loop.body, name) is True
     return name in assigned(targets) and not read
 
@@ -301,7 +302,7 @@ def _use(s: ast.stmt, name: str) -> bool | None:
 
 
 def _stores(target: ast.AST, name: str) -> bool:
-    return any(isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store) for x in ast.walk(target))
+    return any(isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store) for x in every_node(target))
 
 
 def reads(node: ast.AST, name: str) -> bool:
@@ -314,4 +315,4 @@ def reads(node: ast.AST, name: str) -> bool:
                 return reads(node.generators[0].iter, name)
         case ast.Lambda() if name in [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]:
             return False
-    return any(reads(child, name) for child in ast.iter_child_nodes(node))
+    return any(reads(child, name) for child in children(node))

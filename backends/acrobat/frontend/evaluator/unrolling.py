@@ -26,6 +26,7 @@ from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, walked
 from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, extents
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -50,7 +51,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     for name in _running_over(s.iter):
         if name in changed and not _changes_own_item(f, s, name):
             f.owned.discard(name)  # the body may not change the list: Python's loop would notice
-    for call in (x for x in ast.walk(s.iter) if isinstance(x, ast.Call)):
+    for call in (x for x in every_node(s.iter) if isinstance(x, ast.Call)):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
@@ -84,7 +85,7 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
             pass
         case _:
             return False
-    inside = [x for b in s.body for x in ast.walk(b)]
+    inside = [x for b in s.body for x in every_node(b)]
     if any(isinstance(x, ast.Name) and x.id in (at, name) and isinstance(x.ctx, (ast.Store, ast.Del)) for x in inside):
         return False
     plain = not holds_parts(f, f.env.get(name))
@@ -159,13 +160,13 @@ def _cuts_blocks(s: ast.For, rounds: range) -> bool:
     the round is known."""
 
     def by_round(bounds: Sequence[ast.expr | None]) -> bool:
-        names = [{x.id for x in ast.walk(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
+        names = [{x.id for x in every_node(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
         return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in targets for targets in names)
 
     slices = [
         (x.lower, x.upper) if isinstance(x, ast.Slice) else x.args
         for b in s.body
-        for x in ast.walk(b)
+        for x in every_node(b)
         if isinstance(x, ast.Slice) or isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == "slice"
     ]
     return 0 < len(rounds) <= UNROLLED and any(map(by_round, slices))

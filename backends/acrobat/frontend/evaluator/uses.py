@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.syntax import way_to
+from backends.acrobat.frontend.syntax_nodes import children
 
 SEVERAL = 2
 """Stands for any number of uses above one."""
@@ -53,7 +54,7 @@ def _read(node: ast.AST, name: str) -> int:
 
 
 def _all_of(node: ast.AST, name: str) -> int:
-    return sum(_read(child, name) for child in ast.iter_child_nodes(node))
+    return sum(_read(child, name) for child in children(node))
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:

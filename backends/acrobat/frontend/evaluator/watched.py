@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, stored
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
 
 WALKS = ("items", "keys", "values")
@@ -48,7 +49,7 @@ def watched(f: Frame, s: ast.For | ast.While) -> list[Watched]:
             continue
         named = _with_named_indices(f, path)
         value = f.borrowed(named)
-        of_keys = kind(value) == "dict" and not any(_walks_over_values(x, path) for x in ast.walk(s.iter))
+        of_keys = kind(value) == "dict" and not any(_walks_over_values(x, path) for x in every_node(s.iter))
         if not of_keys and rearranges(f, s, path):
             what = f"`{ast.unparse(path)}` gets other elements in a loop that walks over it"
             f.problem(s, what, f"walk over a copy: `list({ast.unparse(path)})`")
@@ -74,7 +75,7 @@ def _places(node: ast.expr) -> Iterator[ast.expr]:
     """The attributes, items and dictionaries that a loop over `node` walks over, of variables."""
     match node:
         case ast.Attribute() | ast.Subscript() if root_of(node) is not None and not any(
-            isinstance(x, (ast.Slice, ast.Call)) for x in ast.walk(node)
+            isinstance(x, (ast.Slice, ast.Call)) for x in every_node(node)
         ):
             yield node
         case ast.Call(ast.Attribute(owner, method), [], []) if method in WALKS:
@@ -93,10 +94,10 @@ def _walks_over_values(node: ast.AST, path: ast.expr) -> bool:
 
 def _is_assigned(s: ast.For, path: ast.expr) -> bool:
     """Whether the body of a loop may give an attribute or item on a path another list, which its loop does not walk over."""
-    parts = [x for x in ast.walk(path) if isinstance(x, (ast.Attribute, ast.Subscript))]
+    parts = [x for x in every_node(path) if isinstance(x, (ast.Attribute, ast.Subscript))]
     names = {x.attr for x in parts if isinstance(x, ast.Attribute)}
     owners = {ast.dump(x.value) for x in parts if isinstance(x, ast.Subscript)}
-    inside = [x for b in s.body for x in ast.walk(b) if isinstance(getattr(x, "ctx", None), ast.Store)]
+    inside = [x for b in s.body for x in every_node(b) if isinstance(getattr(x, "ctx", None), ast.Store)]
     return any(
         isinstance(x, ast.Attribute)
         and x.attr in names
@@ -112,7 +113,7 @@ def _with_named_indices(f: Frame, path: ast.expr) -> ast.expr:
         case ast.Attribute(owner, attr, ctx):
             return ast.copy_location(ast.Attribute(_with_named_indices(f, owner), attr, ctx), path)
         case ast.Subscript(owner, index, ctx) if not isinstance(index, ast.Constant):
-            depth = sum(isinstance(x, ast.Subscript) for x in ast.walk(owner))
+            depth = sum(isinstance(x, ast.Subscript) for x in every_node(owner))
             at = ast.copy_location(ast.Name(f"{HIDDEN}walked{path.lineno}:{path.col_offset}.{depth}", ast.Load()), index)
             f.env[at.id] = f.expression(index)
             return ast.copy_location(ast.Subscript(_with_named_indices(f, owner), at, ctx), path)

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.listed import class_of_list, holds_listed
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     HELD,
@@ -125,7 +126,7 @@ class FunctionBody:
             self.carried = carried.used_by(self.function)
         if self.attributes:
             assert f.definition is not None
-            used = {x.id for x in ast.walk(f.definition) if isinstance(x, ast.Name)}
+            used = {x.id for x in every_node(f.definition) if isinstance(x, ast.Name)}
             for variable in used.intersection(self.attributes.values()):
                 carried.touches(variable, True)  # from the next round on the callers hand it over
         for a, v in zip(arguments, values, strict=False):
@@ -190,9 +191,8 @@ class FunctionBody:
             return value
         for p in self.gives_back:
             t = type_or_none(f.env[p])
-            if t is not None and not contains_unknown(t) and program.grown.get((self.function, p)) != t:
+            if t is not None and not contains_unknown(t):
                 program.grown[self.function, p] = t
-                program.changed = True
         after = (program.carried.handed_on(f, p) if p in self.carried else f.env[p] for p in self.gives_back)
         return TupleV((value, *after))
 

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 RAISED = "raised"
 """The attribute of a `return` that stands for a `raise`."""
@@ -45,6 +46,6 @@ def _made(written: ast.expr, cls: type) -> ast.expr:
     """The exception that `raise` makes, as the program keeps it: of a class without `__init__`, only that there is one."""
     if isinstance(cls.__init__, FunctionType):  # type: ignore[misc]
         return written if isinstance(written, ast.Call) else ast.copy_location(ast.Call(written, [], []), written)
-    if any(isinstance(x, (ast.Call, ast.NamedExpr)) for a in getattr(written, "args", ()) for x in ast.walk(a)):
+    if any(isinstance(x, (ast.Call, ast.NamedExpr)) for a in getattr(written, "args", ()) for x in every_node(a)):
         raise Refused(f"what `{cls.__name__}` is given is not kept", "give the class an `__init__` that keeps it")
     return ast.copy_location(ast.Constant(0), written)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.picking import names_behind
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed
 from backends.acrobat.frontend.source import source_of, stripped
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Value, known
 
 MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"})
@@ -25,7 +26,7 @@ def sizing_parameters(function: object) -> set[str]:
         return set()
     definition, _ = source_of(stripped(function))
     extents: list[ast.expr] = []
-    for node in ast.walk(definition):
+    for node in every_node(definition):
         match node:
             case ast.Call(ast.Attribute(_, name) | ast.Name(name), args) if name in MAKERS:
                 extents += args[:1] if name in FIRST_ONLY else args

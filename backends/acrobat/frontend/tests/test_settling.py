@@ -13,6 +13,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.program import ProgramBuilder
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.tests.zoo.check import agrees
 
@@ -192,3 +193,27 @@ def test_a_problem_in_a_function_is_reported_at_its_line(tmp_path: Path, body: s
         build(module.M(), sample=[[torch.ones(3), torch.ones(3)]])
     assert "model.py:5:" in str(error.value), error.value
     assert "quantile" in str(error.value), error.value
+
+
+class PoppedTwice(Model):
+    """The stack that `drop` is given has None in it first, and later a tensor: in each round it is called for both."""
+
+    def drop(self, stack):
+        return stack.pop()[0]
+
+    def forward(self, words):
+        stack = [(self.word.weight[0], None)]
+        for word in words:
+            stack.append((self.lin(stack[-1][0]), self.word.weight[word]))
+        total = self.word.weight[1]
+        while len(stack) > 1:
+            total = total + self.drop(stack)
+        return total
+
+
+def test_calls_for_two_types_settle_as_soon_as_all_is_known(monkeypatch):
+    rounds = []
+    reset = ProgramBuilder.reset
+    monkeypatch.setattr(ProgramBuilder, "reset", lambda builder: (rounds.append(1), reset(builder)))
+    agrees(PoppedTwice(), [[1, 2, 3], [2]])
+    assert 1 < len(rounds) <= 4  # one of them before the first round

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, W, call, function, host, lit, op, program, weight
 from backends.acrobat.core.types import BOOL, FLOAT, INT, TensorT
@@ -129,3 +132,28 @@ def test_host_work_is_not_tensor_work() -> None:
     number = chain("number", host("add", INT, lit(1), lit(2)))
     p = forward(chain, chain("out", op("mul", X, number)))
     assert constants.run(p) == p
+
+
+def test_tables_are_computed_in_float32_and_all_else_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a table of a weight that is derived itself, as a part of another one is."""
+    kinds: dict[str, set[str]] = {}
+    evaluate = constants.evaluate
+
+    def noting(op: str, args: Sequence[np.ndarray], attrs: dict[str, Any], result: TensorT) -> np.ndarray:
+        kinds[op] = {str(a.dtype) for a in args}
+        return evaluate(op, args, attrs, result)
+
+    monkeypatch.setattr(constants, "evaluate", noting)
+    rows = constants.LARGE // 4
+    part = Derived("slice", ("W",), (("dim", 0), ("start", 0), ("stop", 4)))
+    p = Program(
+        functions={},
+        datatypes={},
+        weights={"E": TensorT((rows, 4)), "W": TensorT((8, 4)), "part": TensorT((4, 4)), "table": TensorT((rows, 4))},
+        values=values(E=np.ones((rows, 4)), W=np.arange(32).reshape(8, 4)),
+        derived={"part": part, "table": Derived("linear", ("E", "part"), ())},
+    )
+    found = constants.evaluate_derived(p)
+    assert kinds == {"slice": {"float64"}, "linear": {"float32"}}
+    np.testing.assert_array_equal(found["table"], np.tile(np.arange(16).reshape(4, 4).sum(1), (rows, 1)))
+    assert all(value.dtype == np.float32 and value.base is None for value in found.values())

@@ -1,0 +1,35 @@
+"""The nodes of a syntax tree, as `ast.walk` and `ast.iter_child_nodes` give them, in less time: the front end asks for them so
+often that this is a good part of what it costs to compile a model that the cache has."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+NO_NODES = frozenset({"ctx", "id", "attr", "type_comment", "kind"})
+"""Fields in which there is a context (`Load`, `Store`), which says nothing that its parent does not, or no node at all."""
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(name for name in kind._fields if name not in NO_NODES)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one, in the order of the source, without the contexts of names, attributes and items."""
+    found: list[ast.AST] = []
+    for name in _fields(type(node)):
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [x for x in value if isinstance(x, ast.AST)]
+    return found
+
+
+def every_node(node: ast.AST) -> list[ast.AST]:
+    """A node and all nodes below it, level by level, without the contexts of names, attributes and items."""
+    found = [node]
+    for x in found:  # gets longer while it is walked over
+        found += children(x)
+    return found

@@ -4,21 +4,22 @@ often that this is a good part of what it costs to compile a model that the cach
 from __future__ import annotations
 
 import ast
-from functools import cache
 
 NO_NODES = frozenset({"ctx", "id", "attr", "type_comment", "kind"})
 """Fields in which there is a context (`Load`, `Store`), which says nothing that its parent does not, or no node at all."""
 
 
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in kind._fields if name not in NO_NODES)
+_fields: dict[type[ast.AST], tuple[str, ...]] = {}
+"""The fields of each class of nodes that may have nodes in them."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, in the order of the source, without the contexts of names, attributes and items."""
     found: list[ast.AST] = []
-    for name in _fields(type(node)):
+    kind = type(node)
+    if kind not in _fields:
+        _fields[kind] = tuple(name for name in kind._fields if name not in NO_NODES)
+    for name in _fields[kind]:
         value = getattr(node, name, None)
         if isinstance(value, ast.AST):
             found.append(value)

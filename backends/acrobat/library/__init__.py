@@ -94,8 +94,9 @@ _OWN_NAMES: dict[ModuleType, str] = {
         softshrink hardshrink threshold glu softmin dropout fill zero isclose allclose equal
     """,
     functional: """
-        mse_loss l1_loss cross_entropy nll_loss smooth_l1_loss binary_cross_entropy binary_cross_entropy_with_logits
-        kl_div pairwise_distance normalize cosine_similarity norm logsumexp outer addmm cdist
+        mse_loss l1_loss cross_entropy nll_loss smooth_l1_loss huber_loss binary_cross_entropy
+        binary_cross_entropy_with_logits kl_div pairwise_distance normalize cosine_similarity norm vector_norm
+        linalg_norm logsumexp outer addmm cdist
         generate_square_subsequent_mask
     """,
     images: """
@@ -105,11 +106,11 @@ _OWN_NAMES: dict[ModuleType, str] = {
     indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
     moving: """
         roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin diagonal
-        trace diag
+        trace diag tile unflatten
     """,
     normalisation: "rms_norm group_norm",
     recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence",
-    selection: "topk bucketize searchsorted unique_consecutive unique",
+    selection: "topk bucketize searchsorted unique_consecutive unique median",
 }
 """File -> the functions in it that have the name of the function of torch or the method that they stand for."""
 
@@ -144,6 +145,6 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
 BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
 
-_OF_MATH = "floor ceil trunc fabs copysign isnan isinf isfinite isclose isqrt degrees radians"
+_OF_MATH = "floor ceil trunc fabs copysign isnan isinf isfinite isclose isqrt prod gcd degrees radians"
 MATHEMATICS: dict[str, Callable[..., Any]] = {name: getattr(mathematics, name) for name in _OF_MATH.split()}
 """Name of a function of Python's `math` that is no operation of the host -> the function that is compiled in its place."""

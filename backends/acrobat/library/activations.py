@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import refuse
+from backends.acrobat.library.words import has_dimensions, refuse
 
 
 def absolute(input):
@@ -20,7 +20,9 @@ def clamp(input, min=None, max=None):
 
 
 def bound(input, number):
-    """A number as a tensor: one of ints if both it and the elements of `input` are ints."""
+    """A number as a tensor: one of ints if both it and the elements of `input` are ints. A tensor stays as it is."""
+    if has_dimensions(number):
+        return number
     if input.dtype == torch.int64 and isinstance(number, int):
         return torch.full((), number, dtype=torch.int64)
     return torch.full((), float(number))

@@ -29,6 +29,11 @@ def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
     return reduced(torch.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
 
 
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    size = torch.abs(input - target)
+    return reduced(torch.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+
+
 def binary_cross_entropy(input, target, reduction="mean"):
     one = torch.maximum(torch.log(input), torch.full((), -100.0))
     other = torch.maximum(torch.log(1.0 - input), torch.full((), -100.0))
@@ -78,9 +83,13 @@ def nll_of_some(input, target, reduction, ignore_index):
 
 
 def cross_entropy(input, target, reduction="mean", label_smoothing=0.0, ignore_index=-100):
-    if label_smoothing != 0.0:
-        refuse("`label_smoothing`")
-    return nll_loss(torch.log_softmax(input, -1), target, reduction, ignore_index)
+    scores = torch.log_softmax(input, -1)
+    if label_smoothing == 0.0:
+        return nll_loss(scores, target, reduction, ignore_index)
+    if ignore_index != -100:
+        refuse("`label_smoothing` with `ignore_index`")
+    rows = (1.0 - label_smoothing) * nll_loss(scores, target, "none") - label_smoothing * scores.mean(-1)
+    return reduced(rows, reduction)
 
 
 def norm(input, p=2, dim=None, keepdim=False):
@@ -90,10 +99,24 @@ def norm(input, p=2, dim=None, keepdim=False):
     if p == float("inf"):
         size = torch.abs(input)
         return size.max() if dim is None else size.amax(dim, keepdim)
-    if p not in (2, "fro", None):
-        refuse("a norm but those of 1, 2 and infinity")
-    square = input * input
-    return torch.sqrt(square.sum()) if dim is None else torch.sqrt(square.sum(dim, keepdim))
+    if p in (2, "fro", None):
+        square = input * input
+        return torch.sqrt(square.sum()) if dim is None else torch.sqrt(square.sum(dim, keepdim))
+    if not isinstance(p, (int, float)) or p <= 0:
+        refuse("a norm but those of positive numbers and infinity")
+    power = torch.abs(input) ** p
+    return (power.sum() if dim is None else power.sum(dim, keepdim)) ** (1.0 / p)
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False):
+    return norm(x, ord, dim, keepdim)
+
+
+def linalg_norm(A, ord=None, dim=None, keepdim=False):
+    """`torch.linalg.norm`, which for two dimensions and an `ord` is a norm of matrices."""
+    if ord is not None and (A.dim() == 2 and dim is None or isinstance(dim, tuple)):
+        refuse("`torch.linalg.norm` of a matrix with an `ord`")
+    return norm(A, 2 if ord is None else ord, dim, keepdim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -122,7 +145,9 @@ def logsumexp(input, dim, keepdim=False):
     highest = torch.where(torch.isfinite(highest), highest, 0.0)
     total = torch.exp(input - highest).sum(dim, True)
     out = torch.log(total) + highest
-    return out if keepdim else out.squeeze(dim)
+    if keepdim:
+        return out
+    return out.sum(dim) if isinstance(dim, (tuple, list)) else out.squeeze(dim)  # of one element each
 
 
 def outer(input, vec2):

@@ -59,6 +59,20 @@ def log_to_base(x, base):
     return math.log(x) / math.log(base)
 
 
+def prod(items, *, start=1):
+    total = start
+    for item in items:
+        total = total * item
+    return total
+
+
+def gcd(a, b):
+    a, b = abs(a), abs(b)
+    while b:
+        a, b = b, a % b
+    return a
+
+
 def degrees(x):
     return x * (180.0 / math.pi)
 

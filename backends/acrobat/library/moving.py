@@ -10,10 +10,17 @@ from backends.acrobat.library.words import in_order, is_counts, is_fixed, refuse
 
 
 def roll(input, shifts, dims=None):
+    if isinstance(dims, (tuple, list)):
+        for shift, dim in unrolled(zip(shifts, dims)):
+            input = roll(input, shift, dim)
+        return input
     if dims is None:
         if input.dim() != 1:
             refuse("`roll` without a dimension of several dimensions", "give it `dims`")
         return roll(input, shifts, 0)
+    if not is_fixed(shifts):
+        extent = input.size(dims)
+        return index_select(input, dims, torch.tensor([(i - shifts) % extent for i in range(extent)]))
     parts = input.unbind(dims)
     at = -shifts % max(len(parts), 1)
     return torch.stack(parts[at:] + parts[:at], dims)
@@ -76,7 +83,11 @@ def repeated_places(extent, counts):
 
 def sort(input, dim=-1, descending=False, stable=False):
     if input.dim() != 1:
-        refuse("`sort` of several rows", "sort each row")
+        if dim != -1 and dim != input.dim() - 1:
+            values, places = sort(input.transpose(dim, -1), -1, descending)
+            return values.transpose(dim, -1), places.transpose(dim, -1)
+        rows = [sort(row, -1, descending) for row in input]
+        return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
     numbers = input.tolist()
     places = in_order(numbers, descending)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
@@ -88,6 +99,15 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 def view_as(input, other):
     return input.reshape(other.shape)
+
+
+def tile(input, dims):
+    return input.repeat(dims)
+
+
+def unflatten(input, dim, sizes):
+    at = dim + input.dim() if dim < 0 else dim
+    return input.reshape((*input.shape[:at], *sizes, *input.shape[at + 1 :]))
 
 
 def swapaxes(input, axis0, axis1):

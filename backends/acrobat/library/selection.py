@@ -2,23 +2,32 @@
 
 import torch
 
-from backends.acrobat.library.words import highest, in_order, refuse
+from backends.acrobat.library.words import highest, in_order, is_fixed, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if not largest:
         values, places = topk(-input, k, dim, True, sorted)
         return -values, places
-    if k == 1 and input.dim() != 1:
+    if k == 1 and input.dim() != 1 and is_fixed(input.size(dim)):
         return input.amax(dim, True), input.argmax(dim, True)
     if input.dim() != 1:
         if dim != -1 and dim != input.dim() - 1:
-            refuse("topk along another than the last dimension", "transpose the tensor first")
+            values, places = topk(input.transpose(dim, -1), k, -1, True, sorted)
+            return values.transpose(dim, -1), places.transpose(dim, -1)
         rows = [topk(row, k, -1, True, sorted) for row in input]
         return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
     numbers = input.tolist()
     places = highest(numbers, k)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
+
+
+def median(input):
+    """The lower one of the two in the middle, as PyTorch has it; NaN where one is. The instance waits for the elements."""
+    numbers = input.flatten().tolist()
+    ordered = in_order(numbers, False)
+    highest_one = numbers[ordered[-1]]
+    return torch.tensor(highest_one if highest_one != highest_one else numbers[ordered[(len(ordered) - 1) // 2]])
 
 
 def bucketize(input, boundaries, out_int32=False, right=False):

@@ -27,6 +27,11 @@ def is_counts(value: Any) -> bool:
     return not isinstance(value, int) and value.dim() == 1
 
 
+def has_dimensions(value: Any) -> bool:
+    """Whether a value is a tensor with a dimension, rather than a number or a tensor of rank 0."""
+    return not isinstance(value, (int, float)) and value.dim() > 0
+
+
 def letters(text: str) -> list[str]:
     """The letters of a string, each a string."""
     return list(text)

@@ -12,6 +12,7 @@ from backends.acrobat.core.host import MATH
 from backends.acrobat.core.types import FLOAT
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable
 from backends.acrobat.frontend.evaluator.operators import as_int
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES
 from backends.acrobat.frontend.types import describe
@@ -34,6 +35,9 @@ def _of_math(function: Any) -> Callable[..., Value] | None:
                 return Static(function(*(known(a)[1] for a in args), **{k: known(a)[1] for k, a in kwargs.items()}))
             except (TypeError, ValueError, ArithmeticError) as error:
                 return f.problem(node, f"{type(error).__name__}: {error}")
+        if name == "prod":
+            factors = as_list(f, node, iterable(f, args[0]))
+            return f.program.call(f, node, library.MATHEMATICS[name], [factors, *args[1:]], kwargs)
         numbers = [a if is_number(a) else builtin(f, node, "float", [a], {}, "") for a in args]  # a tensor of one element
         if any(map(nothing_known, numbers)):
             return unknown()

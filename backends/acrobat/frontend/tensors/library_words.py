@@ -41,6 +41,12 @@ def _is_counts(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
     return Static(isinstance(value, Held) and value.kind == "ids" or is_array(value) and len(shape(value)) == 1)
 
 
+@handles(FUNCTIONS, words.has_dimensions)
+def _has_dimensions(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (value,) = args
+    return unknown() if nothing_known(value) else Static(is_array(value) and len(shape(value)) > 0)
+
+
 @handles(FUNCTIONS, words.packed)
 def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return unknown() if is_unknown(args[0]) else Held("packed", args[0])

@@ -51,6 +51,7 @@ from backends.acrobat.frontend.values import (
     is_number,
     is_ragged,
     is_tensor,
+    known,
     type_or_none,
     variable_of,
 )
@@ -281,7 +282,7 @@ def _where_of_ints(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
 @either("masked_fill")
 def _masked_fill(f: Frame, call: CallArguments) -> Value:
     x, chosen, value = call.bind("input", "mask", "value")
-    number = Static(float(constant(value, "the value"))) if is_number(value) else value
+    number = Static(float(constant(value, "the value"))) if is_number(value) and known(value)[0] else value
     return where(f, chosen, number, x)
 
 

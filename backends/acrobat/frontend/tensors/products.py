@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from string import ascii_letters
 from typing import Any
 
+from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
@@ -118,17 +121,23 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 @either("einsum", of_tensor=False)
 def _einsum(f: Frame, call: CallArguments) -> Value:
-    """`torch.einsum` of an equation known at compile time, without `...` and repeated letters in a term. Of several tensors the
-    first two are contracted first."""
+    """`torch.einsum` of an equation known at compile time. A letter stands twice in a term for the diagonal of a matrix only.
+    Of several tensors the first two are contracted first."""
     equation, *operands = call.args
     text = str(constant(equation, "the equation")).replace(" ", "")
     if len(operands) == 1 and not is_tensor(operands[0]) and not is_ragged(operands[0]):
         operands = f.spread(operands)
     inputs, arrow, output = text.partition("->")
-    terms = inputs.split(",")
+    terms, dotted = inputs.split(","), ""
+    if len(terms) == len(operands):
+        terms, dotted = _without_dots(terms, [len(shape(x)) for x in operands])
+        output = output.replace("...", dotted)
     if not arrow:
-        letters = sorted(inputs.replace(",", ""))
-        output = "".join(c for c in letters if letters.count(c) == 1)
+        letters = sorted("".join(terms))
+        output = dotted + "".join(c for c in letters if letters.count(c) == 1 and c not in dotted)
+    for k, term in enumerate(terms):
+        if len(term) == 2 and term[0] == term[1] and len(operands) > k and len(shape(operands[k])) == 2:
+            operands[k], terms[k] = f.program.call(f, ast.Pass(), library.FUNCTIONS["diagonal"], [operands[k]], {}), term[0]
     if len(terms) != len(operands) or any(len(set(t)) != len(t) for t in (*terms, output)):
         raise Refused("`einsum` takes tensors whose dimensions have a letter each here", "write the product with @ and sum")
     for term, x in zip(terms, operands, strict=True):
@@ -148,6 +157,14 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
         operands = [_einsum_of_two(f, [first, second], inner, operands[:2]), *operands[2:]]
         terms = [inner, *others]
     return _einsum_of_two(f, terms, output, operands)
+
+
+def _without_dots(terms: list[str], ranks: list[int]) -> tuple[list[str], str]:
+    """The terms with letters of their own in place of `...`, and these letters: those of the operand that has the most."""
+    spare = [c for c in ascii_letters if c not in "".join(terms)]
+    counts = [rank - len(term) + 3 if "..." in term else 0 for term, rank in zip(terms, ranks, strict=True)]
+    others = "".join(spare[: max(counts)])
+    return [t.replace("...", others[len(others) - max(n, 0) :]) for t, n in zip(terms, counts, strict=True)], others
 
 
 def _einsum_of_two(f: Frame, terms: list[str], output: str, operands: list[Any]) -> Value:

@@ -30,6 +30,8 @@ ADDITIONS += [torch.add]
 
 OTHER_NAMES = {"log_sigmoid": "logsigmoid"}
 """The names that functions of torch give themselves -> those by which the source finds them."""
+OF_LINALG = {"linalg_norm": torch.linalg.norm, "vector_norm": torch.linalg.vector_norm}
+"""Names of the library's for functions of `torch.linalg` whose own names stand for others in torch."""
 
 
 def torch_name(function: Any) -> str | None:
@@ -39,7 +41,7 @@ def torch_name(function: Any) -> str | None:
         name = OTHER_NAMES.get(name, name)
         if name and getattr(module, name, None) is function:
             return name
-    return None
+    return next((name for name, known in OF_LINALG.items() if known is function), None)
 
 
 def _of_torch(function: Any) -> Callable[..., Value] | None:

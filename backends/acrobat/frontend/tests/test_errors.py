@@ -50,11 +50,11 @@ CASES = [
         1,
         """
 def forward(self, s: In) -> Tensor:
-    return torch.median(s.x, dim=0)
+    return torch.cummax(s.x, dim=0)
 """,
         """
-model.py:28:16: `median` is not an operation of the language
-            return torch.median(s.x, dim=0)
+model.py:28:16: `cummax` is not an operation of the language
+            return torch.cummax(s.x, dim=0)
                    ^^^^^^^^^^^^^^^^^^^^^^^^
     LANGUAGE.md lists the operations
 """,
@@ -783,11 +783,11 @@ ALL: dict[str, tuple[str, list[str]]] = {
         ["20: the shape of the tensor that `x` is, or holds, is not known", "21: `missing` is not defined"],
     ),
     "what the library refuses": (
-        "def forward(self, n: int):\n    x = torch.zeros(4, 4)\n    a = torch.sort(x, 0)\n"
+        "def forward(self, n: int):\n    x = torch.zeros(4, 4)\n    a = torch.unique(x, dim=0)\n"
         "    b = F.mse_loss(x, x, reduction='avg')\n    c = self.scan(x)\n    d = torch.std(x, mean=3)\n"
         "    return F.mse_loss(x, x, reduction='avg')",
         [
-            "22: `sort` of several rows is not in the language",
+            "22: `unique` with a dimension is not in the language",
             "23: `mse_loss`: a `reduction` but mean, sum and none is not in the language",
             "24: `scan`: an LSTM with `proj_size` is not in the language",
             "25: `std` has no argument `mean` here",

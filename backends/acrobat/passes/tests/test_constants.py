@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, W, call, function, host, lit, op, program, weight
+from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.types import BOOL, FLOAT, INT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, If, Lit, Program, Var
@@ -137,13 +138,12 @@ def test_host_work_is_not_tensor_work() -> None:
 def test_tables_are_computed_in_float32_and_all_else_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a table of a weight that is derived itself, as a part of another one is."""
     kinds: dict[str, set[str]] = {}
-    evaluate = constants.evaluate
 
     def noting(op: str, args: Sequence[np.ndarray], attrs: dict[str, Any], result: TensorT) -> np.ndarray:
         kinds[op] = {str(a.dtype) for a in args}
         return evaluate(op, args, attrs, result)
 
-    monkeypatch.setattr(constants, "evaluate", noting)
+    monkeypatch.setattr("backends.acrobat.passes.constants.evaluate", noting)
     rows = constants.LARGE // 4
     part = Derived("slice", ("W",), (("dim", 0), ("start", 0), ("stop", 4)))
     p = Program(

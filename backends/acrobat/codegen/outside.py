@@ -42,7 +42,7 @@ class Outside:
         if datatype.mixed:
             return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in datatype.cases)
         return " or ".join(
-            f"a dict of {', '.join(c.cls.keys_of_record)}" if is_dict(c.cls) else f"a {c.name}" for c in datatype.cases
+            f"a dict of {', '.join(sorted(c.cls.keys_of_record))}" if is_dict(c.cls) else f"a {c.name}" for c in datatype.cases
         )
 
     def holds_result(self, type: Any, within: frozenset[str] = frozenset()) -> bool:

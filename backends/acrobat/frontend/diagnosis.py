@@ -45,7 +45,7 @@ class DiagnosedFunctions(Functions):
 
     def _check_cycles(self, span: Span, sample: Sequence[Any]) -> None:
         """Note a problem for objects of the sample that contain themselves, where the field by which they do is read first."""
-        fields = cycle(sample, self.datatypes.asked) if self.observed else []
+        fields = cycle(sample, self.datatypes.asked, self.datatypes.records) if self.observed else []
         if not fields:
             return
         cls, name = fields[-1]

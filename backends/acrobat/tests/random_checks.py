@@ -255,7 +255,7 @@ def same(got: Any, want: Any, path: str = "", tolerance: float = TOLERANCE) -> N
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             same(g, w, f"{path}[{i}]", tolerance)
     elif isinstance(want, dict):
-        if type(got) is not dict or got.keys() != want.keys():
+        if type(got) is not dict or list(got) != list(want):
             raise Wrong(f"{path}: right is {want!r}, not {got!r}")
         for key, w in want.items():
             same(got[key], w, f"{path}[{key!r}]", tolerance)

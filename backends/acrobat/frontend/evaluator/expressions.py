@@ -38,7 +38,7 @@ from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.instances.observed import is_name, record_class
+from backends.acrobat.frontend.instances.observed import is_name
 from backends.acrobat.frontend.specials import Closure, Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import (
@@ -215,7 +215,7 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
         return table
     if len(set(names)) < len(names):
         return f.problem(node, "the keys of a dict are names, each once, here")
-    record = record_class(names) if all(map(is_name, names)) else None
+    record = f.program.datatypes.records.class_of(names) if all(map(is_name, names)) else None
     if record is None or f.program.datatypes.is_walked(record):
         return containers.dict_of(f, node, [(Static(k), v) for k, v in zip(names, items, strict=True)])
     return construct(f, node, record, [], dict(zip(names, items, strict=True)))
@@ -239,8 +239,9 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
                 raise Refused(f"TypeError: `dict` gets several values for the argument `{twice[0]}`")
             by_name |= names.keys()
         named = None if named is None or names is None else named | names
-    if named is not None and not f.program.datatypes.is_walked(record_class(list(named))):
-        return construct(f, node, record_class(list(named)), [], named)
+    datatypes = f.program.datatypes
+    if named is not None and not datatypes.is_walked(merged_class := datatypes.records.class_of(named)):
+        return construct(f, node, merged_class, [], named)
     result: Value | None = None
     for key, value in parts:
         if key is not None:

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
-from backends.acrobat.frontend.instances.observed import is_name, record_class
+from backends.acrobat.frontend.instances.observed import is_name
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
@@ -58,9 +58,11 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
 
 def _with_entry(f: Frame, s: ast.AST, cls: type, fields: dict[str, Value], key: Value, value: Value) -> Value:
     """A dictionary with the entries `fields`, and with `value` at `key`."""
-    is_known, name = known(key)
-    if is_known and (name in fields or is_name(name) and not f.program.datatypes.is_walked(record_class([*fields, name]))):
-        return construct(f, s, record_class([*fields, name]) if name not in fields else cls, [], fields | {name: value})
+    datatypes, (is_known, name) = f.program.datatypes, known(key)
+    if is_known and name in fields:
+        return construct(f, s, cls, [], fields | {name: value})
+    if is_known and is_name(name) and not datatypes.is_walked(larger := datatypes.records.class_of([*fields, name])):
+        return construct(f, s, larger, [], fields | {name: value})
     if _of_one_type(f, [*fields.values(), value]):
         return as_dict(f, cls)
     shown = repr(name) if is_known else "that is known at run time only"

@@ -150,7 +150,7 @@ class Boundary:
             return self._mixed(data, value, path)
         for case in data.cases:
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):
-                if sorted(value) != list(case.cls.keys_of_record):
+                if value.keys() != set(case.cls.keys_of_record):
                     continue
                 return case.cls.record_of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
             if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
@@ -169,7 +169,8 @@ class Boundary:
                     object.__setattr__(result, name, self._in(t, getattr(value, name), f"{path}.{name}"))
                 return result
         expected = " or ".join(
-            f"a dict of {', '.join(c.cls.keys_of_record)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
+            f"a dict of {', '.join(sorted(c.cls.keys_of_record))}" if issubclass(c.cls, RecordOf) else c.name
+            for c in data.cases
         )
         raise InstanceError(f"{path}: expected {expected}, got {type(value).__name__}: add such an instance to the sample")
 
@@ -225,7 +226,9 @@ class Boundary:
                 )
                 fields = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):
-                    return fields if case.cls.class_of_record is None else case.cls.object_of_class(fields)
+                    if case.cls.class_of_record is None:
+                        return {key: fields[key] for key in case.cls.keys_of_record}
+                    return case.cls.object_of_class(fields)
                 return case.cls(**fields)
         return value
 

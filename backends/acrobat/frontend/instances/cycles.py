@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backends.acrobat.frontend.instances.observed import attributes, record_class
+from backends.acrobat.frontend.instances.observed import Records, attributes
 
 Field = tuple[type, str]
 """A class and the name of a field."""
 
 
-def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]]) -> list[Field]:
+def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]], records: Records) -> list[Field]:
     """The fields, one after the other, by which an object leads back to itself, where only the fields `read` of each class are
     followed. The last one is that of the object deepest inside. Empty if no object contains itself."""
     visited: set[int] = set()
     for instance in instances:
         within: dict[int, Field | None] = {id(instance): None}  # what the present value is inside of -> the field it was in
-        pending = [(id(instance), _parts(instance, read))]
+        pending = [(id(instance), _parts(instance, read, records))]
         while pending:
             value, parts = pending[-1]
             first = next(((part, field) for part, field in parts if id(part) not in visited), None)
@@ -36,17 +36,17 @@ def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]]) -> list[
                 fields = [within[x] for x in path[path.index(id(part)) + 1 :]] + [field]
                 return [x for x in fields if x is not None]
             within[id(part)] = field
-            pending.append((id(part), _parts(part, read)))
+            pending.append((id(part), _parts(part, read, records)))
     return []
 
 
-def _parts(value: Any, read: Mapping[type, Sequence[str]]) -> Iterator[tuple[Any, Field | None]]:
+def _parts(value: Any, read: Mapping[type, Sequence[str]], records: Records) -> Iterator[tuple[Any, Field | None]]:
     """The values directly inside of one, other than numbers and strings, each with the field that it is in, if it is in one."""
     match value:
         case dict() if not all(isinstance(k, str) and k.isidentifier() for k in value):
             inside: list[tuple[Any, Field | None]] = [(v, None) for v in value.values()]
         case dict():
-            record = record_class(list(value))
+            record = records.class_of(value)
             inside = [(value[name], (record, name)) for name in read.get(record, ()) if name in value]
         case list() | tuple() | set() | frozenset() if type(value) not in read:
             inside = [(v, None) for v in value]

@@ -44,6 +44,7 @@ class Datatypes(SampleTypes):
         super().__init__()
         self.root = root
         self._joined = joined or JoinedClasses()
+        self.records = self._joined.records
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.trees_apart: list[tuple[Any, TupleT]] = []  # likewise numbers or strings, and tuples of such
         self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
@@ -225,11 +226,10 @@ class Datatypes(SampleTypes):
         return any(name in self.late.get(c, ()) and (c, name) not in self.late_nones for c in classes)
 
     def record_fields(self, cls: type) -> list[str]:
-        """All keys of a record class. If the sample has such dictionaries, all their entries are read from here on."""
+        """All keys of a record class, in order. If the sample has such dictionaries, all entries are read from here on."""
         if cls in self.seen:
             for key in self.seen[cls]:
                 self.has_field(cls, key)
-            return self.field_names(cls)
         return list(cls.keys_of_record)  # type: ignore[attr-defined]
 
     def _register(self, cls: type, written: Sequence[type]) -> None:
@@ -285,7 +285,7 @@ class Datatypes(SampleTypes):
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         if self._sample is None or self._sample[0] is not instances:
-            self._sample = instances, Observer(instances)
+            self._sample = instances, Observer(instances, self.records)
             self.values_tell = True
         observer = self._sample[1]
         self.seen = observer.fields

@@ -15,6 +15,7 @@ from typing import Any
 
 from backends.acrobat.core.types import RANKS, TupleT
 from backends.acrobat.frontend.instances.divided import Division
+from backends.acrobat.frontend.instances.observed import Records
 
 Attributes = tuple[str, ...]
 
@@ -31,6 +32,7 @@ class JoinedClasses:
     division: Division = field(default_factory=Division)  # versions of classes
     mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
     exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
+    records: Records = field(default_factory=Records)  # for dictionaries whose keys are names
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the

@@ -11,9 +11,10 @@ trees of the same form is then made the same place (`_fold`), so that there is o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -202,21 +203,29 @@ class RecordOf:
     @classmethod
     def record_of_fields(cls, fields: dict[str, Any]) -> RecordOf:
         """The record with these values of its keys."""
-        example = object.__new__(cls)
+        record = object.__new__(cls)
         for name, value in fields.items():
-            setattr(example, name, value)
-        return example
+            setattr(record, name, value)
+        return record
 
 
-_RECORDS: dict[tuple[str, ...], type] = {}
+@cache
+def _record_class(keys: tuple[str, ...]) -> type:
+    """The class that stands for dictionaries with these keys in this order."""
+    return type("dict_" + "_".join(keys), (RecordOf,), {"keys_of_record": keys, "__slots__": keys})
 
 
-def record_class(keys: Sequence[str]) -> type:
-    """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
-    ordered = tuple(sorted(keys))
-    if ordered not in _RECORDS:
-        _RECORDS[ordered] = type("dict_" + "_".join(ordered), (RecordOf,), {"keys_of_record": ordered, "__slots__": ordered})
-    return _RECORDS[ordered]
+class Records:
+    """The record classes of one program: one for each set of keys. Results have the keys in the order of the first dictionary
+    with that set, which is one of the sample if there is such a dictionary, else the first that is compiled."""
+
+    def __init__(self) -> None:
+        self._classes: dict[frozenset[str], type] = {}
+
+    def class_of(self, keys: Iterable[str]) -> type:
+        """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
+        ordered = tuple(keys)
+        return self._classes.setdefault(frozenset(ordered), _record_class(ordered))
 
 
 def is_name(key: Any) -> bool:
@@ -232,8 +241,9 @@ def stand_in(cls: type, keys: Sequence[str]) -> type:
 class Observer:
     """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields."""
 
-    def __init__(self, instances: Sequence[Any]) -> None:
+    def __init__(self, instances: Sequence[Any], records: Records) -> None:
         self.root = Place()
+        self._records = records
         self.fields: dict[type, dict[str, Place]] = {}
         self._seen: set[tuple[int, int]] = set()
         self._keep: list[Any] = []  # keeps objects alive while their ids are noted
@@ -275,7 +285,7 @@ class Observer:
         records = [c for c in place.classes if issubclass(c, RecordOf)]
         if len(records) < 3 or len(records) < len(place.classes) or place.types != {"class"} or place.is_dict:
             return
-        added = {record_class(sorted(s)): sorted(s) for s in key_sets.missing([c.keys_of_record for c in records])}
+        added = {self._records.class_of(sorted(s)): sorted(s) for s in key_sets.missing([c.keys_of_record for c in records])}
         by_key: dict[str, list[Place]] = {}
         for name, p in (x for c in (*records, *added) for x in self.fields.get(c, {}).items()):
             by_key.setdefault(name, []).append(p.representative())
@@ -346,7 +356,7 @@ class Observer:
                 if not all(isinstance(k, str) and k.isidentifier() for k in value):
                     place.kinds.add("dict")
                     return inside
-                return inside + self._object(place, value, record_class(list(value)), value, path)
+                return inside + self._object(place, value, self._records.class_of(value), value, path)
             case _:
                 fields = attributes(value)
                 if fields is None:

@@ -61,6 +61,9 @@ void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of
         }
         fields.push_back(f);
     }
+    for (Py_ssize_t k = 0; keys && k < PyTuple_GET_SIZE(keys.get()); ++k)
+        for (size_t i = 0; i < fields.size(); ++i)
+            if (PyUnicode_Compare(PyTuple_GET_ITEM(keys.get(), k), fields[i].name) == 0) by_key.push_back(i);
     names = Ref(checked(PyTuple_New(Py_ssize_t(fields.size()))));
     for (size_t i = 0; i < fields.size(); ++i) {
         Py_INCREF(fields[i].name);
@@ -95,13 +98,16 @@ PyObject* Class::make(Ref* values) const {
         for (size_t i = 0; i < fields.size(); ++i) arguments.push_back(values[i].get());
         return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), 0, names.get()));
     }
-    Ref none(checked(PyTuple_New(0)));
-    Ref o(checked(construction == Construction::as_dict ? PyDict_New() : PyBaseObject_Type.tp_new(type, none.get(), nullptr)));
-    for (size_t i = 0; i < fields.size(); ++i) {
-        const int failed = construction == Construction::as_dict ? PyDict_SetItem(o.get(), fields[i].name, values[i].get())
-                                                 : PyObject_GenericSetAttr(o.get(), fields[i].name, values[i].get());
-        if (failed) throw PythonError{};
+    if (construction == Construction::as_dict) {
+        Ref o(checked(PyDict_New()));
+        for (size_t i : by_key)
+            if (PyDict_SetItem(o.get(), fields[i].name, values[i].get())) throw PythonError{};
+        return o.release();
     }
+    Ref none(checked(PyTuple_New(0)));
+    Ref o(checked(PyBaseObject_Type.tp_new(type, none.get(), nullptr)));
+    for (size_t i = 0; i < fields.size(); ++i)
+        if (PyObject_GenericSetAttr(o.get(), fields[i].name, values[i].get())) throw PythonError{};
     return o.release();
 }
 

@@ -103,7 +103,8 @@ struct Class {
         ptrdiff_t offset;  // of the slot; -1: an ordinary attribute
     };
     std::vector<Field> fields;
-    Ref keys;   // of a dictionary: all its keys, also those that the program does not read
+    Ref keys;   // of a dictionary: all its keys, also those that the program does not read, in the order that results have
+    std::vector<size_t> by_key;  // of a dictionary: the fields in the order of their keys
     Ref names;  // of the fields, for a call with keywords
     // How an object is made: by filling its slots, by a call of the class, by setting attributes, or as a dictionary.
     enum class Construction { by_slots, by_call, by_attributes, as_dict } construction = Construction::by_call;
@@ -111,7 +112,7 @@ struct Class {
     Class() = default;
     Class(Class&& other) noexcept
         : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), keys(std::move(other.keys)),
-          names(std::move(other.names)), construction(other.construction) {}
+          by_key(std::move(other.by_key)), names(std::move(other.names)), construction(other.construction) {}
     ~Class();
 
     // `field_names` ends with null. `keys_of_dict` is None or, where dictionaries are meant, the tuple of all their keys. With

@@ -117,7 +117,7 @@ def assert_same(mine: Any, theirs: Any, where: str) -> None:
             assert type(mine) is type(theirs), f"{where}: {mine!r}, eager {theirs!r}"
             assert mine == theirs, f"{where}: {mine!r}, eager {theirs!r}"
         case Mapping():
-            assert mine.keys() == theirs.keys(), f"{where}: keys {list(mine)}, eager {list(theirs)}"
+            assert list(mine) == list(theirs), f"{where}: keys {list(mine)}, eager {list(theirs)}"
             for key in theirs:
                 assert_same(mine[key], theirs[key], f"{where}[{key!r}]")
         case Sequence():

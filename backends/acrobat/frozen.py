@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -214,7 +215,8 @@ def _containers_in(value: Any, containers: list[tuple[Any, Any]]) -> None:
     if isinstance(value, list):
         containers.append((value, tuple(value)))
     elif isinstance(value, dict):
-        containers.append((value, tuple(x for pair in dict.items(value) for x in pair)))
+        items = OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+        containers.append((value, tuple(x for pair in items for x in pair)))
     elif isinstance(value, set):
         containers.append((value, frozenset(value)))
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()

@@ -6,6 +6,7 @@ import copy
 import gc
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -51,6 +52,7 @@ class Model(nn.Module):
         self.sizes = [1, 2]
         self.weights: dict[str, Any] = {"first": 1.0, "more": [0.5]}
         self.steps = {1, 2}
+        self.ranks = OrderedDict(low=1.0, high=2.0)
         self._half = 0.5
         self.zero = 0.0
         self.more: int | None = None
@@ -85,6 +87,8 @@ class Model(nn.Module):
         if self.more is not None:
             n = n + self.more
         n = n + self.weights["first"] + self.weights["more"][0] + self.limits["low"] + (1 if 3 in self.steps else 0)
+        for rank in self.ranks.values():
+            n = n * rank + 1
         return x * self.k * SCALE * self.share + n + Settings.offset + self.zero
 
 
@@ -172,6 +176,7 @@ CHANGES: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], Any], str]] = {
     "dictionary": (lambda m, p: m.weights.update(first=2.0), r"`weights` was \{'first': 1.0, .* and is \{'first': 2.0"),
     "dictionary of the class": (lambda m, p: p.setitem(Model.limits, "low", 2.0), "`limits` was .* is {'low': 2.0}"),
     "list in a dictionary": (lambda m, p: m.weights["more"].append(1.0), r"`weights` .*'more': \[0.5\]\} .*\[0.5, 1.0\]"),
+    "order of a dictionary": (lambda m, p: m.ranks.move_to_end("low"), r"`ranks` was \{'low': .* is \{'high': 2.0, 'low'"),
     "set": (lambda m, p: m.steps.add(3), r"`steps` was \{1, 2\} when it was compiled and is \{1, 2, 3\}"),
     "hook for all modules": (lambda m, p: hook_all(p), "the hooks for all modules was 0 when it was compiled and is 1"),
     "class attribute": (lambda m, p: p.setattr(Model, "limit", 4), "`limit` was 3 when it was compiled and is 4"),
@@ -212,6 +217,7 @@ HARMLESS: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda m: None,
     "an equal attribute": lambda m: setattr(m, "sizes", [1, 2]),
     "an equal dictionary": lambda m: setattr(m, "weights", {"first": 1.0, "more": [0.5]}),
+    "an order that is as it was again": lambda m: (m.ranks.move_to_end("low"), m.ranks.move_to_end("high")),
     "a dictionary that is as it was again": lambda m: (m.weights.update(first=3.0), m.weights.update(first=1.0)),
     "an attribute that is not read": lambda m: setattr(m, "unused", 8),
     "a weight that is not used": lambda m: m.spare.weight.data.mul_(2),

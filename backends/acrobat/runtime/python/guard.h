@@ -103,6 +103,7 @@ class WatchedContainer {
         }
         if (version_ && version() == version_) return true;
         if (2 * PyDict_GET_SIZE(container_) != count) return false;
+        if (PyODict_Check(container_)) return ordered();
         Py_ssize_t at = 0;
         PyObject *key, *value;
         for (Py_ssize_t i = 0; PyDict_Next(container_, &at, &key, &value); i += 2)
@@ -111,10 +112,24 @@ class WatchedContainer {
     }
 
    private:
-    // A number that no dictionary has had before, given at each change; 0 for lists and sets, and where Python keeps none.
+    // Whether an OrderedDict has the entries it had, in the same order. It keeps that order beside the dictionary that it also is.
+    bool ordered() const {
+        Ref keys(PyODict_Type.tp_iter(container_));
+        if (!keys) return false;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements_); i += 2) {
+            Ref key(PyIter_Next(keys.get()));
+            if (key.get() != PyTuple_GET_ITEM(elements_, i)) return false;
+            if (PyDict_GetItemWithError(container_, key.get()) != PyTuple_GET_ITEM(elements_, i + 1)) return false;
+        }
+        return true;
+    }
+
+    // A number that no dictionary has had before, given at each change; 0 for lists and sets, where Python keeps none, and for
+    // an OrderedDict, of which `move_to_end` is a change that leaves the number as it is.
     uint64_t version() const {
 #if PY_VERSION_HEX < 0x030C0000
-        if (PyDict_Check(container_)) return reinterpret_cast<PyDictObject*>(container_)->ma_version_tag;
+        if (PyDict_Check(container_) && !PyODict_Check(container_))
+            return reinterpret_cast<PyDictObject*>(container_)->ma_version_tag;
 #endif
         return 0;
     }

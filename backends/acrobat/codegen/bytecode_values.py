@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 
@@ -171,13 +172,13 @@ class ValuePrinter:
 
     def op(self, op: str, args: Sequence[n.Atom], to: int) -> None:
         """Emits the instruction for an operation that is an address."""
-        tables = [(self.code.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
         if op == "scalar":
             self.emit(Opcode.Scalar, to, self.as_float(args[0]))
         elif op == "row":
-            ((table, size),) = tables
-            self.emit(Opcode.Row, to, self.atom(args[1]), table, args[0].type.shape[0], size)  # type: ignore[union-attr]
+            rows, *extents = args[0].type.shape  # type: ignore[union-attr]
+            self.emit(Opcode.Row, to, self.atom(args[1]), self.atom(args[0]), rows, math.prod(extents))
         elif op == "lookup":
+            tables = [(self.code.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
             (table, size), other = tables
             self.emit(Opcode.Lookup, to, self.atom(args[0]), table, self.code.pool([size, *other]))
         else:

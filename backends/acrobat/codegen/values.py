@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.codegen.cpp import Identifiers, Types, identifier
@@ -155,11 +156,11 @@ class ValueWriter:
     def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> str:
         """The C++ expression for an operation that is an address or a view."""
         values = [self.atom(a) for a in args]
-        tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
         if op == "row":
-            ((table, size),) = tables
-            return f"cx.row({table}, {values[1]}, {args[0].type.shape[0]}, {size})"  # type: ignore[union-attr]
+            rows, *extents = args[0].type.shape  # type: ignore[union-attr]
+            return f"cx.row({values[0]}, {values[1]}, {rows}, {math.prod(extents)})"
         if op == "lookup":
+            tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
             (table, size), (other, other_size) = tables
             return f"cx.lookup({values[0]}, {table}, {size}, {other}, {other_size})"
         if op == "scalar":

@@ -48,12 +48,13 @@ class Context : public Arenas, public RunLimits {
     void reset(const Unit* units, int count, int phases, int64_t static_levels);
 
     // ---- tensors
-    // The address of row `index` of a weight; a negative index counts from the end. Throws InstanceError for any other index.
-    Tensor row(int weight, int64_t index, int64_t rows, int64_t row_size) const {
+    // The address of row `index` of a tensor that has been computed (a weight, whichever it is in this call); a negative index
+    // counts from the end. Throws InstanceError for any other index.
+    Tensor row(Tensor table, int64_t index, int64_t rows, int64_t row_size) const {
         const int64_t at = index < 0 ? index + rows : index;
         if (at < 0 || at >= rows) [[unlikely]]
             row_out_of_range(index, rows);
-        return weights[size_t(weight)] + at * row_size;
+        return table + at * row_size;
     }
     // The address of the row of weight `other` that has the index which the row at address `row` has in weight `table`.
     Tensor lookup(Tensor row, int table, int64_t row_size, int other, int64_t other_row_size) const {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -58,6 +58,25 @@ def forward(instance: (int, list[f32[3]])) -> (f32[3], f32[3])
 """
 """`mul` is of a later phase than what is bound in the branch in which it is given."""
 
+A_TABLE_FOR_EACH_CALL = """\
+entry forward
+weight a: f32[4, 3]
+weight b: f32[4, 3]
+
+def looked_up(table: f32[4, 3], xs: list[int]) -> list[f32[3]]
+  map x: int in xs
+    row: f32[3] = row(table, x)
+    tanh: f32[3] = tanh(row)
+    add: f32[3] = add(tanh, row)
+    add
+
+def forward(xs: list[int]) -> (list[f32[3]], list[f32[3]])
+  of_a: list[f32[3]] = call looked_up(@a, xs)
+  of_b: list[f32[3]] = call looked_up(@b, xs)
+  (of_a, of_b)
+"""
+"""Where functions are not cloned for each set of weights, here and with very many of them, which table it is a call tells."""
+
 
 def case(text: str, instances: list[Any], options: Options) -> Case:
     program = read_program(text)
@@ -72,4 +91,11 @@ def test_found_programs(options: Options, tmp_path: Path) -> None:
     pairs = [(i % 2, xs) for i, xs in enumerate([*lists[1:], lists[2], lists[1]])]
     cases = [case(NOTHING_CARRIED, lists, options), case(AN_ARM_OF_AN_EARLIER_PHASE, pairs, options)]
     findings = check_cases(cases, tmp_path / "build")
+    assert not findings, "\n\n".join(map(str, findings))
+
+
+@pytest.mark.parametrize("codegen", ["vm", "aot"])
+def test_rows_of_a_table_that_differs_from_call_to_call(codegen: Literal["vm", "aot"], tmp_path: Path) -> None:
+    options = Options(specialise=False, codegen=codegen)
+    findings = check_cases([case(A_TABLE_FOR_EACH_CALL, [[], [0, 3, -1], [2]], options)], tmp_path / "build")
     assert not findings, "\n\n".join(map(str, findings))

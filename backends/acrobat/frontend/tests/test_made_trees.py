@@ -43,6 +43,34 @@ class ListsOfChildren(Grower):
         return self.total(tree), tree, len(tree[1][0][1])
 
 
+class Steps(nn.Module):
+    """Keeps a state, which has no value before the instance comes to `start`."""
+
+    def start(self, n):
+        self.steps = n
+
+    def forward(self, h):
+        return h * self.steps
+
+
+class BesideState(ListsOfChildren):
+    """Returns at two places, at one of them before the other module has its state."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = Steps()
+
+    def counted(self, h, n):
+        if n <= 1:
+            return h
+        self.steps.start(n)
+        return self.steps(h) + self.total(self.grow(h, n))
+
+    def forward(self, given):
+        h, n = given
+        return self.counted(h, n)
+
+
 class ListsOfTrees(Grower):
     """A list of trees that a loop fills; each branch of a tree ends where the tensors say."""
 
@@ -96,7 +124,14 @@ class FromATree(Grower):
 
 VECTORS = list(torch.randn(6, 4, generator=torch.Generator().manual_seed(2)))
 TREES = [(VECTORS[0], [(VECTORS[1], []), (VECTORS[2], [(VECTORS[3], [])])]), (VECTORS[4], []), (VECTORS[5], [(VECTORS[0], [])])]
-CASES = [(ListsOfChildren, VECTORS), (ListsOfTrees, VECTORS), (TwoBranches, VECTORS), (FromATree, TREES)]
+COUNTED = [(h, n) for n, h in enumerate(VECTORS)]
+CASES = [
+    (ListsOfChildren, VECTORS),
+    (ListsOfTrees, VECTORS),
+    (TwoBranches, VECTORS),
+    (FromATree, TREES),
+    (BesideState, COUNTED),
+]
 
 
 @pytest.mark.parametrize(("model", "instances"), CASES, ids=lambda x: getattr(x, "__name__", ""))

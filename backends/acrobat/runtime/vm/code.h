@@ -105,7 +105,7 @@ struct Register {
     X(Store) /* item b of to = a */                                                                            \
     /* tensors */                                                                                              \
     X(Launch) /* to = a row of unit b for a operands at c (of which the last may be a Start), at static depth d unless that is -1 */              \
-    X(Row) /* to = row a of weight b, which has c rows of d elements */                                        \
+    X(Row) /* to = row a of the weight b, which has c rows of d elements */                                     \
     X(Lookup) /* to = what stands for row a of weight b in another: sizes and weight at c */                   \
     X(Scalar) /* to = a tensor of a */                                                                         \
     X(ReadInt) /* to = the value of tensor a */                                                                \

@@ -243,7 +243,7 @@ Launch: {
     NEXT();
 }
 Row:
-    PUT(cx.row(i->b, A, i->c, i->d));
+    PUT(cx.row(B, A, i->c, i->d));
     NEXT();
 Lookup: {
     const int32_t* args = operands + i->c;

@@ -64,12 +64,18 @@ def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Va
 
 
 def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value]) -> Value:
-    """`work()`, the value of a call whose arguments are compiled already. Raises Refused."""
+    """`work()`, the value of a call whose arguments are compiled already. Raises Refused, also where the call changes what the
+    elements of an iterator among its arguments are computed from, as a `key` may: it runs between two elements."""
     before, f.mutated = f.mutated, set()
     value = work()
     changed, f.mutated = f.mutated & set(f.env), before | f.mutated
     if is_iterator(value) and isinstance(callee, Static) and _is_lazy(callee.value):
         _refuse(f, node, changed)
+    for argument in node.args if changed else ():
+        read = changed & {name for part in _lazy_parts(f, argument) for name in _read(f, part)}
+        if read and argument not in f.taken_at_once:
+            what = f"the elements of this iterator are computed from {f.shown(min(read))}, which the call changes meanwhile"
+            raise Refused(what, "write a loop, or `list(...)` around the iterator")
     return value
 
 

@@ -187,6 +187,32 @@ def test_elements_that_read_what_they_are_put_into():
         build(counting(put_into_what_they_read), sample=COUNTS)
 
 
+def highest(self, n):
+    return max((self.count + i for i in range(n)), key=self.step)
+
+
+def lowest(self, n):
+    return min(map(lambda i: self.count + i, range(n)), key=lambda k: self.step(k))
+
+
+def highest_of_some(self, n):
+    return max((i for i in range(n) if i <= self.count + 1), key=self.step, default=0)
+
+
+@pytest.mark.parametrize("work", [highest, lowest, highest_of_some])
+def test_keys_that_change_what_the_next_element_reads(work):
+    with pytest.raises(CompileError, match="are computed from the attribute `count`, which the call changes meanwhile"):
+        build(counting(work), sample=COUNTS)
+
+
+def ordered(self, n):
+    return sorted((self.count + i for i in range(n)), key=self.step), max((i + 1 for i in range(n)), key=self.step)
+
+
+def test_keys_that_change_what_no_element_reads():
+    agrees(counting(ordered), COUNTS)
+
+
 class Nested(nn.Module):
     """A nested function, and another name of the model, change an attribute by `+=`."""
 

@@ -72,7 +72,8 @@ def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value])
     if is_iterator(value) and isinstance(callee, Static) and _is_lazy(callee.value):
         _refuse(f, node, changed)
     for argument in node.args if changed else ():
-        read = changed & {name for part in _lazy_parts(f, argument) for name in _read(f, part)}
+        made_by = f.iterators_named.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
+        read = changed & {name for part in _lazy_parts(f, made_by) for name in _read(f, part)}
         if read and argument not in f.taken_at_once:
             what = f"the elements of this iterator are computed from {f.shown(min(read))}, which the call changes meanwhile"
             raise Refused(what, "write a loop, or `list(...)` around the iterator")

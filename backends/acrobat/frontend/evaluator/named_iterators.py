@@ -109,6 +109,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
     if uses(rest, name) >= SEVERAL:
         return _remaining(f, s, value)
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
+    f.iterators_named[name] = source
     return None
 
 

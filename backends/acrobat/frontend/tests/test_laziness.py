@@ -199,7 +199,12 @@ def highest_of_some(self, n):
     return max((i for i in range(n) if i <= self.count + 1), key=self.step, default=0)
 
 
-@pytest.mark.parametrize("work", [highest, lowest, highest_of_some])
+def highest_of_named(self, n):
+    sums = (self.count + i for i in range(n))
+    return max(sums, key=self.step)
+
+
+@pytest.mark.parametrize("work", [highest, lowest, highest_of_some, highest_of_named])
 def test_keys_that_change_what_the_next_element_reads(work):
     with pytest.raises(CompileError, match="are computed from the attribute `count`, which the call changes meanwhile"):
         build(counting(work), sample=COUNTS)

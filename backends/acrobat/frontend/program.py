@@ -231,15 +231,17 @@ class ProgramBuilder(DiagnosedFunctions):
     def _find_state(self) -> None:
         """Have attributes of modules that are assigned to and also read be variables from the next round on."""
         for cls, name in self.stored:
-            readers = [(c, x) for c, x in self.reads.attributes if x == name and issubclass(c, cls)]
+            tables = (self.reads.attributes, self.reads.tensors, self.reads.constants)
+            readers = {(c, x) for table in tables for c, x in table if x == name and issubclass(c, cls)}
             own = [m for m in self.module.modules() if isinstance(m, cls)]
             registered = any(name in part for m in own for part in (m._parameters, m._buffers, m._modules))
             if readers and not registered:
                 if (cls, name) not in self.carried.state:
                     self.carried.state.add((cls, name))
                     self.changed = True
-                for reader in readers:  # what eager PyTorch leaves there has no effect on the program
-                    del self.reads.attributes[reader]
+                for table in tables:  # what eager PyTorch leaves there, also a tensor, has no effect on the program
+                    for reader in readers & table.keys():
+                        del table[reader]
 
     def _instance(self, annotated: dict[str, Any], params: Sequence[str], sample: Sequence[Any] | None) -> Any:
         """The type of an instance: that of the annotations of `forward`'s parameters, or if these do not say all, that of the

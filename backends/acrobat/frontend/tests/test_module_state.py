@@ -254,6 +254,15 @@ def test_state(cls):
     agrees(cls(), sentences())
 
 
+@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack])
+def test_what_eager_pytorch_has_left_there_has_no_effect(cls):
+    torch.manual_seed(1)
+    model = cls()
+    for xs in sentences():
+        model(xs)
+    agrees(model, sentences())
+
+
 class Across(nn.Module):
     def __init__(self):
         super().__init__()

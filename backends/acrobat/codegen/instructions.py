@@ -17,10 +17,12 @@ Opcode = Enum(
     "ReadFloats AddInt SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
     "ToInt ToFloat Float32OfInt Float32 MathExp MathExpm1 MathLog MathLog1p MathLog2 MathLog10 MathSqrt MathSin MathCos "
-    "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathPow FromStart EqInt NeInt "
+    "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathAsinh MathAcosh MathAtanh "
+    "MathCbrt MathExp2 MathPow MathHypot MathAtan2 MathFmod MathRemainder FromStart EqInt NeInt "
     "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed NeMixed LtMixed LeMixed GtMixed GeMixed Size "
     "Get Slice Reverse OrderInt OrderFloat TopInt TopFloat Concat Append Range Fail Zip Enumerate "
-    "TextLetters TextJoined TextMethod TextInt TextFloat TextCode TextFromInt TextFromFloat TextFromText",
+    "TextLetters TextJoined TextMethod TextInt TextFloat TextCode TextFromInt TextFromFloat TextFromText "
+    "TextPart TextSpans TextReplaced",
 )
 """The opcodes in the order of `runtime/vm/code.h`, which explains them."""
 

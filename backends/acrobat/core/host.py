@@ -108,8 +108,26 @@ def _from_start(index: int) -> int:
 
 
 _OF_ANGLES = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
-MATH = ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", *_OF_ANGLES, "erf", "erfc")
+MATH = (
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sqrt",
+    *_OF_ANGLES,
+    "erf",
+    "erfc",
+    "asinh",
+    "acosh",
+    "atanh",
+    "cbrt",
+    "exp2",
+)
 """The functions of Python's `math` that are operations of the host: from a number to a float. They raise where Python does."""
+MATH_OF_TWO = ("pow", "hypot", "atan2", "fmod", "remainder")
+"""Those of two numbers."""
 
 _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
     ("add", "ss", _number, lambda a, b: a + b),
@@ -140,7 +158,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("bool", "s", lambda t: BOOL, bool),
     ("float32", "s", lambda t: FLOAT, float32),
     *((f"math.{name}", "s", lambda t: FLOAT, getattr(math, name)) for name in MATH),
-    ("math.pow", "ss", lambda t: FLOAT, math.pow),
+    *((f"math.{name}", "ss", lambda t: FLOAT, getattr(math, name)) for name in MATH_OF_TWO),
     ("from_start", "i", lambda t: INT, _from_start),
     ("list.len", "l", lambda t: INT, len),
     ("list.get", "li", _item, lambda xs, i: xs[i]),

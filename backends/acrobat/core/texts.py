@@ -22,6 +22,14 @@ class TextDef:
     numbers: int = 0
 
 
+def _spans(pattern: str, how: str, text: str, start: int) -> list[int]:
+    """Where `pattern` matches from `start` on, by its method named `how`: of each match the number of the group that ended last
+    (`lastindex`, 0 for none), and the start and end of the whole and of each group, -1 for a group that takes no part."""
+    found = getattr(re.compile(pattern), how)(text, start)
+    matches = [] if found is None else [found] if isinstance(found, re.Match) else found
+    return [x for m in matches for x in (m.lastindex or 0, *(end for k in range(m.re.groups + 1) for end in m.span(k)))]
+
+
 TEXT: dict[str, TextDef] = {
     "text.letters": TextDef("i", ListT(INT), list),
     "text.joined": TextDef("l", INT, "".join),
@@ -32,9 +40,15 @@ TEXT: dict[str, TextDef] = {
     "text.int": TextDef("i", INT, int),
     "text.float": TextDef("i", FLOAT, float),
     "text.code": TextDef("i", INT, ord),
+    "text.part": TextDef("iii", INT, lambda text, start, stop: text[start:stop], numbers=2),
+    "text.spans": TextDef("iiii", ListT(INT), _spans, numbers=1),
+    "text.replaced": TextDef(
+        "iiii", INT, lambda pattern, template, text, count: re.sub(pattern, template, text, count=count), numbers=1
+    ),
 }
 """`text.method` is a method of strings, without arguments, by its name: one that gives a string, or one that tests the string.
-`text.from_int` and the like are `format(value, how)`.
+`text.from_int` and the like are `format(value, how)`. `text.part` is `text[start:stop]`, `text.spans` says where a regular
+expression matches, and `text.replaced` is `re.sub`.
 `text.x` is the function `text_x` of the runtime (`runtime/python/texts.h`), and the instruction `TextX` of its interpreter:
 `instruction` gives its name."""
 

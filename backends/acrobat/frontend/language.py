@@ -47,6 +47,7 @@ from backends.acrobat.frontend.evaluator import (
     ordering,
     queues,
     records,
+    regex,
     set_operators,
     sorted_lists,
     special_methods,

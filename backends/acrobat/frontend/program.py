@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from backends.acrobat import library
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
@@ -144,6 +145,8 @@ class ProgramBuilder(DiagnosedFunctions):
             if self.datatypes.is_referenced(self.datatypes.of_class[cls]):
                 what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
                 self.problem(Problem(span, what, "return its attributes, one by one"))
+            if cls.__module__.startswith(library.__name__):
+                self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))
             if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
                 self.problem(Problem(span, what, "return the other attributes, one by one"))

@@ -145,6 +145,8 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
 BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
 
-_OF_MATH = "floor ceil trunc fabs copysign isnan isinf isfinite isclose isqrt prod gcd degrees radians"
+_OF_MATH = (
+    "floor ceil trunc fabs copysign isnan isinf isfinite isclose isqrt prod dist gcd lcm factorial comb perm degrees radians"
+)
 MATHEMATICS: dict[str, Callable[..., Any]] = {name: getattr(mathematics, name) for name in _OF_MATH.split()}
 """Name of a function of Python's `math` that is no operation of the host -> the function that is compiled in its place."""

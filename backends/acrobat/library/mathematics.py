@@ -79,3 +79,42 @@ def degrees(x):
 
 def radians(x):
     return x * (math.pi / 180.0)
+
+
+def lcm(a, b):
+    return 0 if a == 0 or b == 0 else abs(a // gcd(a, b) * b)
+
+
+def factorial(n):
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    product = 1
+    for i in range(2, n + 1):
+        product = product * i
+    return product
+
+
+def perm(n, k):
+    if n < 0 or k < 0:
+        raise ValueError("perm() takes no negative numbers")
+    product = 1
+    for i in range(k if k <= n else 0):
+        product = product * (n - i)
+    return product if k <= n else 0
+
+
+def comb(n, k):
+    if n < 0 or k < 0:
+        raise ValueError("comb() takes no negative numbers")
+    product = 1
+    for i in range(min(k, n - k) if k <= n else 0):
+        product = product * (n - i) // (i + 1)
+    return product if k <= n else 0
+
+
+def dist(p, q):
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    if len(p) != 2:
+        raise ValueError("`math.dist` takes points of two dimensions here")
+    return math.hypot(p[0] - q[0], p[1] - q[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -79,3 +80,18 @@ def highest(keys: Sequence[float], count: int) -> list[int]:
 def refuse(message: str, advice: str = "") -> NoReturn:
     """The call is outside the language: raises NotImplementedError, and when compiled is a problem at the user's call."""
     raise NotImplementedError(f"{message}; {advice}" if advice else message)
+
+
+def part(text: str, start: int, stop: int) -> str:
+    return text[start:stop]
+
+
+def spans(pattern: str, how: str, text: str, start: int) -> list[int]:
+    """Where a regular expression matches, as the operation `text.spans` says (`core/texts.py`)."""
+    found = getattr(re.compile(pattern), how)(text, start)
+    matches = [] if found is None else [found] if isinstance(found, re.Match) else found
+    return [x for m in matches for x in (m.lastindex or 0, *(place for g in range(m.re.groups + 1) for place in m.span(g)))]
+
+
+def replaced(pattern: str, template: str, text: str, count: int) -> str:
+    return re.sub(pattern, template, text, count=count)

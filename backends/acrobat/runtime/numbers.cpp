@@ -105,7 +105,34 @@ double cosh(double a) { return checked("cosh", std::cosh(a), a); }
 double tanh(double a) { return checked("tanh", std::tanh(a), a); }
 double erf(double a) { return checked("erf", std::erf(a), a); }
 double erfc(double a) { return checked("erfc", std::erfc(a), a); }
+double asinh(double a) { return checked("asinh", std::asinh(a), a); }
+double acosh(double a) { return checked("acosh", std::acosh(a), a); }
+double atanh(double a) { return checked("atanh", std::atanh(a), a); }
+double cbrt(double a) { return checked("cbrt", std::cbrt(a), a); }
+double exp2(double a) { return checked("exp2", std::exp2(a), a); }
 double pow(double a, double b) { return checked("pow", std::pow(a, b), a, b); }
+double atan2(double a, double b) { return std::atan2(a, b); }
+double fmod(double a, double b) { return checked("fmod", std::fmod(a, b), a, b); }
+double remainder(double a, double b) { return checked("remainder", std::remainder(a, b), a, b); }
+
+// Rounded right but for very rare cases, as Python's: the root of the sum, corrected by what its square lacks. The C library's
+// `hypot` differs from it in the last bit. Squares are volatile, so that no fused operation takes their place.
+double hypot(double a, double b) {
+    a = std::abs(a);
+    b = std::abs(b);
+    if (std::isinf(a) || std::isinf(b)) return INFINITY;
+    if (std::isnan(a) || std::isnan(b)) return NAN;
+    if (a < b) std::swap(a, b);
+    if (b == 0) return a;
+    int exponent;
+    a = std::frexp(a, &exponent);
+    b = std::ldexp(b, -exponent);
+    volatile double a2 = a * a, b2 = b * b;
+    const double root = std::sqrt(a2 + b2);
+    volatile double root2 = root * root;
+    const double rest = ((a2 - root2) + b2) + (std::fma(a, a, -a2) + std::fma(b, b, -b2) - std::fma(root, root, -root2));
+    return std::ldexp(root + rest / (2 * root), exponent);
+}
 }  // namespace math
 
 int64_t to_int(double a) {

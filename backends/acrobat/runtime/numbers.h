@@ -68,7 +68,16 @@ double cosh(double a);
 double tanh(double a);
 double erf(double a);
 double erfc(double a);
+double asinh(double a);
+double acosh(double a);
+double atanh(double a);
+double cbrt(double a);
+double exp2(double a);
 double pow(double a, double b);
+double hypot(double a, double b);
+double atan2(double a, double b);
+double fmod(double a, double b);
+double remainder(double a, double b);
 }  // namespace math
 
 // The nearest float32: a number that is compared with a tensor is rounded to it.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
-from backends.acrobat.core.host import MATH, order
+from backends.acrobat.core.host import MATH, MATH_OF_TWO, order
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
@@ -40,7 +40,7 @@ class Pair:
 
 
 def mathematics(op: int, a: float, b: float) -> float:
-    """Function number `op` of `core.ops.MATH` of `a`, or `math.pow` of `a` and `b`."""
+    """Function number `op` of `core.host.MATH` of `a`, or behind those of `MATH_OF_TWO` of `a` and `b`."""
     if op < 6:
         if op < 3:
             return math.exp(a) if op == 0 else math.expm1(a) if op == 1 else math.log(a)
@@ -51,7 +51,13 @@ def mathematics(op: int, a: float, b: float) -> float:
         return math.tan(a) if op == 9 else math.asin(a) if op == 10 else math.acos(a) if op == 11 else math.atan(a)
     if op < 16:
         return math.sinh(a) if op == 13 else math.cosh(a) if op == 14 else math.tanh(a)
-    return math.erf(a) if op == 16 else math.erfc(a) if op == 17 else math.pow(a, b)
+    if op < 23:
+        if op < 20:
+            return math.erf(a) if op == 16 else math.erfc(a) if op == 17 else math.asinh(a) if op == 18 else math.acosh(a)
+        return math.atanh(a) if op == 20 else math.cbrt(a) if op == 21 else math.exp2(a)
+    if op < 25:
+        return math.pow(a, b) if op == 23 else math.hypot(a, b)
+    return math.atan2(a, b) if op == 25 else math.fmod(a, b) if op == 26 else math.remainder(a, b)
 
 
 class Floats(nn.Module):
@@ -172,11 +178,21 @@ class TestPairs:
         mixed = itertools.product(range(4, 12), FLOATS, INTS)
         pairs = [Pair(op, a, b, 0, 0) for op, a, b in two] + [Pair(op, a, 0.0, i, 0) for op, a, i in mixed]
         pairs += [Pair(20 + i, a, 0.0, 0, 0) for i, a in itertools.product(range(len(MATH)), FLOATS)]
-        pairs += [Pair(20 + len(MATH), a, b, 0, 0) for a, b in itertools.product(FLOATS, FLOATS)]
+        two = itertools.product(range(len(MATH_OF_TWO)), FLOATS, FLOATS)
+        pairs += [Pair(20 + len(MATH) + i, a, b, 0, 0) for i, a, b in two]
         pairs += [Pair(12, 0.0, 0.0, i, j) for i, j in itertools.product(INTS, INTS)]
         if kind == "interpreter":
             pairs = pairs[::17]
         self.check(kind, Floats(), cache, pairs)
+
+    def test_lengths_are_those_of_hypot(self, kind: str, cache: Path) -> None:
+        """The root of the sum of squares, and the C library's `hypot`, differ from Python's in the last bit of some."""
+        generator = torch.Generator().manual_seed(0)
+        values = torch.randn(6000, 2, generator=generator, dtype=torch.float64).tolist()
+        op = 20 + len(MATH) + MATH_OF_TWO.index("hypot")
+        pairs = [Pair(op, a * 10.0 ** (k % 600 - 300), b * 10.0 ** (k % 600 - 300), 0, 0) for k, (a, b) in enumerate(values)]
+        assert any(math.sqrt(p.a**2 + p.b**2) != math.hypot(p.a, p.b) for p in pairs[3 * 250 : 3 * 350])
+        self.check(kind, Floats(), cache, pairs if kind != "interpreter" else pairs[::50])
 
     def test_ints_and_comparisons(self, kind: str, cache: Path) -> None:
         two = [Pair(op, a, b, 0, 0) for op, a, b in itertools.product((0, 1, 4), FLOATS, FLOATS)]

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.properties import getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, known, nothing_known, type_or_none, unknown
 
 
 def attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
@@ -51,6 +51,9 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
         return (f.components(value) or [])[PAIRS[name]]
     if nothing_known(value):
         return unknown()
+    if name in ("index", "count"):
+        facts = [known(v) for v in f.components(value) or []]
+        return Static(getattr(tuple(v for _, v in facts), name)) if all(k for k, _ in facts) else Method(value, name)
     if isinstance(value, Dyn):
         return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
     return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")

@@ -12,7 +12,7 @@ from enum import EnumType
 from functools import partial
 from typing import TypeGuard
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, Unbound
@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.ownership import refuse_earlier_owner
-from backends.acrobat.frontend.evaluator.spreading import taken_apart
+from backends.acrobat.frontend.evaluator.spreading import NoRoom, is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.syntax import claims
 from backends.acrobat.frontend.evaluator.tables import (
@@ -84,7 +84,16 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")
-    return handler(f, node, callee, list(args), dict(kwargs), hint)
+    try:
+        return handler(f, node, callee, list(args), dict(kwargs), hint)
+    except NoRoom:
+        if not is_spread(args[-1]):
+            raise
+    none = args[-1].value
+    too_many = f.host("int", [f.host("ne", [f.host("list.len", [none], INT, "size"), Static(0)], BOOL)], INT, "more")
+    text = "TypeError: a function is given more arguments, with `*`, than it takes"
+    without = partial(handler, f, node, callee, list(args[:-1]), dict(kwargs), hint)
+    return among_calls(f, node, too_many, [without, partial(fail, f, text)])
 
 
 def _needs_values(callee: Value) -> bool:

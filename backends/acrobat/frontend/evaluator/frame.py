@@ -148,6 +148,8 @@ class Frame(TakingApartFrame):
         kept = set() if name is None else claims(name) & self.owned
         if isinstance(node, ast.Attribute):  # of a module, it may be a variable of the instance
             kept |= self._owned_states()
+        before, self.given_away = self.given_away, set()
         value = self.expression(node)
-        self.owned |= kept
+        self.owned |= kept - self.given_away
+        self.given_away |= before
         return value

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.ordering import ordered
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Static, Value, as_kind, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, as_kind, is_unknown, nothing_known, type_of, unknown
 from backends.acrobat.library import searching
 
 
@@ -20,6 +21,13 @@ def _tuple_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kw
     if method.name not in ("index", "count", "__getitem__"):
         return f.problem(node, f"a tuple has no method `{method.name}`")
     return _list_method(f, node, replace(method, owner=as_kind(method.owner, "list")), args, kwargs)
+
+
+@handles(METHODS, TupleV, "tuple")
+def _method_of_tuple(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """`index` and `count` of a tuple with values of run time in it."""
+    items = list_of(f, node, f.components(method.owner) or [])
+    return _list_method(f, node, replace(method, owner=items), args, kwargs)
 
 
 @handles(METHODS, "list")

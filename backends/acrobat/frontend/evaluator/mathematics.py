@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.host import MATH
-from backends.acrobat.core.types import FLOAT
+from backends.acrobat.core.host import MATH, MATH_OF_TWO
+from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable
@@ -18,7 +18,11 @@ from backends.acrobat.frontend.evaluator.tables import LIBRARIES
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value, is_number, known, nothing_known, type_or_none, unknown
 
-NAMES = {getattr(math, name): name for name in (*MATH, "pow", *library.MATHEMATICS)}
+NAMES = {getattr(math, name): name for name in (*MATH, *MATH_OF_TWO, *library.MATHEMATICS)}
+OF_INTS = ("gcd", "lcm", "factorial", "comb", "perm", "isqrt")
+"""Functions that take ints only."""
+OF_VALUES = ("prod", "dist")
+"""Functions that take lists."""
 
 
 def _of_math(function: Any) -> Callable[..., Value] | None:
@@ -35,9 +39,9 @@ def _of_math(function: Any) -> Callable[..., Value] | None:
                 return Static(function(*(known(a)[1] for a in args), **{k: known(a)[1] for k, a in kwargs.items()}))
             except (TypeError, ValueError, ArithmeticError) as error:
                 return f.problem(node, f"{type(error).__name__}: {error}")
-        if name == "prod":
-            factors = as_list(f, node, iterable(f, args[0]))
-            return f.program.call(f, node, library.MATHEMATICS[name], [factors, *args[1:]], kwargs)
+        if name in OF_VALUES:
+            given = [as_list(f, node, iterable(f, a)) for a in args]
+            return f.program.call(f, node, library.MATHEMATICS[name], given, kwargs)
         numbers = [a if is_number(a) else builtin(f, node, "float", [a], {}, "") for a in args]  # a tensor of one element
         if any(map(nothing_known, numbers)):
             return unknown()
@@ -45,7 +49,11 @@ def _of_math(function: Any) -> Callable[..., Value] | None:
         if wrong is not None:
             return f.problem(node, f"`math.{name}` takes numbers, not {describe(type_or_none(wrong))}")
         numbers = [as_int(f, a) for a in numbers]
-        if len(numbers) == (2 if name == "pow" else 1) and not kwargs and name not in library.MATHEMATICS:
+        if name in OF_INTS and any(type_or_none(a) != INT for a in numbers):
+            return f.problem(node, f"`math.{name}` takes ints")
+        if name == "hypot" and len(numbers) == 1:
+            return f.program.call(f, node, library.MATHEMATICS["fabs"], numbers, kwargs)
+        if len(numbers) == (2 if name in MATH_OF_TWO else 1) and not kwargs and name not in library.MATHEMATICS:
             return f.host(f"math.{name}", numbers, FLOAT, hint or name)
         if name == "log" and len(numbers) == 2:
             return f.program.call(f, node, library.mathematics.log_to_base, numbers, {})

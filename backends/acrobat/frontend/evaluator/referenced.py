@@ -230,6 +230,8 @@ def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     before = claims(name) & f.owned
     f.keep(name, objects)
     f.owned -= claims(name) if shared else claims(name) - before
+    if shared:
+        f.given_away |= claims(name)
 
 
 def _classes_of_owner(f: Frame, node: ast.Attribute) -> Sequence[type]:

@@ -13,6 +13,10 @@ from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import HELD, Held, TupleV, Value, as_tuple, is_unknown, unknown
 
 
+class NoRoom(Refused):
+    """Raised for `f(a, *xs)` where `a` is all that the function takes: the list must be empty."""
+
+
 def bound(
     f: Frame,
     parameters: ast.arguments,
@@ -61,8 +65,10 @@ def taken_apart(
         return list(args)
     *before, last = args
     left = [name for name in places[len(before) :] if name not in named]
-    if any(map(is_spread, before)) or not left:
+    if any(map(is_spread, before)):
         raise Refused(HELD["spread"], "take the list apart first")
+    if not left:
+        raise NoRoom(HELD["spread"], "take the list apart first")
     if any(name in optional for name in left):
         advice = f"take the list apart first, or name the argument: `{next(name for name in left if name in optional)}=...`"
         raise Refused("a list of run-time length is given with `*` to parameters of which some have a default value", advice)

@@ -259,7 +259,9 @@ class FunctionCall(ChangingCall):
         given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]
         f.lists_kept |= {w.id for name, w in given if isinstance(w, ast.Name) and (still is None or spine(name) in still)}
         for x in program.carried.tracked.intersection(self.names[self.own :]):
-            f.owned = f.owned - claims(x) | claims(x) & program.still_owned.get(key, claims(x))
+            kept = program.still_owned.get(key, claims(x))
+            f.owned = f.owned - claims(x) | claims(x) & kept
+            f.given_away |= claims(x) - kept
         return Static(None) if gives_nothing(self.definition) else first
 
     def _sized(self, key: Any, result: Value) -> Value:

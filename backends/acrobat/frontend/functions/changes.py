@@ -12,7 +12,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
@@ -27,6 +27,7 @@ from backends.acrobat.frontend.values import (
     is_array,
     is_container,
     is_empty,
+    is_object,
     is_unknown,
     kind,
     type_or_none,
@@ -169,7 +170,7 @@ class ChangingCall(BoundCall):
         if kind(self.as_given[i]) == "iterator" and not isinstance(written, (ast.Name, ast.Attribute)):
             return  # it was made for this call
         if written is None or name is None:
-            if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
+            if written is not None and isinstance(written, ast.Call) and not self._made_for_the_call(i, written):
                 raise Refused("this call changes what another call gives", "give that a name first")
             if written is None and self.names[i] in self.given:
                 what = f"`{self.called}` changes what `{self.names[i]}` is given here, of which the call does not have the name"
@@ -195,6 +196,13 @@ class ChangingCall(BoundCall):
         place_and_value = place(f, self.node, written, "this call")
         if place_and_value is not None:
             place_and_value[0].put(value)
+
+    def _made_for_the_call(self, i: int, written: ast.Call) -> bool:
+        """Whether argument number `i`, which a call gives, is new: `Parser(text).parse()`, where nothing else refers to the
+        object or to what is in it, so that nobody can see a change of it."""
+        passed = self._passed(i)
+        new = is_object(passed) and fresh(self.f, written, passed) and fresh_inside(self.f, written, type_or_none(passed))
+        return new or fresh(self.f, written, None)
 
 
 def _same(one: n.Atom, other: n.Atom) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from backends.acrobat.core.host import HOST, MATH
+from backends.acrobat.core.host import HOST, MATH, MATH_OF_TWO
 from backends.acrobat.core.ops import OPS
 from backends.acrobat.core.texts import TEXT
 from backends.acrobat.core.types import FLOAT, DataT, ListT, TensorT, TupleT
@@ -98,7 +98,7 @@ def test_everything_is_drawn() -> None:
         "square",
         "from_start",
         "fail",
-        "math.pow",
+        *(f"math.{name}" for name in MATH_OF_TWO),
         *(f"math.{name}" for name in MATH),
         *TEXT,  # needs what numbers stand for: random models draw strings
     }

@@ -1,5 +1,7 @@
 #include "texts.h"
 
+#include <vector>
+
 #include "../session.h"
 #include "exceptions.h"
 #include "side.h"
@@ -35,6 +37,24 @@ int64_t as_int(const Ref& value) {
 // `format(value, how)`
 int64_t formatted(Session& s, int64_t how, const Ref& value) {
     return number_of(s, result_or_error(PyObject_Format(value.get(), string(s, how).get())));
+}
+
+// `re.compile(pattern)`, which the module `re` remembers.
+Ref compiled(Session& s, int64_t pattern) {
+    const Ref re(result_or_error(PyImport_ImportModule("re")));
+    return result_or_error(PyObject_CallMethod(re.get(), "compile", "O", string(s, pattern).get()));
+}
+
+// Appends what `text_spans` says of one match.
+void append_spans(std::vector<int64_t>& places, const Ref& match) {
+    const Ref last(result_or_error(PyObject_GetAttrString(match.get(), "lastindex")));
+    places.push_back(last.get() == Py_None ? 0 : as_int(last));
+    const Ref pattern(result_or_error(PyObject_GetAttrString(match.get(), "re")));
+    const int64_t groups = as_int(result_or_error(PyObject_GetAttrString(pattern.get(), "groups")));
+    for (int64_t group = 0; group <= groups; ++group) {
+        const Ref span(result_or_error(PyObject_CallMethod(match.get(), "span", "n", Py_ssize_t(group))));
+        for (Py_ssize_t end = 0; end < 2; ++end) places.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(span.get(), end)));
+    }
 }
 
 }  // namespace texts
@@ -83,5 +103,32 @@ int64_t text_from_float(Session& s, int64_t how, double value) {
 }
 
 int64_t text_from_text(Session& s, int64_t how, int64_t value) { return formatted(s, how, string(s, value)); }
+
+int64_t text_part(Session& s, int64_t text, int64_t start, int64_t stop) {
+    return number_of(s, result_or_error(PySequence_GetSlice(string(s, text).get(), Py_ssize_t(start), Py_ssize_t(stop))));
+}
+
+List<int64_t> text_spans(Session& s, int64_t pattern, int64_t how, int64_t text, int64_t start) {
+    const Ref word = string(s, text);
+    const Ref own = compiled(s, pattern), method = string(s, how);
+    const char* name = PyUnicode_AsUTF8(method.get());
+    const Ref match(result_or_error(PyObject_CallMethod(own.get(), name, "On", word.get(), Py_ssize_t(start))));
+    std::vector<int64_t> places;
+    if (PyIter_Check(match.get())) {
+        while (PyObject* next = PyIter_Next(match.get())) append_spans(places, Ref(next));
+        if (PyErr_Occurred()) result_or_error(nullptr);
+    } else if (match.get() != Py_None) {
+        append_spans(places, match);
+    }
+    List<int64_t> out = make_list<int64_t>(s.cx.host, int64_t(places.size()));
+    std::copy(places.begin(), places.end(), out.begin());
+    return out;
+}
+
+int64_t text_replaced(Session& s, int64_t pattern, int64_t replacement, int64_t text, int64_t count) {
+    const Ref word = string(s, text), by = string(s, replacement);
+    const Ref own = compiled(s, pattern);
+    return number_of(s, result_or_error(PyObject_CallMethod(own.get(), "sub", "OOn", by.get(), word.get(), Py_ssize_t(count))));
+}
 
 }  // namespace acrobat

@@ -22,5 +22,12 @@ int64_t text_code(Session& s, int64_t text);
 int64_t text_from_int(Session& s, int64_t how, int64_t value);
 int64_t text_from_float(Session& s, int64_t how, double value);
 int64_t text_from_text(Session& s, int64_t how, int64_t value);
+// `text[start:stop]`
+int64_t text_part(Session& s, int64_t text, int64_t start, int64_t stop);
+// Where a regular expression matches from `start` on, by its method `how`: `search`, `match`, `fullmatch` or `finditer`. Of each
+// match the group that ended last (0 for none), and the start and end of the whole and of each group (-1 for one without a part).
+List<int64_t> text_spans(Session& s, int64_t pattern, int64_t how, int64_t text, int64_t start);
+// `re.sub(pattern, replacement, text, count)`
+int64_t text_replaced(Session& s, int64_t pattern, int64_t replacement, int64_t text, int64_t count);
 
 }  // namespace acrobat

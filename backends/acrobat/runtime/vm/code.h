@@ -119,7 +119,8 @@ struct Register {
     X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32)                                       \
     X(MathExp) X(MathExpm1) X(MathLog) X(MathLog1p) X(MathLog2) X(MathLog10)                                   \
     X(MathSqrt) X(MathSin) X(MathCos) X(MathTan) X(MathAsin) X(MathAcos)                                       \
-    X(MathAtan) X(MathSinh) X(MathCosh) X(MathTanh) X(MathErf) X(MathErfc) X(MathPow)                       \
+    X(MathAtan) X(MathSinh) X(MathCosh) X(MathTanh) X(MathErf) X(MathErfc) X(MathAsinh) X(MathAcosh)         \
+    X(MathAtanh) X(MathCbrt) X(MathExp2) X(MathPow) X(MathHypot) X(MathAtan2) X(MathFmod) X(MathRemainder)     \
     X(FromStart) X(EqInt) X(NeInt)                                                                             \
     X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat) X(EqMixed) X(NeMixed) X(LtMixed)             \
     X(LeMixed) X(GtMixed) X(GeMixed)                                                                           \
@@ -140,7 +141,7 @@ struct Register {
     X(Enumerate)                                                                                               \
     /* strings, as numbers: see python/texts.h */                                                              \
     X(TextLetters) X(TextJoined) X(TextMethod) X(TextInt) X(TextFloat) X(TextCode)                      \
-    X(TextFromInt) X(TextFromFloat) X(TextFromText)
+    X(TextFromInt) X(TextFromFloat) X(TextFromText) X(TextPart) X(TextSpans) X(TextReplaced)
 
 enum class Opcode : uint16_t {
 #define ACROBAT_OPCODE(name) name,

@@ -319,7 +319,16 @@ ReadFloats: {
     UNARY(MathTanh, double, math::tanh(a))
     UNARY(MathErf, double, math::erf(a))
     UNARY(MathErfc, double, math::erfc(a))
+    UNARY(MathAsinh, double, math::asinh(a))
+    UNARY(MathAcosh, double, math::acosh(a))
+    UNARY(MathAtanh, double, math::atanh(a))
+    UNARY(MathCbrt, double, math::cbrt(a))
+    UNARY(MathExp2, double, math::exp2(a))
     BINARY(MathPow, double, math::pow(a, b))
+    BINARY(MathHypot, double, math::hypot(a, b))
+    BINARY(MathAtan2, double, math::atan2(a, b))
+    BINARY(MathFmod, double, math::fmod(a, b))
+    BINARY(MathRemainder, double, math::remainder(a, b))
     UNARY(FromStart, int64_t, from_start(a))
     BINARY(EqInt, int64_t, a == b)
     BINARY(NeInt, int64_t, a != b)
@@ -410,6 +419,15 @@ TextFromFloat:
     NEXT();
 TextFromText:
     PUT(text_from_text(s, A, B));
+    NEXT();
+TextPart:
+    PUT(text_part(s, A, B, r[i->c].value));
+    NEXT();
+TextSpans:
+    PUT_LIST(text_spans(s, A, B, r[i->c].value, r[i->d].value), 0);
+    NEXT();
+TextReplaced:
+    PUT(text_replaced(s, A, B, r[i->c].value, r[i->d].value));
     NEXT();
 
 #undef UNARY

@@ -14,6 +14,8 @@ LIBRARIES = ("torch", "nn", "F", "math", "operator", "functools", "itertools", "
 """Names of modules whose functions change nothing."""
 FIRST = ("__init__", "__post_init__")
 """Methods that give attributes their first values."""
+MEMO = "remembered_results_of_"
+"""How the name of such a dictionary begins."""
 
 
 def with_memos(tree: ast.Module) -> bool:
@@ -148,7 +150,7 @@ def _changes_attributes(tree: ast.Module) -> bool:
 def _written_out(node: ast.FunctionDef) -> list[ast.stmt]:
     parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     key, arguments = ", ".join(parameters), f"({', '.join(parameters)})"
-    memo, computed = f"results_of_{node.name}", f"{node.name}_computed"
+    memo, computed = f"{MEMO}{node.name}", f"{node.name}_computed"
     looking_up = f"if {arguments} not in {memo}: {memo}[{key}] = {computed}({key})\nreturn {memo}[{key}]"
     assignment = ast.parse(f"{memo} = {{}}").body
     body = ast.parse(looking_up).body

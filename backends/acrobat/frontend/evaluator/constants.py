@@ -6,7 +6,7 @@ import ast
 import types
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TupleT
@@ -224,9 +224,10 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     if name == "index" and len(args) == 1:
         return position(f, node, args[0], list(owner), "ValueError: {0!r} is not in the list")
     if name == "count" and len(args) == 1 and isinstance(owner, (tuple, list)):
-        found = [equal(f, args[0], x) for x in owner if alike(args[0], x)]
-        numbers = [f.host("int", [x], INT, "found") for x in found]
-        return reduce(lambda a, b: f.host("add", [a, b], INT, "count"), numbers, Static(0))
+        total: Value = Static(0)
+        for x in (x for x in owner if alike(args[0], x)):
+            total = f.host("add", [total, f.host("int", [equal(f, args[0], x)], INT, "found")], INT, "count")
+        return total
     if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):
         default = args[1] if len(args) == 2 else Static(None)
         return choose(f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0]), lambda: default)

@@ -4,17 +4,20 @@ that it uses become further arguments, and those that it changes further results
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from copy import copy
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.outputs import Changing, changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.outputs import Changing, changed_parameters, changed_roots, given_back, nonlocals
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
-from backends.acrobat.frontend.source import LIFTED, Lifted, parse, strange_decorator
+from backends.acrobat.frontend.memos import MEMO
+from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Nested
 from backends.acrobat.frontend.values import Value, is_container
 
@@ -121,10 +124,29 @@ def as_argument(f: Frame, value: Value) -> Value:
         up_to_date(f, value)
     if not isinstance(value, Nested) or value.env is not None:
         return value
-    given = _with_present_names(f, value)
-    if any(isinstance(v, Nested) for v in (given.env or {}).values()):
-        raise Refused(f"`{value.node.name}`, which calls functions inside this one, is given to another function")
-    return given
+    _refuse_stale_results(f, value)
+    return _with_present_names(f, value)
+
+
+def _refuse_stale_results(f: Frame, value: Nested) -> None:
+    """Raises Refused for a function that remembers its results and sees what changes. Given to another function, what it
+    remembers there is lost, and would be computed again from what it sees by then."""
+    names = captured(f, value)
+    if not any(name.startswith(MEMO) for name in names) or value.outer is None:
+        return
+    definition = plainly(source_of(value.outer)[0])
+    loops = [x for x in ast.walk(definition) if isinstance(x, (ast.For, ast.While))]
+    often = [x for loop in loops for x in ast.walk(loop)]
+    stored = Counter(x.id for x in (*ast.walk(definition), *often) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
+    stored.update(a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs))
+    several = {name for name, times in stored.items() if times > 1}
+    inside = [x for x in ast.walk(definition) if isinstance(x, ast.FunctionDef) and x is not definition]
+    several |= {name for one in inside for name in nonlocals(one)}
+    changed = changed_roots(value.outer, None, [definition], Changing(()))
+    for name in names:
+        if not name.startswith(MEMO) and not isinstance(f.env[name], Nested) and name in several | changed:
+            what = f"`{value.node.name}`, which remembers its results, is given to another function and sees {f.shown(name)}, "
+            raise Refused(what + "which is changed", "leave out the cache, or call the function by its name")
 
 
 def _with_present_names(f: Frame, value: Nested) -> Nested:

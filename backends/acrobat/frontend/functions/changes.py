@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -154,6 +155,9 @@ class ChangingCall(BoundCall):
     def _give_back(self, new: dict[int, Value]) -> None:
         """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if
         something else may hold the list or object."""
+        forgets = not isinstance(self.node, ast.Call) and any(self.names[i].startswith(MEMO) for i in new)
+        if forgets and any(i >= self.own for i in new):
+            raise Refused(f"`{self.called}` remembers its results, and changes an attribute", "leave out the cache")
         for i, value in new.items():
             if i >= self.own:  # its name is the same in all functions
                 self.f.keep(self.names[i], value)
@@ -163,6 +167,8 @@ class ChangingCall(BoundCall):
 
     def _give_back_one(self, i: int, value: Value) -> None:
         f = self.f
+        if not isinstance(self.node, ast.Call) and self.names[i].startswith(MEMO):
+            return  # what is remembered in this call is computed again in the next one: `nested.as_argument` allows for that
         if not isinstance(self.node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
         written = self._written(i)

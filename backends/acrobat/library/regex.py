@@ -5,7 +5,7 @@
 from backends.acrobat.library.words import part, replaced, spans, unrolled
 
 
-class Match:
+class TextMatch:
     """What `re.match` and the like give, for a pattern of which each group takes part in each match."""
 
     def __init__(self, string, places, names):
@@ -63,7 +63,7 @@ class Match:
         return name if name else None
 
 
-class PartialMatch(Match):
+class PartialTextMatch(TextMatch):
     """What `re.match` and the like give, for a pattern of which some groups may take no part in a match."""
 
     def text(self, number):

@@ -148,8 +148,8 @@ class Frame(TakingApartFrame):
         kept = set() if name is None else claims(name) & self.owned
         if isinstance(node, ast.Attribute):  # of a module, it may be a variable of the instance
             kept |= self._owned_states()
-        before, self.given_away = self.given_away, set()
+        before, self.ended_claims = self.ended_claims, set()
         value = self.expression(node)
-        self.owned |= kept - self.given_away
-        self.given_away |= before
+        self.owned |= kept - self.ended_claims
+        self.ended_claims |= before
         return value

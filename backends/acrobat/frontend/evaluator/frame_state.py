@@ -51,9 +51,7 @@ class FrameState:
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
-        self.given_away: set[str] = (
-            set()
-        )  # claims that an expression being compiled has ended: it made an object that shares a list
+        self.ended_claims: Claims = set()  # by the expression that is compiled: it made an object that shares a list
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
         self.made_with_own_lists: set[ast.AST] = set()  # the same, but for the objects in the lists of these
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have

@@ -231,7 +231,7 @@ def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     f.keep(name, objects)
     f.owned -= claims(name) if shared else claims(name) - before
     if shared:
-        f.given_away |= claims(name)
+        f.ended_claims |= claims(name)
 
 
 def _classes_of_owner(f: Frame, node: ast.Attribute) -> Sequence[type]:

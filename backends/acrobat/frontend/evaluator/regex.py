@@ -164,7 +164,7 @@ def _method(
     if not is_string(string):
         raise Refused(f"`{name}` of a regular expression takes a string, not {describe(type_or_none(string))}")
     text, certain = Static(text_of(pattern)), is_certain(pattern)
-    cls = Static(regex.Match if certain else regex.PartialMatch)
+    cls = Static(regex.TextMatch if certain else regex.PartialTextMatch)
     numbers = {number: name for name, number in pattern.groupindex.items()}
     names = Static(tuple(numbers.get(i, "") for i in range(pattern.groups + 1)))
     groups = Static(tuple(range(1, pattern.groups + 1)))

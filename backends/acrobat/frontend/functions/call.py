@@ -261,7 +261,7 @@ class FunctionCall(ChangingCall):
         for x in program.carried.tracked.intersection(self.names[self.own :]):
             kept = program.still_owned.get(key, claims(x))
             f.owned = f.owned - claims(x) | claims(x) & kept
-            f.given_away |= claims(x) - kept
+            f.ended_claims |= claims(x) - kept
         return Static(None) if gives_nothing(self.definition) else first
 
     def _sized(self, key: Any, result: Value) -> Value:

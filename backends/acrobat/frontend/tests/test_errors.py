@@ -622,7 +622,7 @@ WRONG = {
     "torch.nothing": "the module torch has no `nothing`",
     "s.x.nothing": "`nothing` of a tensor is not in the language",
     "s.x.grad_fn": "`grad_fn` of a tensor is not in the language",
-    "(s.n, 1).count(1)": "a tuple has no `count` in the language",
+    "(s.n, 1).sort()": "a tuple has no `sort` in the language",
     "(s.n, 1)[2]": "index 2 is out of range for a tuple of 2",
     "[s.n][0.5]": "the index of a list is an int, not a float",
     "s.n[0]": "this cannot be indexed",

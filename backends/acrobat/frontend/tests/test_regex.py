@@ -137,7 +137,7 @@ def of_a_number(self, text):
 @pytest.mark.parametrize(
     ("forward", "message"),
     [
-        (kept, "the result has a `PartialMatch|the result has a `Match"),
+        (kept, "the result has a `TextMatch"),
         (computed, "must be known at compile time"),
         (of_bytes, "of bytes"),
         (of_a_number, "takes a string, not an int"),

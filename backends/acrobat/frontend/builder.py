@@ -29,6 +29,7 @@ class Builder:
         self.filled: dict[str, float] = {}  # variable of a tensor all of whose elements are one constant -> that constant
         self.ranges: dict[str, range] = {}  # variable of a list of ints -> the range of constants that it is
         self.offsets: dict[str, tuple[str, int]] = {}  # variable of an int -> another variable, and what is added to that one
+        self.divisors: dict[str, int] = {}  # variable of an int that is another one divided by a constant -> that constant
         self.instead: dict[str, n.Atom] = dict(instead or {})
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
@@ -42,6 +43,8 @@ class Builder:
             self.filled[var.name] = float(dict(expr.attrs)["value"])
         if isinstance(expr, n.Host) and expr.op in ("add", "sub"):
             self._note_offset(var, expr)
+        if isinstance(expr, n.Host) and expr.op == "floordiv" and isinstance(by := expr.args[1], n.Lit):
+            self.divisors[var.name] = int(by.value)
         if isinstance(expr, n.Host) and expr.op == "range" and all(isinstance(a, n.Lit) and a.value for a in expr.args[2:]):
             self._note_range(var, expr)
         if isinstance(expr, n.Op) and (OPS[expr.op].fusion in NEW or expr.op in ("cat", "stack", "scalar")):
@@ -80,6 +83,7 @@ class Builder:
     def inner(self) -> Builder:
         inner = Builder(self.names, self.instead)
         inner.filled, inner.ranges, inner.offsets = dict(self.filled), dict(self.ranges), dict(self.offsets)
+        inner.divisors = dict(self.divisors)
         return inner
 
     def finish(self, result: n.Expr) -> n.Expr:

@@ -156,6 +156,13 @@ def rows_joined(rows, count, size):
     return [torch.cat([rows[size * i + k] for k in unrolled(range(size))]) for i in range(groups)]
 
 
+def some_rows_joined(rows, count, size):
+    """`rows_joined` of at least one row: of none PyTorch does not tell an extent that is -1."""
+    if count == 0:
+        raise RuntimeError(f"cannot reshape a tensor of {len(rows)} rows into shape [0, -1]")
+    return rows_joined(rows, count, size)
+
+
 def rows_parted(rows, count, parts):
     """Each row as `parts` rows; there are then `count` of them, or as many as there are for None."""
     if count is not None and count != parts * len(rows):

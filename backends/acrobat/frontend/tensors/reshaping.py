@@ -25,7 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import operation, ragged
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, known, retyped, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, known, retyped, unknown, variable_of
 from backends.acrobat.library import moving
 
 
@@ -48,6 +48,8 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
             return numbers(x, wider[0], len(extents) - 1 - wider[0])
         raise Refused("a tensor of ints whose extent varies keeps one dimension, and others of extent 1")
     runtime = [i for i, e in enumerate(extents) if not known(e)[0]]
+    if (joined := _by_quotient(f, x, extents, runtime)) is not None:
+        return joined
     if len(runtime) == 1 and not _is_length(f, extents[runtime[0]]):
         return _regrouped(f, x, extents, runtime[0])
     if len(runtime) > 1:
@@ -72,6 +74,22 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
 
 
+def _by_quotient(f: Frame, x: Array, extents: Sequence[Any], runtime: Sequence[int]) -> Value | None:
+    """`x.reshape(x.size(0) // 2, -1)`: each two rows become one. None where no extent is divided so, or none is -1. Where
+    it does not divide evenly, for which eager PyTorch raises an error or gives rows of another extent, that is an error of the
+    instance."""
+    left_open = [i for i, e in enumerate(extents) if known(e) == (True, -1)]
+    if len(runtime) != 1 or len(left_open) != 1 or left_open[0] < runtime[0]:
+        return None
+    divisor = f.builder.divisors.get(variable_of(extents[runtime[0]]), 0)
+    others = math.prod(int(known(e)[1]) for i, e in enumerate(extents) if i not in (*runtime, *left_open))
+    width = divisor * math.prod(e or 1 for e in shape(x))
+    if divisor < 1 or others < 1 or width % others or not width:
+        return None
+    filled = [Static(width // others) if i == left_open[0] else e for i, e in enumerate(extents)]
+    return _regrouped(f, x, filled, runtime[0], some=True)
+
+
 def _first_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
     """`x.view(-1)`, `x.view(n * m, width)` and the like: the first dimensions of `x`, of which some vary, become one; None
     where extents behind the first one in `extents` are not constants."""
@@ -93,9 +111,10 @@ def _parts(f: Frame, x: Array, last: int) -> Dyn:
     return rows if last == 0 or is_unknown(rows) else flattened(f, mapped(f, [rows], lambda row: _parts(f, row, last - 1)))
 
 
-def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int) -> Value:
-    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how
-    many rows there are then, which the program checks, or -1. Raises Refused."""
+def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int, some: bool = False) -> Value:
+    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `extents[j]` is how
+    many rows there are then, which the program checks, or -1; with `some`, none is an error of the instance.
+    Raises Refused."""
     k, have = axis(x), shape(x)
     fixed = [constant(e, "the shape") for i, e in enumerate(extents) if i != j]
     width, new = math.prod(e or 1 for e in have[k + 1 :]), math.prod(fixed[j:])
@@ -108,7 +127,8 @@ def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int) -> Value:
     count = Static(None) if known(extents[j]) == (True, -1) else extents[j]
     where = ast.Pass()
     if new % width == 0:
-        result = f.program.call(f, where, moving.rows_joined, [rows, count, Static(new // width)], {})
+        join = moving.some_rows_joined if some else moving.rows_joined
+        result = f.program.call(f, where, join, [rows, count, Static(new // width)], {})
     else:
         result = f.program.call(f, where, moving.rows_parted, [rows, count, Static(width // new)], {})
     if is_unknown(result):

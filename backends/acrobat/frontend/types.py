@@ -347,6 +347,8 @@ def describe(type: Any) -> str:
             return f"a {what} of {len(items)} ({', '.join(map(describe, items))})" if items else f"an empty {what}"
         case ListT(item, kind="tuple"):
             return f"a tuple of {plural(item)}"
+        case ListT(kind=kind) if kind.startswith("dict:"):
+            return "a Counter" if kind == "dict:count" else "a defaultdict"
         case ListT(kind=kind) if kind != "list":
             return f"{'an' if kind == 'iterator' else 'a'} {kind.partition(':')[0]}"
         case ListT(UnknownT()):

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
+from backends.acrobat.frontend.evaluator.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -57,6 +58,8 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned)
+    if takes_out(f, s):
+        f.owned |= claims_taken_out(f, s, owned)
 
 
 def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> None:
@@ -90,7 +93,7 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
         return
     annotated = f.program.annotation(f, s.annotation)
     if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
-        v = f.coerce(v, annotated)
+        v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
     _assign_or_lose(f, s.target, v)
     own(f, s.target, s.value)
 
@@ -111,6 +114,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
+            f.put_back.add(read)
             if not is_array(f.env.get(root_of(target) or "")):
                 with f.trial():
                     before = f.borrowed(read)

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import attribute_or
+from backends.acrobat.frontend.evaluator.known_classes import is_of_classes
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.mixed import word_of
 from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
@@ -215,8 +216,8 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
-        case [Dyn(type=ScalarT("int" | "float" | "bool" as what)), Static(classes)]:
-            return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
+        case [Dyn(type=ScalarT()) as value, Static(classes)]:
+            return is_of_classes(f, node, value, list(_several(classes)))
         case [value, Static(classes)] if kind(value) == "varying tuple":
             return Static(issubclass(tuple, classes))
         case [value, Static(classes)]:

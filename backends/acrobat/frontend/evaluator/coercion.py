@@ -157,6 +157,22 @@ class CoercingFrame(FrameState):
             return mixture
         return joined
 
+    def as_annotated(self, wanted: Any, have: Any) -> Any:
+        """The type that an annotation says for a value of a type `have`: a `Dict` in it is a defaultdict or Counter where the
+        value is one."""
+        match wanted, have:
+            case ListT(rows=None), ListT(rows=None) if (
+                wanted.kind == have.kind or wanted.kind == "dict" and have.kind.startswith("dict:")
+            ):
+                return replace(wanted, item=self.as_annotated(wanted.item, have.item), kind=have.kind)
+            case TupleT(items), TupleT(there) if len(items) == len(there):
+                return replace(wanted, items=tuple(map(self.as_annotated, items, there)))
+            case DataT(name), _ if have is not NONE and name in self.program.datatypes.optionals:
+                inner = self.program.datatypes.optionals[name]
+                found = self.as_annotated(inner, self.without_none(have))
+                return wanted if found == inner or is_unassigned(wanted) else self.program.datatypes.optional(found)
+        return wanted
+
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
         """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
         by_word = self.program.datatypes.by_word(types)
@@ -263,6 +279,7 @@ class CoercingFrame(FrameState):
                 self.program.filled.add(value.atom.span)  # type: ignore[union-attr]
             return self.empty(type)
         if have == INT and type == FLOAT:
+            self.program.datatypes.note_int_as_float()
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)
             return Static(float(self.atom(value).value))  # type: ignore[union-attr]

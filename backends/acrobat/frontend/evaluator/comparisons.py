@@ -131,6 +131,9 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
         return f.host("ne" if negate else "eq", [identity(f, node, a), identity(f, node, b)], BOOL)
     if all(isinstance(v, Static) and isinstance(v.value, type) for v in (a, b)):  # `type(x) is int`
         return Static((a == b) != negate)
+    for one, other in ((a, b), (b, a)):
+        if b != Static(None) and isinstance(one, Dyn) and f.mixed(one.type):
+            return by_type(f, node, one, lambda _, inner, other=other: _same_of_types(f, node, inner, other, negate))  # type: ignore[misc]
     if b != Static(None):
         inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
@@ -146,6 +149,15 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
     if type_or_none(a) is NONE:  # an element of a list of None
         return Static(not negate)
     return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
+
+
+def _same_of_types(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
+    """As `_same_object`, where one value is of one of the types of a mixed union: an object is no value of another type."""
+    plain = [isinstance(t, (ScalarT, TupleT, ListT)) or t is SYMBOL for t in map(type_or_none, (a, b))]
+    objects = [isinstance(v, Dyn) and not f.mixed(v.type) and optional(f, v) is None and is_object(v) for v in (a, b)]
+    if plain[0] and objects[1] or plain[1] and objects[0]:
+        return Static(negate)
+    return _same_object(f, node, a, b, negate)
 
 
 def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
@@ -162,8 +162,8 @@ def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
     )
 
 
-def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
-    """`whole[key]`; a missing key gives the dictionary's default, or is an error of the instance."""
+def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value, missing: Arm | None = None) -> Value:
+    """`whole[key]`; a missing key gives the dictionary's default, or `missing()`, or is an error of the instance."""
     default = default_of(f, whole)
     if default is not None and not nothing_known(key):
         is_in = contains(f, node, whole, key)
@@ -172,7 +172,7 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
             default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
         if is_unknown(whole):
             return default
-        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
+        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), missing or (lambda: default))
     return at_key(f, node, whole, key)
 
 

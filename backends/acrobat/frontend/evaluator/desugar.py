@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from backends.acrobat.frontend.evaluator.aliases import by_method
+from backends.acrobat.frontend.evaluator.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.limits import without_limits
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
 from backends.acrobat.frontend.syntax_nodes import children
@@ -59,7 +60,8 @@ def _names_inside(node: ast.AST) -> bool:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     result = copy(definition)
-    result.body = _Statements(is_generator(definition)).body(without_limits(by_method(definition)))
+    body = iterators_or_none(definition, without_limits(by_method(definition)))
+    result.body = _Statements(is_generator(definition)).body(body)
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]
     if is_generator(definition):
@@ -141,12 +143,23 @@ class _Statements:
                 ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
             ):
                 return self._put_default(s, owner, key, default, change, args)
+            case ast.AugAssign(ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index)):
+                put, item = self._default_item(s, owner, key, default)
+                target = ast.copy_location(ast.Subscript(item, index, ast.Store()), s.target)
+                return [*put, ast.copy_location(ast.AugAssign(target, s.op, s.value), s)]
+            case ast.Assign([ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index) as place]):
+                first, value = self._named(s, s.value)  # Python computes the value first
+                put, item = self._default_item(s, owner, key, default)
+                target = ast.copy_location(ast.Subscript(item, index, ast.Store()), place)
+                return [*first, *put, ast.copy_location(ast.Assign([target], value), s)]
             case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
                 end: ast.stmt = ast.Return(ast.Name(YIELDED, ast.Load()))
                 unseen = [] if value is None else [placed(s, ast.Assign([ast.Name(UNSEEN, ast.Store())], value))]
                 return [*self.body(unseen), placed(s, end)]
             case ast.FunctionDef():
                 return [s]
+            case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
+                return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
 
     def _put_default(
@@ -154,18 +167,28 @@ class _Statements:
     ) -> list[ast.stmt]:
         """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
         `d[k].append(x)` follows."""
-        statements: list[ast.stmt] = []
-        if not isinstance(key, (ast.Name, ast.Constant)):
-            self.count += 1
-            name = f"{HIDDEN}key{self.count}"
-            statements.append(placed(s, ast.Assign([ast.Name(name, ast.Store())], key)))
-            key = ast.copy_location(ast.Name(name, ast.Load()), key)
-        put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
-        statements.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        statements, item = self._default_item(s, owner, key, default)
         if change:
-            item = ast.Subscript(owner, key, ast.Load())
             statements.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
         return statements
+
+    def _default_item(
+        self, s: ast.stmt, owner: ast.expr, key: ast.expr, default: ast.expr
+    ) -> tuple[list[ast.stmt], ast.Subscript]:
+        """The statements that `d.setdefault(k, default)` becomes, and the item that it gives, `d[k]`."""
+        statements, key = self._named(s, key)
+        put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
+        statements.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        return statements, ast.copy_location(ast.Subscript(owner, key, ast.Load()), s)
+
+    def _named(self, s: ast.stmt, value: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
+        """The assignment that gives an expression a hidden name, and that name; none for names and constants."""
+        if isinstance(value, (ast.Name, ast.Constant)):
+            return [], value
+        self.count += 1
+        name = f"{HIDDEN}named{self.count}"
+        statements = placed(s, ast.Assign([ast.Name(name, ast.Store())], value))
+        return [statements], ast.copy_location(ast.Name(name, ast.Load()), value)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
@@ -219,6 +242,18 @@ class _Statements:
         hoist = _Hoist(s)
         result = hoist.visit(_copied(s))
         return [*hoist.before, result]
+
+
+def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
+    """`items, x.items = x.items, []` as the two assignments that it is, in either order; none of other targets and values."""
+    for order in ((0, 1), (1, 0)):
+        match [targets[i] for i in order if i < len(targets)], [values[i] for i in order if i < len(values)]:
+            case [ast.Name(name), ast.Attribute(ast.Name(owner), attribute) as put], [
+                ast.Attribute(ast.Name(other), same) as taken,
+                ast.List([]) | ast.Dict([]) as empty,
+            ] if (owner, attribute) == (other, same) and name != owner and len(targets) == len(values) == 2:
+                return [(targets[order[0]], taken), (put, empty)]
+    return []
 
 
 def _changed(name: str, method: str, value: ast.expr) -> ast.stmt:

@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.function_tables import table_of
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.missing_keys import note_seen_whole
 from backends.acrobat.frontend.evaluator.narrowing import class_key, path_of
 from backends.acrobat.frontend.evaluator.nested import defaults_here
 from backends.acrobat.frontend.evaluator.operators import binary, unary
@@ -99,6 +100,7 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
         seen_inside(f, node, type_or_none(value))
     if is_array(value):
         seen_through_view(f, node)
+    note_seen_whole(f, node, value)
     return value
 
 
@@ -123,9 +125,11 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in every_node(node))
     if (part := part_for_each_type(f, node)) is not None:
         return part
+    f.looked_up.add(node.value)
     whole = f.borrowed(node.value)
     owned = set(f.owned)
     value = subscript(f, node, whole, node.slice)
+    note_seen_whole(f, node, value)
     if is_array(whole):
         f.owned |= owned & _indexing(f, node.slice)
     if isinstance(node.slice, ast.Slice) and has_plain_items(f, value):

@@ -10,7 +10,7 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.constant_fields import kept_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_rows, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, nothing_known, type_of, unknown
 
 
@@ -24,9 +24,12 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
     try:
         value = kept_constant(f, cls, name, value) or value
         have = type_of(value)
-        open = cls in datatypes.made or contains_unknown(target)
+        if cls not in datatypes.seen and (annotated := f.as_annotated(target, have)) != target:
+            target = datatypes.widen(cls, name, annotated)
+        open = cls in datatypes.made or contains_unknown(target) or datatypes.exact
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
             open |= NONE in (target, have) or optional(f, guess(target)) is not None
+            open |= is_rows(target) != is_rows(have) and len(extents(target) or ()) == len(extents(have) or ()) > 0
             open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
         if cls not in datatypes.seen and open and target != have:
             both = [target, have] if target != UNKNOWN else [have]

@@ -10,7 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
-from backends.acrobat.frontend.evaluator.choice import at_index, is_function, mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import field
@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.formatting import as_one
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import bound, list_of, sliced
+from backends.acrobat.frontend.evaluator.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -178,6 +179,11 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
         return _of_list(f, node, value, index)
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
+    if would_show(f, node, value):
+        missing = (
+            "KeyError: looking up a missing key in this defaultdict enters it, which the program can notice: write `.get(...)`"
+        )
+        return containers.look_up(f, node, value, key, lambda: fail(f, missing))
     result = containers.look_up(f, node, value, key)
     name = containers.entered_by_lookup(f, node)
     if name is not None:

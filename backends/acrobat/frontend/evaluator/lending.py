@@ -4,7 +4,7 @@ another, and the call may have put one argument, or a part of one, into another.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
@@ -60,11 +60,14 @@ def _steps(path: ast.expr) -> list[ast.expr]:
 
 
 def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.expr, Value]]) -> None:
-    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `arguments` has its arguments, and
-    the object whose method it calls: each as it is written, with its value from before the call."""
+    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `arguments` has its arguments,
+    and the object whose method it calls: each as it is written, with its value from before the call. Of a list of all objects
+    of a class the claims say whether attributes have got lists that something else refers to, but not whether they have got
+    objects."""
     roots = [root_of(written) for written, _ in arguments]
     for name in changed:
         room = _parts_of(f, type_or_none(f.env[name]))
+        lists_stay = name in f.program.carried.objects and spine(name) in f.owned
         for written, value in arguments:
             root, t = root_of(written), type_or_none(value)
             whole = isinstance(written, ast.Name)
@@ -72,6 +75,10 @@ def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.exp
                 continue
             if root == name and (whole or roots.count(name) == 1):
                 continue  # this is the argument that was changed
+            if lists_stay and isinstance(t, ListT) and not may_share(f, _in_objects(f, room), {t, *_own_lists(f, t)}):
+                if root is not None and may_share(f, room, changeable_types(f, [t.item])):
+                    f.owned.discard(deep(root))
+                continue
             lent = changeable_types(f, [t])
             of_any = is_empty(value)  # what it will have in it is not known, so neither is the type of a list that has it
             if not (any(isinstance(x, ListT) for x in room) if of_any else may_share(f, room, lent)):
@@ -80,7 +87,7 @@ def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.exp
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
             own = _own_lists(f, type_or_none(f.env[name]))
-            if name not in f.lists_kept and (bool(own) if of_any else may_share(f, own, lent)):
+            if not lists_stay and name not in f.lists_kept and (bool(own) if of_any else may_share(f, own, lent)):
                 f.owned.discard(spine(name))
 
 
@@ -94,6 +101,12 @@ def _is_new(f: Frame, written: ast.expr, value: Value) -> bool:
 def _parts_of(f: Frame, t: Any) -> Mapping[Any, None]:
     """The types of changeable values that may be inside of a value of type `t`."""
     return changeable_types(f, _inside(f, t))
+
+
+def _in_objects(f: Frame, types: Iterable[Any]) -> Mapping[Any, None]:
+    """The types of changeable values that may be inside of the objects among values of these types."""
+    objects = [t for t in types if isinstance(t, DataT) and t.name in f.program.datatypes.cases]
+    return changeable_types(f, [x for t in objects for x in _inside(f, t)])
 
 
 def _own_lists(f: Frame, t: Any) -> set[Any]:

@@ -38,11 +38,12 @@ class ChangedPlace:
     put: Callable[[Value], None]
 
 
-def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
+def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:
     """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
-    is noted, or if the value is not known yet. `what` names the change in messages."""
-    if f.program.datatypes.has_references and (inside := _of_referenced(f, s, node, what)) is not None:
-        return inside if inside[1] is not NOTHING else None
+    is noted, or if the value is not known yet. `what` names the change in messages; `inside` says that a part of the value is
+    what is changed."""
+    if f.program.datatypes.has_references and (found := _of_referenced(f, s, node, what, inside)) is not None:
+        return found if found[1] is not NOTHING else None
     match node:
         case ast.Name(name):
             settle(f, node)
@@ -57,7 +58,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 return None
             return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
-            around = place(f, s, owner, what)
+            around = place(f, s, owner, what, inside=True)
             if around is None:
                 return None
             outer, whole = around
@@ -83,7 +84,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
-            around = place(f, s, owner, what)
+            around = place(f, s, owner, what, inside=True)
             if around is None:
                 return None
             outer, whole = around
@@ -104,7 +105,7 @@ def _no_place(what: str) -> tuple[str, str]:
     return f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it"
 
 
-def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
+def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value] | None:
     """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
     which is NOTHING where a problem is noted. None for other places."""
     with f.trial():
@@ -123,7 +124,7 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Cha
     owner, name = opened(f, node, f.borrowed(node.value)), node.attr
     assert isinstance(owner, Dyn)
     inner = opened(f, node, f.borrowed(ast.copy_location(ast.Attribute(Given(owner), name, ast.Load()), node)))
-    why = may_change_inside(f, owner, name, inner)
+    why = may_change_inside(f, owner, name, inner, inside)
     if why or refuse_tensor(f, s, inner):
         if why:
             f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which {why}", "assign a new list to the attribute")

@@ -31,7 +31,7 @@ from backends.acrobat.frontend.evaluator.fields import field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import with_item
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.ownership import changeable, objects_only
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, spine, walked
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.types import NONE, contains_unknown
@@ -136,12 +136,13 @@ def _write(f: Frame, node: ast.AST, owner: Value, name: str, value: Value) -> bo
 FIELDS_WRITTEN.append(_write)
 
 
-def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value) -> str:
+def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: bool) -> str:
     """Why a list that is an attribute of an object is not changed in place; "" if it may be: nothing but the attribute refers
-    to it, and no loop walks over it."""
+    to it, and no loop walks over it. `inside` says that something is changed that is in the list. Objects that are put into it
+    or taken out may be seen elsewhere, as they themselves stay as they are."""
     classes, _ = _with_attribute(f, owner, name)
     item = getattr(type_or_none(value), "item", None)
-    if changeable(f, item):
+    if changeable(f, item) and (inside or not objects_only(f, item)):
         return "has lists or objects in it that may be seen elsewhere"
     if any(spine(_name(f, c)) not in f.owned for c in classes):
         return "may be seen under another name"

@@ -59,6 +59,7 @@ class ProgramServices(Protocol):
     lending: set[tuple[type, str]]
     factories: dict[str, Value]
     gives_iterators: set[Any]
+    seen_whole: set[str]
     changing: Any
     empties: set[Span]
     filled: set[Span]

@@ -124,6 +124,7 @@ class BoundCall:
         if contains_unknown(annotated):
             return value
         have = getattr(value, "type", None)
+        annotated = self.f.as_annotated(annotated, have)
         may_be_none = isinstance(have, DataT) and have.name in datatypes.optionals and have != annotated
         if may_be_none and takes_none(self.definition, name):
             return value

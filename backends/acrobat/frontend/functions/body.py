@@ -166,6 +166,7 @@ class FunctionBody:
         before = self.program.results.get(self.key, UNKNOWN)
         if self.gives_back and isinstance(before, TupleT):
             before = before.items[0]
+        self.wanted = self.f.as_annotated(self.wanted, before)
         try:
             self.f.result = join_types(self.wanted, before)
         except Mismatch:
@@ -254,6 +255,7 @@ class FunctionBody:
                 raise Mismatch(HELD[kind])
             if contains_unknown(self.wanted) and not (is_list(value) and is_unknown(value)):
                 return value
+            self.wanted = self.f.as_annotated(self.wanted, type_of(value))
             return self.f.coerce(value, self.wanted)
         except Mismatch as error:
             return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")

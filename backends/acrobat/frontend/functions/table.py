@@ -67,6 +67,7 @@ class Functions:
         self.still_owned: dict[Any, Claims] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.changed_classes: set[type] = set()  # those of objects to whose attributes something is assigned
+        self.seen_whole: set[str] = set()  # where dictionaries are kept that something sees as wholes (`missing_keys`)
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.sized: dict[

@@ -151,6 +151,18 @@ class Datatypes(SampleTypes):
         """Whether numbers and tensors keep their types where they meet, as earlier builds have met them in one place."""
         return self._joined.exact and bool(self._joined.mixtures)
 
+    @property
+    def tells_numbers_apart(self) -> bool:
+        return self.exact and self.may_mix({"int", "float"})
+
+    def is_float_in_python(self) -> bool:
+        """Whether a float of the program is one in Python too, and not an int in some instances; that the program asks for this
+        is noted. Where it may be an int the next build tells the two apart."""
+        self.asked_for_ints = True
+        if self.ints_as_floats:
+            self.mixtures_apart.append(frozenset(("float", "int")))
+        return not self.ints_as_floats
+
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
         return any(words <= mixture for mixture in self._joined.mixtures)
@@ -444,10 +456,16 @@ class Datatypes(SampleTypes):
             try:
                 written = self.resolve(hints(cls)[name])
                 if not contains_unknown(written):
+                    if FLOAT in (written, self.optionals.get(getattr(written, "name", ""))) and self._has_ints(cls, name):
+                        self.note_int_as_float()
                     return written
             except (AnnotationError, KeyError):
                 pass
         return self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
+
+    def _has_ints(self, cls: type, name: str) -> bool:
+        """Whether ints were seen in a field of a class of the sample."""
+        return "int" in self.seen[cls][name].representative().kinds
 
     def vector(self, cls: type, name: str) -> int:
         """The length of the lists of floats in a field, if all in the sample have the same one; else 0."""

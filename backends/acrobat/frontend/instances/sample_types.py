@@ -58,6 +58,8 @@ class SampleTypes:
         self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
         self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
         self.changed = False  # whether a type was changed in this round of compiling
+        self.ints_as_floats = False  # whether an int has become a float, in a place that has floats too
+        self.asked_for_ints = False  # whether the program asks of a float whether it is an int
         self.walked: set[type] = set()  # record classes of dictionaries that the program walks over
 
     def start_round(self) -> None:
@@ -118,15 +120,27 @@ class SampleTypes:
     def is_walked(self, cls: type) -> bool:
         return cls in self.walked
 
-    def type_at(self, place: Place, what: str) -> Any:
-        """The type of what was seen at a place of a sample; `what` names the place in errors. Raises AnnotationError."""
+    @property
+    def tells_numbers_apart(self) -> bool:
+        """Whether ints and floats in one place keep their types: an earlier build has found that the program asks for them."""
+        return False
+
+    def note_int_as_float(self) -> None:
+        """Note that an int becomes a float, because it stands where floats do."""
+        self.changed |= self.asked_for_ints and not self.ints_as_floats
+        self.ints_as_floats = True
+
+    def type_at(self, place: Place, what: str, of_list: bool = False) -> Any:
+        """The type of what was seen at a place of a sample; `what` names the place in errors, `of_list` says that elements of
+        lists are there, which are computed with together. Raises AnnotationError."""
         place = place.representative()
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.types
         if place.is_dict or kinds == {"class"} and self.walked.intersection(place.classes):
             kinds = (kinds - {"class"}) | {"dict"}
-        if kinds == {"int", "float"}:
+        if kinds == {"int", "float"} and (of_list or not self.tells_numbers_apart):
+            self.note_int_as_float()
             kinds = {"float"}
         if "set" in kinds and len(kinds) > 1:
             raise AnnotationError(f"{what} is a set in one place of the sample and no set in another")
@@ -211,7 +225,7 @@ class SampleTypes:
                 return self._tensor_at(place, what)
             case "list":
                 assert place.item is not None
-                return ListT(self.type_at(place.item, f"an element of {what}"))
+                return ListT(self.type_at(place.item, f"an element of {what}", of_list=True))
             case "set":
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}"), kind="set")

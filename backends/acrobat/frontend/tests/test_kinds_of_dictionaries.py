@@ -1,0 +1,160 @@
+"""Dictionaries with a value for missing keys: where an annotation says `Dict`, and as parts of something else, where looking
+up a missing key enters it. Changes of what `setdefault` gives."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees
+
+LISTS = [[], [1], [1, 3, 3], [1, 2, 3, 1, 2]]
+
+
+@dataclass
+class Graph:
+    names: list[int] = field(default_factory=list)
+    near: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, xs):
+        g = cls()
+        for a, b in pairwise(xs):
+            g.names.append(a)
+            g.near[a, b].append(b)
+        return g
+
+
+class InFields(nn.Module):
+    def forward(self, xs):
+        g = Graph.of(xs)
+        total = torch.zeros(1)
+        for (a, _), ns in g.near.items():
+            total = total + a * len(ns)
+        return total, len(g.near), [len(g.near[k]) for k in g.near]
+
+
+class InResults(nn.Module):
+    def degrees(self, xs) -> dict[int, int]:
+        found: dict[int, int] = defaultdict(int)
+        for x in xs:
+            found[x] += 1
+        return found
+
+    def forward(self, xs):
+        degrees = self.degrees(xs)
+        return {"most": max(degrees, key=degrees.get) if degrees else -1, "missing": degrees[99], "all": degrees}
+
+
+class InNames(nn.Module):
+    def forward(self, xs):
+        counts: dict[int, int] = Counter(xs)
+        return counts[1], counts[99], counts
+
+
+class AsArguments(nn.Module):
+    def looked_up(self, counts: dict[int, int], x: int) -> int:
+        return counts[x]
+
+    def forward(self, xs):
+        return self.looked_up(Counter(xs), 1), self.looked_up(Counter(xs), 99)
+
+
+class OfSetdefault(nn.Module):
+    def forward(self, xs):
+        tally: dict[str, Counter] = {}
+        places, seen = {}, []
+        for i, x in enumerate(xs):
+            tally.setdefault("odd" if x % 2 else "even", Counter())[x] += 1
+            places.setdefault(x, {})[i] = len(places) + 10 * x
+            seen.append(len(places))
+        return {k: c.most_common(1)[0][0] for k, c in tally.items()}, places, seen
+
+
+class Table:
+    def __init__(self):
+        self.counts = defaultdict(int)
+
+    def note(self, x):
+        self.counts[x] += 1
+
+
+class LookedUpOnly(nn.Module):
+    """Nobody can notice that looking up a key has entered it."""
+
+    def forward(self, xs):
+        table, rows = Table(), defaultdict(lambda: defaultdict(int))
+        for x in xs:
+            table.note(x)
+            rows[x % 2][x] += 1
+        return [table.counts[x] + rows[x % 2][x] for x in range(4)]
+
+
+MODELS = [LookedUpOnly, InFields, InResults, InNames, AsArguments, OfSetdefault]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_as_in_python(model: Any) -> None:
+    agrees(model(), LISTS)
+
+
+class OfTwoKinds(nn.Module):
+    def found(self, xs) -> dict[int, int]:
+        if len(xs) > 2:
+            return {}
+        return defaultdict(int)
+
+    def forward(self, xs):
+        return self.found(xs)[3]
+
+
+def test_a_plain_one_beside_one_with_missing_keys_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"a dict.*, a defaultdict"):
+        build(OfTwoKinds(), sample=LISTS)
+
+
+class SeenInAttribute(nn.Module):
+    def forward(self, xs):
+        table = Table()
+        for x in xs:
+            table.note(x)
+        return table.counts[1], len(table.counts)
+
+
+class SeenInItem(nn.Module):
+    def forward(self, xs):
+        rows = defaultdict(lambda: defaultdict(int))
+        for x in xs:
+            rows[x % 2][x] += 1
+        if not xs:
+            return 0, 0
+        return rows[1][1], len(rows[1])
+
+
+class SeenInAround(nn.Module):
+    def forward(self, xs):
+        rows = defaultdict(lambda: defaultdict(int))
+        for x in xs:
+            rows[x % 2][x] += 1
+        return (rows[1][1] if xs else 0), sum(len(row) for row in rows.values())
+
+
+@pytest.mark.parametrize("model", [SeenInAttribute, SeenInItem, SeenInAround])
+def test_a_missing_key_that_would_be_noticed(model: Any) -> None:
+    program = build(model(), sample=LISTS)
+    interpreter = Interpreter(program)
+    for xs in [[1], [1, 3, 3], [1, 2, 3, 1, 2]]:
+        assert interpreter.run(xs) == model()(xs)
+    with pytest.raises(InstanceError, match="looking up a missing key in this defaultdict enters it"):
+        interpreter.run([3])

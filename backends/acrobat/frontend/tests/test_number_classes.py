@@ -116,3 +116,13 @@ class OfAnnotated(nn.Module):
 def test_refused_where_ints_are_floats(model, sample) -> None:
     with pytest.raises(CompileError, match="an int is a float where floats are in its place"):
         build(model, sample=sample)
+
+
+class Rounding(nn.Module):
+    def forward(self, xs):
+        return [round(x * 0.25, 2) for x in xs], torch.ones(2) * xs[0]
+
+
+def test_the_library_asks_what_a_number_is_in_the_program() -> None:
+    """`round` compiles where an int of the sample stands for a float: what it rounds is a float in Python, too."""
+    agrees(Rounding(), [[1, 2.5], [2.625], [-7.3, 4]])

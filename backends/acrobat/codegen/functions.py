@@ -151,7 +151,8 @@ class FunctionWriter(ValueWriter):
                 self.fork(x)
             case s.Wait(tensor, depth):
                 assert isinstance(tensor.type, TensorT)
-                self.line(f"co_await s.waiting.wait(cx, {self.depth(depth)}, {self.atom(tensor)}, {tensor.type.width});")
+                at = self.before_wait(self.depth(depth))
+                self.line(f"co_await s.waiting.wait(cx, {at}, {self.atom(tensor)}, {tensor.type.width});")
             case s.Enter(phase):
                 self.line(f"cx.stage = &cx.stages[{phase}];")
             case s.Pad(name, depth, levels):
@@ -283,13 +284,23 @@ class FunctionWriter(ValueWriter):
         numbers = ", ".join(f"{{{self.atom(w.tensor)}, {cast(TensorT, w.tensor.type).width}}}" for w in waits)
         depths = list(dict.fromkeys(self.depth(w.depth) for w in waits))
         depth = depths[0] if len(depths) == 1 else f"std::max({{{', '.join(depths)}}})"
-        read = self.local.fresh("read")
+        read, depth = self.local.fresh("read"), self.before_wait(depth)
         self.line(f"Waiting::Number {read}[] = {{{numbers}}};")
         self.line(f"co_await s.waiting.wait_for_all(cx, {depth}, {read});")
         for i, branch in enumerate(x.branches):
             assign = self.variable(branch.var)
             self.line(f"cx.awaited = {read}[{i}].values;")
             self.body(s.Body(branch.body.statements[1:], branch.body.end), assign)
+
+    def before_wait(self, code: str) -> str:
+        """The C++ expression for a depth, for use in one that waits. GCC 12 refuses a braced list in such an expression, as an
+        "array used as initializer": the array behind the list would have to be kept in the coroutine's frame. So the depth of a
+        list of depths gets a name first."""
+        if "{" not in code:
+            return code
+        depth = self.local.fresh("awaited_depth")
+        self.line(f"const int64_t {depth} = {code};")
+        return depth
 
 
 def only_wait(body: s.Body) -> s.Wait | None:

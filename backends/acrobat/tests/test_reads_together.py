@@ -72,3 +72,38 @@ def test_who_waits_for_several_numbers_is_ended_where_another_instance_fails(dev
     with pytest.raises(InstanceError, match="instance 0"):
         executable([(positive, []), *good])
     assert all(torch.equal(a, b) for a, b in zip(executable(good), want, strict=True))
+
+
+class DeepReads(nn.Module):
+    """Reads a number that work at three depths contributes to, and then three numbers together, each at a depth of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+
+    def deeper(self, x: Annotated[Tensor, 4], rounds: int) -> Annotated[Tensor, 4]:
+        for _ in range(rounds):
+            x = torch.tanh(self.step(x))
+        return x
+
+    def forward(self, x: Annotated[Tensor, 4], rounds: list[int]) -> Annotated[Tensor, 4]:
+        a, b, c = self.deeper(x, rounds[0]), self.deeper(x, rounds[1]), self.deeper(x, rounds[2])
+        whole = float((a + b * c).sum())
+        if whole > 0:
+            a = self.step(a)
+        one, two, three = a.sum().item(), b.sum().item(), c.sum().item()
+        return a * whole + b * one + c * two * three
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_what_is_waited_for_may_depend_on_three_depths_and_more(device: Any, codegen: Any, cache: Path) -> None:
+    torch.manual_seed(0)
+    model = DeepReads()
+    instances = [(torch.randn(4), [i % 3, 2 * i % 5, i]) for i in range(6)]
+    executable = compile(
+        model, device=device, cache_folder=cache, checked=True, options=Options(codegen=codegen), sample=instances
+    )
+    double = copy.deepcopy(model).double()
+    assert_same(executable(instances), [double(x.double(), rounds) for x, rounds in instances])
+    if codegen == "aot":
+        assert "awaited_depth" in executable.source.read_text()

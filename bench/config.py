@@ -15,11 +15,11 @@ from omegaconf.errors import OmegaConfBaseException
 from bench import environment, registry, targets
 from bench.cell import Cell, Part
 from bench.contract import Target
+from bench.devices import DEVICES
 from bench.registry import ConfigError
 from bench.validate import check, named_processors
 
 RERUN = ("none", "apart", "stale", "failed", "all")
-DEVICES = ("cpu", "cuda")
 LOCKS = ("wait", "refuse", "ignore")
 MOST_INSTANCES = 1 << 24
 LAST_SEED = (1 << 63) - 1
@@ -112,7 +112,7 @@ def read(composed: DictConfig) -> Config:
         raise ConfigError(str(error).splitlines()[0] + (f" ({error.full_key})" if error.full_key else "")) from error
     assert isinstance(config, Config)
     choice("rerun", config.rerun, RERUN)
-    choice("device", config.device, DEVICES)
+    choice("device", config.device, tuple(DEVICES))
     choice("lock", config.lock, LOCKS)
     for key, value, least, most in (("batch_size", config.batch_size, 1, MOST_INSTANCES), ("seed", config.seed, 0, LAST_SEED)):
         if not least <= value <= most:

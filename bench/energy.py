@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bench.devices import DEVICES
 from bench.machine import Gpu
 
 POWERCAP = Path("/sys/class/powercap")
@@ -52,4 +53,4 @@ class Rapl:
 
 def find(device: str, gpu: Gpu | None) -> Meter | None:
     """The meter for cells on `device`; None where there is none."""
-    return gpu if device == "cuda" else Rapl.find()
+    return Rapl.find() if DEVICES[device].processor else gpu

@@ -20,6 +20,7 @@ from bench import registry, support, targets
 from bench.cell import Part
 from bench.config import variants
 from bench.contract import Target
+from bench.devices import DEVICES
 from bench.family import adopting
 from bench.isolate import Child, Ended
 from bench.memory import free_memory
@@ -107,8 +108,9 @@ def main() -> None:
         if argument in ("--help", "-h"):
             print(__doc__)
             return
-        if value not in {"device": ("cpu", "cuda"), "fresh": ("true", "false")}.get(key, ()):
-            print(f"error: '{argument}': only device=cpu or device=cuda, and fresh=true", file=sys.stderr)
+        if value not in {"device": tuple(DEVICES), "fresh": ("true", "false")}.get(key, ()):
+            devices = " or ".join(f"device={name}" for name in DEVICES)
+            print(f"error: '{argument}': only {devices}, and fresh=true", file=sys.stderr)
             sys.exit(Exit.CONFIG)
         settings[key] = value
     device = settings["device"]

@@ -26,6 +26,7 @@ from bench import breakdown, energy, machine, peak, record, stats, turns
 from bench.cell import Cell
 from bench.closing import LastChecks
 from bench.config import Isolate, Measure
+from bench.devices import DEVICES
 from bench.family import adopting
 from bench.isolate import Ended, verdict
 from bench.monitor import Monitor, report
@@ -57,7 +58,7 @@ class CellGroup:
         self.tell = tell
         self.done = done
         self.until = until
-        self.gpu = machine.Gpu.find() if any(cell.device == "cuda" for cell in cells) else None
+        self.gpu = machine.Gpu.find() if any(not DEVICES[cell.device].processor for cell in cells) else None
         self.meter = energy.find(cells[0].device, self.gpu)
         self.monitor = Monitor(self.gpu)
         self.session = uuid.uuid4().hex[:12]
@@ -93,7 +94,7 @@ class CellGroup:
         """How many cells can do at once what is not timed: as many as there are processors for. On a GPU it is one, because
         what each of several has used of it cannot be told."""
         cell = self.cells[0]
-        return max(1, self._processors // cell.threads) if cell.device == "cpu" else 1
+        return max(1, self._processors // cell.threads) if DEVICES[cell.device].processor else 1
 
     def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any], at_once: int) -> None:
         """Do `work` for every item, for `at_once` of them at a time."""
@@ -155,7 +156,7 @@ class CellGroup:
         instructions are observed, which takes up to two seconds."""
         self.tell(running.cell, "warming up", 0)
         end = monotonic() + self.measure.warm_s
-        if self.measure.stored and running.cell.device == "cpu":
+        if self.measure.stored and DEVICES[running.cell.device].processor:
             running.instructions = running.child.ask("observe")["seen"]
         while monotonic() + running.pass_s < end:
             every = list(range(running.minibatches))
@@ -202,7 +203,7 @@ class CellGroup:
     def _probe(self) -> None:
         """Measure the peak of the processor, with the cells' number of threads, just before the rounds."""
         cell = self.cells[0]
-        if self.live and cell.device == "cpu" and self.measure.stored:
+        if self.live and DEVICES[cell.device].processor and self.measure.stored:
             measured_peak = peak.measure(cell.threads)
             for running in self.live:
                 running.row["peak"] = measured_peak

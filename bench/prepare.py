@@ -14,6 +14,7 @@ from pathlib import Path
 from bench import machine, placing, record
 from bench.cell import Cell
 from bench.config import Isolate, Measure
+from bench.devices import DEVICES
 from bench.isolate import Child, Ended, environment
 from bench.memory import limits, too_little
 from bench.oracle import Oracle
@@ -184,7 +185,7 @@ class Preparer:
             threads=cell.threads,
             deadline_s=self.isolate.deadline_s,
             memory_bytes=int(limits(self.isolate)["memory_bytes"]),
-            limit_data=cell.device == "cpu",  # a GPU driver reserves far more address space than it uses
+            limit_data=DEVICES[cell.device].processor,  # a GPU driver reserves far more address space than it uses
             cpus=processors(self.isolate.cpus),
             env=cell.env,
             template=self._template(cell),

@@ -18,11 +18,11 @@ from functools import cache
 from pathlib import Path
 
 from bench.cache import cache_folder
+from bench.devices import DEVICES
 from bench.targets import place, resolve
 
 SUFFIXES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
 ASIDE = frozenset({"tests", "benchmarks", "walkthrough", "__pycache__"})
-DEVICES = frozenset({"cpu", "cuda"})
 HOST = "cpu"  # this device's folders are part of every run, whichever device the cell has
 LONGEST = 8192  # how many hashes are kept, the newest ones
 WORDS = re.compile(
@@ -79,7 +79,7 @@ def _used(module: str, device: str) -> list[Path]:
 def _folder_files(folder: Path | None, device: str) -> list[Path]:
     if folder is None:
         return []
-    other = (DEVICES - {device, HOST}) | ASIDE
+    other = (DEVICES.keys() - {device, HOST}) | ASIDE
     sources = (p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
     return [p for p in sources if not other & set(p.relative_to(folder).parts[:-1])]
 

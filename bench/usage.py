@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from bench import registry, targets
+from bench.devices import DEVICES
 
 WIDTH = 80
 HELP = ("--help", "-h")
@@ -37,7 +38,7 @@ OPTIONS: Sequence[tuple[str, str]] = (
     ("size=", "small, large; tiny is for tests"),
     ("batch_size=", "instances in a mini-batch, from 1 on; 64"),
     ("threads=", "1 to {threads} here, or all; 1"),
-    ("device=", "cpu, cuda"),
+    ("device=", ", ".join(DEVICES)),
     ("seed=", "0 or more: makes the weights and the instances; 0"),
     ("measure=", "{measure}: how thoroughly (conf/measure)"),
     ("measure.NAME=", "a setting of it, as in measure.budget_s=30; above 0"),

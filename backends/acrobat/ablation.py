@@ -35,9 +35,8 @@ profile."""
 TRIALS = 64
 
 
-def steps(device: str = "cpu") -> list[dict[str, Any]]:
-    """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
-    neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
+def steps() -> list[dict[str, Any]]:
+    """The options of each step of the cumulative ablation: its switches and those of all steps before are on."""
     rows: list[dict[str, Any]] = []
     settings: dict[str, Any]
     switched_on = set(ALWAYS)
@@ -46,7 +45,4 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
         settings = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in switched_on else "dataflow"}
         settings |= {"tune": TRIALS if step == "tuned" else 0}
         rows.append({"ablation": "none", "step": step, **settings, **{switch: switch in switched_on for switch in SWITCHES}})
-    if device == "cpu":
-        return rows
-    generated = [row | {"launch": "launches"} for row in rows if row["kernels"] == "generated" and not row["tune"]]
-    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
+    return rows

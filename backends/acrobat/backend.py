@@ -9,8 +9,7 @@ from typing import Any, Literal
 from backends.acrobat.ablation import steps
 from backends.acrobat.codegen.build import newest
 from backends.acrobat.core.toolchain import BuildError, compiler
-from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
-from backends.acrobat.kernels.cuda.target import CudaTarget, UnsupportedCuda
+from backends.acrobat.measured_devices import MEASURED_DEVICES
 from backends.acrobat.measured_model import Compiled
 from backends.acrobat.options import SWITCHES, Options, takes_options
 from bench.contract import Target, Unsupported, Workload
@@ -75,6 +74,7 @@ class Acrobat:
         if policy_trials < 0:
             raise ValueError(f"policy_trials={policy_trials}: how often to run through the graphs of the sample, 0 or more")
         self.target = target
+        self.device = MEASURED_DEVICES[target.device]
         self.checked = checked
         self.policy_trials = policy_trials
         self.ablation = ablation
@@ -84,50 +84,15 @@ class Acrobat:
         self.tables = tables
 
     def available(self) -> str | None:
-        if self.target.device == "cuda" and (missing := self._cuda_missing()):
-            return missing
         try:
             compiler()
         except BuildError as error:
             if newest("") is None:  # a build from the cache needs no compiler
                 return str(error)
-        if self.target.device == "cuda":
-            return None
-        try:
-            CpuTarget.detect(self.options.isa)
-        except UnsupportedCpu as error:
-            return str(error)
-        return self._vendor_missing() if self.options.kernels == "vendor" else None
-
-    def _cuda_missing(self) -> str | None:
-        import torch
-
-        try:
-            target = CudaTarget.detect()
-        except UnsupportedCuda as error:
-            return str(error)
-        if not target.emulated and not torch.cuda.is_available():
-            return "this PyTorch was built without CUDA, so it has no tensors there: install a build of PyTorch for CUDA"
-        return None
-
-    def _vendor_missing(self) -> str | None:
-        from backends.acrobat.codegen import blas
-
-        try:
-            library = blas.find()
-        except BuildError as error:
-            return str(error)
-        isa = self.options.isa
-        if isa != "native" and library.instruction_set != isa:
-            core = (blas.AVX2_CORES if isa == "avx2" else blas.AVX512_CORES)[0]
-            return (
-                f"isa={isa}, but {library.version} has chosen its kernels for {library.core or 'an unknown processor'}; "
-                f'give it "+isolate.env.OPENBLAS_CORETYPE={core}", or leave isa=native'
-            )
-        return None
+        return self.device.missing(self.options)
 
     def emulated(self) -> bool:
-        return self.target.device == "cuda" and CudaTarget.detect().emulated
+        return self.device.emulated()
 
     def load(self) -> None:
         import backends.acrobat.codegen.devices
@@ -137,10 +102,10 @@ class Acrobat:
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
             common: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}
-            launches = [common | {"launch": "launches"}] if self.target.device == "cuda" else []
-            return [*(common | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)), *launches]
+            alone: list[Mapping[str, Any]] = [{}, *({switch: False} for switch in SWITCHES), *self.device.launches]
+            return [{**common, **settings} for settings in alone]
         if self.ablation == "cumulative":
-            return steps(self.target.device)
+            return self.device.steps(steps())
         if self.tune == "curve":
             common = {"tables": self.tables is not False}
             settings = [common | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
@@ -150,17 +115,14 @@ class Acrobat:
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
-        if self.options.precision != "fp32" and self.target.device == "cpu":
-            raise Unsupported(
-                f"precision={self.options.precision}: ACRoBat's kernels for processors are float32 alone; give device=cuda"
-            )
+        self.device.check(self.options)
         from backends.acrobat.codegen.devices import DEVICES
         from backends.acrobat.compiler import compile
         from backends.acrobat.errors import CompileError
         from backends.acrobat.settings import Settings
         from workloads.spec import loaded
 
-        device: Literal["cpu", "cuda"] = "cuda" if self.target.device == "cuda" else "cpu"
+        device = self.device.name
         try:
             DEVICES[device].check(Settings(device=device, options=self.options, untuned=self.untuned))
         except ValueError as error:

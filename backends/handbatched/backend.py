@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.devices import missing
 from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
@@ -53,12 +54,12 @@ class HandBatched:
         self.precision = precision
 
     def available(self) -> str | None:
-        import torch
-
         if self.target.device == "cuda":
             if self.library == "onednn":
                 return "library=onednn computes on the CPU only"
-            return None if torch.cuda.is_available() else "torch sees no CUDA device"
+            return missing(self.target.device)
+        import torch
+
         if self.library == "onednn" and not torch.backends.mkldnn.is_available():
             return "this torch was built without oneDNN"
         return None
@@ -84,7 +85,8 @@ class HandBatched:
         import torch
 
         from backends.handbatched.setting import Setting
-        from backends.pytorch.batched import Batched, torch_library
+        from backends.pytorch.batched import Batched
+        from backends.pytorch.libraries import what_computes
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
@@ -95,5 +97,4 @@ class HandBatched:
         with torch.inference_mode():
             program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)
         also = "; products with weights by oneDNN, packed" if setting.library == "onednn" else ""
-        library = partial(torch_library, setting.device, also)
-        return Batched(program, setting.device, library, computing, self.precision)
+        return Batched(program, setting.device, partial(what_computes, setting.device, also=also), computing, self.precision)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.devices import missing
 from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
@@ -43,12 +44,7 @@ class JitBatch:
     def available(self) -> str | None:
         if find_spec("greenlet") is None:
             return "greenlet is not installed, with which instances wait for one another: pip install greenlet"
-        if self.target.device == "cuda":
-            import torch
-
-            if not torch.cuda.is_available():
-                return "torch sees no CUDA device"
-        return None
+        return missing(self.target.device)
 
     def load(self) -> None:
         import backends.jitbatch.cells

@@ -185,10 +185,9 @@ class Model(OnDevice):
             Recording.recorder = before
             if self.structures is not None:
                 self.structures.end()
-        if self.device == "cuda":
-            begun = perf_counter_ns()
-            torch.cuda.synchronize()
-            run.meter.kernel_ns += perf_counter_ns() - begun
+        begun = perf_counter_ns()
+        self.synchronize()
+        run.meter.kernel_ns += perf_counter_ns() - begun
         self.ran = run
         self.run_ns = perf_counter_ns() - start
         return outputs
@@ -246,14 +245,10 @@ class Model(OnDevice):
         }
 
     def facts(self) -> Mapping[str, Any]:
-        from backends.pytorch import libraries
+        from backends.pytorch.libraries import what_computes
 
-        facts = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
-        facts |= fact(self.precision)
-        if self.device != "cpu":
-            return facts
-        ran = f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)})"
-        return {**facts, "library": ran, "instruction_set": libraries.capability()}
+        known = {"threads": torch.get_num_threads(), "load_time": "", **fact(self.precision)}
+        return known | what_computes(self.device)
 
     def close(self) -> None:
         self.plans = Plans(False)

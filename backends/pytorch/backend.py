@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.devices import missing
 from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
@@ -42,13 +43,9 @@ class PyTorch:
         self.precision = precision
 
     def available(self) -> str | None:
-        import torch
-
-        if self.target.device == "cuda" and not torch.cuda.is_available():
-            return "torch sees no CUDA device"
         if self.target.device == "cpu" and self.mode == "graphs":
             return "mode=graphs records CUDA graphs, which a GPU runs: device=cuda"
-        return None
+        return missing(self.target.device)
 
     def load(self) -> None:
         import backends.pytorch.cells

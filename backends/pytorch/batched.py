@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import torch
 
-from backends.pytorch import libraries
 from backends.pytorch.model import OnDevice
 from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
@@ -64,20 +63,20 @@ class Program(Protocol):
 
 
 class Batched(OnDevice):
-    """A program on a device. `library()` names what computes it; it is called once, by `facts`. `computing()` is a context for
-    all computation (see `precision.choose`)."""
+    """A program on a device. `what_computes()` gives the facts about that, as the function in `libraries.py` does; it is called
+    once. `computing()` is a context for all computation (see `precision.choose`)."""
 
     def __init__(
         self,
         program: Program,
         device: str,
-        library: Callable[[], str],
+        what_computes: Callable[[], Mapping[str, str]],
         computing: Callable[[], AbstractContextManager[object]] = nullcontext,
         precision: Precision = "fp32",
     ) -> None:
         super().__init__(device)
         self.program = program
-        self.library = library
+        self.what_computes = what_computes
         self.computing = computing
         self.precision = precision
         self.counts = Counts()
@@ -107,15 +106,6 @@ class Batched(OnDevice):
         }
 
     def facts(self) -> Mapping[str, Any]:
-        facts: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
-        if self.device == "cpu":
-            facts["instruction_set"] = libraries.capability()
-        return facts | {"load_time": "tables" if self.program.has_tables else "", **fact(self.precision)}
-
-
-def torch_library(device: str, also: str = "") -> str:
-    """PyTorch's version and, on the CPU, what computes, as in "PyTorch 2.13.0 (its own loops AVX-512, products oneMKL 2024.2 on
-    AVX-512)". `also` is added in the brackets."""
-    if device != "cpu":
-        return f"PyTorch {torch.__version__}"
-    return f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)}{also})"
+        load_time = "tables" if self.program.has_tables else ""
+        known = {"threads": torch.get_num_threads(), "load_time": load_time, **fact(self.precision)}
+        return {**known, **self.what_computes()}

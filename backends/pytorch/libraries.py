@@ -44,6 +44,15 @@ def products_instructions(dtype: torch.dtype) -> str:
         torch.set_num_threads(threads)
 
 
+def what_computes(device: str, dtype: torch.dtype = torch.float32, also: str = "") -> dict[str, str]:
+    """What PyTorch adds to `facts` on a device: `library`, as in "PyTorch 2.13.0 (its own loops AVX-512, products oneMKL 2024.2
+    on AVX-512)", and on the processor `instruction_set`. `also` is added in the brackets."""
+    release = f"PyTorch {torch.__version__}"
+    if device != "cpu":
+        return {"library": release}
+    return {"library": f"{release} ({describe(dtype)}{also})", "instruction_set": capability()}
+
+
 def describe(dtype: torch.dtype) -> str:
     """All of this in words, as in "its own loops AVX-512, products oneMKL 2024.2 on AVX2"."""
     own = capability()

@@ -22,6 +22,8 @@ class OnDevice:
     def __init__(self, device: str, dtype: torch.dtype = torch.float32) -> None:
         self.device = device
         self.dtype = dtype
+        self.synchronize: Callable[[], None] = getattr(torch, device, torch.cpu).synchronize
+        """Waits until the device has done its work; a processor, or PyTorch's device `meta` that computes nothing, has."""
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return [map_tensors(self.put, instance) for instance in instances]
@@ -32,14 +34,9 @@ class OnDevice:
     def fetch(self, outputs: Outputs) -> list[Any]:
         return [arrays(output) for output in outputs]
 
-    def synchronize(self) -> None:
-        """Waits until the device has done its work."""
-        if self.device == "cuda":
-            torch.cuda.synchronize()
-
     def close(self) -> None:
-        if self.device == "cuda":
-            torch.cuda.empty_cache()
+        if torch.accelerator.is_available():
+            torch.accelerator.empty_cache()
 
 
 class Model(OnDevice):
@@ -69,13 +66,5 @@ class Model(OnDevice):
         return {"mean_batch_width": 1.0}
 
     def facts(self) -> Mapping[str, Any]:
-        if self.device != "cpu":
-            known = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
-            return known | fact(self.precision)
-        return {
-            **fact(self.precision),
-            "instruction_set": libraries.capability(),
-            "library": f"PyTorch {torch.__version__} ({libraries.describe(self.dtype)})",
-            "threads": torch.get_num_threads(),
-            "load_time": "",
-        }
+        known = {"threads": torch.get_num_threads(), "load_time": "", **fact(self.precision)}
+        return known | libraries.what_computes(self.device, self.dtype)

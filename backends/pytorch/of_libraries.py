@@ -52,14 +52,16 @@ class OfLibrary(ABC):
             raise Unsupported(f"{workload.name}: {reason}; there is no {folder}/{workload.name}.py")
         import torch
 
-        from backends.pytorch.batched import Batched, torch_library
+        from backends.pytorch.batched import Batched
+        from backends.pytorch.libraries import what_computes
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
         computing = choose(self.precision, self.target.device, self.title)
         program = self.program(f"backends.{self.name}.{workload.name}", loaded(workload, size, seed))
-        library = f"{self.version()} on {torch_library('cpu')}"
-        return Batched(program, "cpu", lambda: library, computing, self.precision)
+        known = what_computes("cpu")
+        known["library"] = f"{self.version()} on {known['library']}"
+        return Batched(program, "cpu", lambda: known, computing, self.precision)
 
     @abstractmethod
     def program(self, module: str, model: nn.Module) -> Program:

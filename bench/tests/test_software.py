@@ -15,6 +15,7 @@ ASIDE = frozenset(
         "cache",
         "cell",
         "config",
+        "devices",
         "energy",
         "facts",
         "family",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -78,8 +78,12 @@ class Frozen:
         for (function, name), value in self.reads.names.items():
             reader = f"`{name}`, which `{function.__qualname__}` uses,"
             yield reader, _plain(_looked_up(function, name, value))
+        counts: Counter[str] = Counter()
         for owner, name, _ in self.reads.objects:
-            yield f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`", _plain(getattr(owner, name, MISSING))
+            what = f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`"
+            counts[what] += 1
+            which = f" of object {counts[what]} of its class" if counts[what] > 1 else ""
+            yield what + which, _plain(getattr(owner, name, MISSING))
 
     def difference(self, module: nn.Module) -> str:
         """A difference between `module` and the module that was compiled, values of weights aside; "" if there is none."""

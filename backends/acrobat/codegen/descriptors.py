@@ -74,7 +74,7 @@ class Descriptors:
                 self._outgoing(item, seen)
             case DataT(name):
                 for case in self.outside.datatypes[name].cases:
-                    for _, field in case.fields:
+                    for _, field in case.fields if not case.numbered else ():
                         self._outgoing(field, seen)
 
     def _tensor_index(self, type: Any) -> int:

@@ -55,7 +55,7 @@ class Outside:
             case ListT(item):
                 return self.holds_result(item, within)
             case DataT(name) if name not in within:
-                fields = [t for c in self.datatypes[name].cases for _, t in c.fields]
+                fields = [t for c in self.datatypes[name].cases if not c.numbered for _, t in c.fields]
                 return any(self.holds_result(t, within | {name}) for t in fields)
         return False
 

@@ -170,15 +170,15 @@ class Readers:
             level = [] if isinstance(inner, DataT) else ["const Path::Level level(s.path, s.cx, o);"]
             value = f"v->{self.types.field(type, case.name, 'value')} = {self.read(inner, 'o')};"
             return [*level, *lines, value, "return v;"]
+        if datatype.shared:  # before the fields are read, which may lead back to it
+            lines += [f"remember(s, o, {self.classes.index((type.name, datatype.cases[0].name))}, v);"]
         fields = [(name, t) for name, t in case.fields if name != IDENTITY]
         if len(fields) < len(case.fields):
-            lines += [f"v->{self.types.field(type, case.name, IDENTITY)} = next_object(s);"]
+            lines += [f"v->{self.types.field(type, case.name, IDENTITY)} = next_object(s, o);"]
         if fields:
             lines += [f"const Class& cls = s.classes[{index}];", 'const char* at = "";', "try {"]
             for k, (name, t) in enumerate(fields):
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
                 lines += [f"    at = {c_string(path_part(case.cls, name))};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
-        if datatype.shared:
-            lines += [f"remember(s, o, {self.classes.index((type.name, datatype.cases[0].name))}, v);"]
         return [*lines, "return v;"]

@@ -88,7 +88,7 @@ class Writers:
                 for case in self.outside.datatypes[name].cases:
                     lines += [f"        case {self.types.tag(type, case.name)}: {{"]
                     lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
-                    for f, t in case.fields:
+                    for f, t in case.fields if not case.numbered else ():
                         if line := self.collect(t, f"c->{self.types.field(type, case.name, f)}"):
                             lines += [f"            {line}"]
                     lines += ["            break;", "        }"]
@@ -146,10 +146,12 @@ class Writers:
                 else:
                     held = f"c->{self.types.field(type, case.name, 'value')}"
                     lines += [f"            return {self.build(case.fields[0][1], held)};"]
+            elif case.numbered:
+                lines += [f"            return build_object(s, c->{self.types.field(type, case.name, IDENTITY)});"]
             else:
                 index = self.classes.index((name, case.name))
                 lines += [f"            Ref values[{max(len(case.fields), 1)}];"]
-                for k, (f, t) in enumerate((f, t) for f, t in case.fields if f != IDENTITY):
+                for k, (f, t) in enumerate(case.fields):
                     value = self.build(t, "c->" + self.types.field(type, case.name, f))
                     lines += [f"            values[{k}] = Ref({value});"]
                 lines += [f"            return s.classes[{index}].make(values);"]

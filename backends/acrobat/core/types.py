@@ -87,6 +87,11 @@ class Case:
     fields: tuple[tuple[str, Type], ...]
     cls: Any = field(default=None, compare=False)
 
+    @property
+    def numbered(self) -> bool:
+        """Whether its values have numbers that tell them apart (`IDENTITY`). In results they are the instance's own objects."""
+        return any(name == IDENTITY for name, _ in self.fields)
+
 
 IDENTITY = "number_of_object"
 """The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
@@ -123,7 +128,7 @@ class DataType:
     @property
     def shared(self) -> bool:
         """Whether the program compares objects of the union by `id`; each object is then read once, however it is reached."""
-        return any(name == IDENTITY for c in self.cases for name, _ in c.fields)
+        return any(c.numbered for c in self.cases)
 
 
 def holds_tensor(type: Type, datatypes: Mapping[str, DataType], within: frozenset[str] = frozenset()) -> bool:

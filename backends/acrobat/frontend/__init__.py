@@ -14,7 +14,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.program import ProgramBuilder
+from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
 
@@ -84,6 +84,8 @@ def _built_with(
         builder = ProgramBuilder(module, closes, joined)
         try:
             return builder, builder.build(hint, sample)
+        except BuildAgain:
+            continue
         except CompileError as error:
             met.update(builder.datatypes.mixtures_apart)
             if joined.division.join(builder.datatypes.met()):

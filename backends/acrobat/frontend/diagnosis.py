@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +14,6 @@ from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
-from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
 from backends.acrobat.frontend.values import Placeholder
 from backends.acrobat.ir import nodes as n
@@ -43,26 +41,19 @@ class DiagnosedFunctions(Functions):
                 what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
                 self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
 
-    def _check_cycles(self, span: Span, sample: Sequence[Any]) -> None:
-        """Note a problem for objects of the sample that contain themselves, where the field by which they do is read first."""
-        fields = cycle(sample, self.datatypes.asked, self.datatypes.records) if self.observed else []
-        if not fields:
-            return
-        cls, name = fields[-1]
-        others = ", ".join(f"`{x}`" for x in dict.fromkeys(x for _, x in fields[:-1]))
-        what = f"`{name}` of a `{cls.__name__}` of the sample leads back to an object that it is inside of"
-        what += f", by {others}" if others else ""
-        advice = "give that one as an argument on the way down, or keep it in a field of the model's own: `child.up = node`"
-        self.problem(Problem(self._first_read(name) or span, f"{what}: no value contains itself here", advice))
+    def _finds_circles(self, sample: Sequence[Any]) -> bool:
+        """Whether objects of the sample, of classes of which this was not known, refer to each other in circles by the fields
+        that the program reads. From the next round on these objects are numbered, and each is read once."""
+        datatypes, new = self.datatypes, False
+        while fields := cycle(sample, datatypes.read_fields(), datatypes.records, datatypes.circular):
+            new |= datatypes.tell_apart({cls for cls, _ in fields})
+        return new
 
-    def _first_read(self, name: str) -> Span | None:
-        """Where the source reads an attribute of this name first; None if it does not by that syntax."""
-        for function, _, _ in self.definitions:
-            definition, file = source_of(function)
-            for x in every_node(definition):
-                if isinstance(x, ast.Attribute) and x.attr == name and isinstance(x.ctx, ast.Load):
-                    return span_of(x, file)
-        return None
+    def _give_constants_out(self, key: Any) -> None:
+        """Have constant objects in the result, which is that of the function with this key, be values of the program with all
+        that is in them and no numbers, where that is possible."""
+        for cls in {c for c, _ in self._reached(self.results.get(key, UNKNOWN)) if self.datatypes.graphs.is_stand_in(c)}:
+            self.datatypes.given_whole(cls)
 
     def _name_unknown_fields(self, span: Span, instance: Any) -> None:
         """Note a problem for each field of an instance's objects whose type is not known."""

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator import (
     comparisons,
     comprehensions,
     conditions,
+    constant_graphs,
     constant_objects,
     construction,
     container_classes,

@@ -38,6 +38,11 @@ ROUNDS = 12
 two or three. A type that the last round still changes is an error that names it."""
 
 
+class BuildAgain(Exception):
+    """A build has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are walked
+    over, of which it did not know: values have other types for them, so that the next build begins with what was found."""
+
+
 class ProgramBuilder(DiagnosedFunctions):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
@@ -112,7 +117,6 @@ class ProgramBuilder(DiagnosedFunctions):
         entry = self._entry(sample)
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
-        self._check_cycles(entry.span, sample or ())
         if self.problems:
             self._name_unknown_fields(entry.span, instance)
             raise CompileError(self.problems)
@@ -145,6 +149,9 @@ class ProgramBuilder(DiagnosedFunctions):
             if self.datatypes.is_referenced(self.datatypes.of_class[cls]):
                 what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
                 self.problem(Problem(span, what, "return its attributes, one by one"))
+            if self.datatypes.graphs.is_stand_in(cls):
+                what = f"the result has a `{cls.__name__}` in it that was made outside of `forward`, and leads back to itself"
+                self.problem(Problem(span, what, "return what is needed of it, such as its attributes one by one"))
             if cls.__module__.startswith(library.__name__):
                 self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))
             if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
@@ -181,7 +188,8 @@ class ProgramBuilder(DiagnosedFunctions):
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
         for _ in range(ROUNDS):
             self.reset()
-            results, walked, grown = dict(self.results), len(self.datatypes.walked), dict(self.grown)
+            results, grown = dict(self.results), dict(self.grown)
+            begun_with = self.datatypes.graphs.version, len(self.datatypes.walked)
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
@@ -197,12 +205,15 @@ class ProgramBuilder(DiagnosedFunctions):
             self.names["forward"] = key
             self.compile(key, entry.function, values)
             self._find_state()
-            if len(self.datatypes.walked) > walked:
-                self.results.clear()  # some may have such dictionaries in them, as records
+            self._give_constants_out(key)
+            if (self.datatypes.graphs.version, len(self.datatypes.walked)) != begun_with:
+                raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown
             if not self.changed and not self.datatypes.changed:
-                if not self._begins_to_close() and not self._finds_never_filled(key):
+                if self._begins_to_close() or self._finds_never_filled(key):
+                    continue
+                if not self._finds_circles(sample or ()):
                     break
         else:
             self._unsettled(entry.span, results, ROUNDS)

@@ -22,6 +22,7 @@ class Reads:
         """Globals and closure variables, as (function, name) -> value."""
         self.objects: list[tuple[Any, str, Any]] = []
         """Attributes of objects that are not modules, as (owner, name, value)."""
+        self._noted: set[tuple[int, str]] = set()  # those of `objects`, by the id of the owner
 
     def attribute(self, module: nn.Module, name: str) -> None:
         self.attributes[type(module), name] = None
@@ -48,5 +49,6 @@ class Reads:
         """Note an attribute of an object, unless a library defines it: libraries are assumed not to change."""
         module = getattr(owner, "__name__" if isinstance(owner, types.ModuleType) else "__module__", "") or ""
         if module.partition(".")[0] not in ("torch", "builtins", "math", "functools", "operator"):
-            if not any(o is owner and n == name for o, n, _ in self.objects):
+            if (id(owner), name) not in self._noted:
+                self._noted.add((id(owner), name))
                 self.objects.append((owner, name, value))

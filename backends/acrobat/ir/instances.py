@@ -44,6 +44,8 @@ class InstanceReader:
                 return tuple([self.read(v, i, (path, f"[{k}]")) for k, (v, i) in enumerate(zip(o, items, strict=True))])
         if isinstance(t, DataT) and (id(o), t.name) in self.shared_objects:
             return self.shared_objects[id(o), t.name][1]
+        if isinstance(t, DataT) and self.program.datatypes[t.name].shared:
+            return self.shared(o, t.name, path)
         if id(o) in self.being_read:
             raise InstanceError(f"{_path(path)}: a structure may not contain itself")
         self.being_read.add(id(o))
@@ -54,9 +56,16 @@ class InstanceReader:
                 value: Any = [self.read(v, item, (path, f"[{k}]")) for k, v in enumerate(o)]
             case DataT(name):
                 value = self.data(o, name, path)
-                if self.program.datatypes[name].shared:
-                    self.shared_objects[id(o), name] = (o, value)
         self.being_read.discard(id(o))
+        return value
+
+    def shared(self, o: Any, name: str, path: Path) -> Data:
+        """An object that is read once, however it is reached: what is in it may lead back to it."""
+        value = Data("", ())
+        self.shared_objects[id(o), name] = (o, value)
+        found = self.data(o, name, path)
+        object.__setattr__(value, "case", found.case)
+        object.__setattr__(value, "args", found.args)
         return value
 
     def data(self, o: Any, name: str, path: Path) -> Data:

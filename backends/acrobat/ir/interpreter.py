@@ -200,6 +200,8 @@ class Interpreter:
             case DataT(name):
                 datatype = self.program.datatypes[name]
                 case = datatype.case(value.case)
+                if case.numbered:
+                    return value  # the boundary knows the instance's object
                 args = [self._to_python(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
                 if datatype.optional:
                     return args[0] if args else None

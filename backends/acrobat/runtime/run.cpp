@@ -79,6 +79,7 @@ class Wave {
         s_.frames.reset();
         s_.waiting.clear();
         s_.path.begin();
+        s_.python->begin_wave();
         const Py_ssize_t end = record_and_execute();
         fetch_results();
         cx_.counters.host_bytes = std::max(cx_.counters.host_bytes, double(cx_.host.high_water()));

@@ -168,6 +168,9 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
         return None
     classes = f.program.datatypes.cases.get(owner.type.name, ())
     datatypes = f.program.datatypes
+    if datatypes.is_constant(owner.type.name):
+        found = {datatypes.graphs.has(c, name) for c in classes}
+        return found.pop() if len(found) == 1 else None
     have = {
         datatypes.has_field(c, name) or name in datatypes.attribute_names(c) or not issubclass(c, RecordOf) and hasattr(c, name)
         for c in classes

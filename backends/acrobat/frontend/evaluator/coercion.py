@@ -13,7 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.joined_tuples import joined_tuples, part_by_part
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, STAGED
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -237,6 +237,8 @@ class CoercingFrame(FrameState):
         if isinstance(type, UnknownT) or (is_unknown(value) and not isinstance(getattr(value, "type", None), ListT)):
             return value
         value = self._chosen(value)
+        if type_or_none(value) is None:
+            value = self.as_object(value)
         have = type_of(value)
         if have == type:
             return value
@@ -331,6 +333,20 @@ class CoercingFrame(FrameState):
                 if (result := rule(self, value)) is not None:
                     return result
         return value
+
+    def type_when_staged(self, value: Value) -> Any:
+        """The type of a value, of a constant object that which it has as a value of the program. Raises Mismatch."""
+        if type_or_none(value) is not None:
+            return type_of(value)
+        with self.trial():
+            return type_of(self.as_object(self.as_number(value)))
+
+    def as_number(self, value: Value) -> Value:
+        """A constant object to which the program refers by a number as such, also inside of a tuple; other values unchanged."""
+        if isinstance(value, TupleV):
+            return replace(value, items=tuple(map(self.as_number, value.items)))
+        found = (rule(self, value) for rule in NUMBERED if isinstance(value, Static))
+        return next((result for result in found if result is not None), value)
 
     def empty(self, type: Any) -> Dyn:
         """A new list, set or dictionary with nothing in it. As long as the type of its elements is not known it is a

@@ -103,6 +103,7 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
     if (never := among_operands([a, b])) is not None:
         return f.host("ne", [never, Static(0)], BOOL)  # nobody gets to see it
+    a, b = _numbered(f, a, b), _numbered(f, b, a)
     are_members = any(isinstance(known(x)[1], Enum) for x in (a, b))  # those of an IntEnum are ints in the program
     if isinstance(op, (ast.Is, ast.IsNot)) and (
         are_members or OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))
@@ -119,6 +120,14 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     by_cases = _by_cases(f, node, op, a, b)
     return _of_values(f, node, op, a, b) if by_cases is None else by_cases
+
+
+def _numbered(f: Frame, value: Value, other: Value) -> Value:
+    """A constant object that is compared with another one, which the program has as a number, as a number too."""
+    t = f.without_none(type_or_none(other))
+    if isinstance(value, Static) and isinstance(t, DataT) and f.program.datatypes.is_constant(t.name):
+        return f.as_object(value)
+    return value
 
 
 EQUALITY.append(lambda f, node, a, b: comparison(f, node, ast.Eq(), a, b))
@@ -284,7 +293,7 @@ def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
 def _by_identity(f: Frame, t: DataT) -> bool:
     """Whether objects of a type are equal only to themselves, as those of a class without `__eq__` are."""
     classes = f.program.datatypes.cases.get(t.name, ())
-    numbered = f.program.datatypes.is_referenced(t.name)
+    numbered = f.program.datatypes.is_referenced(t.name) or f.program.datatypes.is_constant(t.name)
     return bool(classes) and all(
         (numbered or c in f.program.datatypes.seen) and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)}
         for c in classes

@@ -11,6 +11,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.constant_graphs import reference, refers
 from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import STAGED
@@ -20,6 +21,8 @@ from backends.acrobat.frontend.values import Static, Value
 def _as_object(f: Frame, value: Static) -> Value | None:
     """An object of a class of the source, with what it has in its fields, as if the model had made it; None for other
     constants, and for objects that are inside of themselves."""
+    if refers(f, value.value):
+        return reference(f, value.value)
     names = _fields(value.value)
     if names is None or _is_inside_itself(value.value, ()):
         return None

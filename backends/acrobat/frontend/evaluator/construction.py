@@ -111,6 +111,12 @@ def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None
     """Note that an attribute is assigned to which the objects do not have from the beginning."""
     datatypes = f.program.datatypes
     for cls in classes:
+        if datatypes.graphs.is_stand_in(cls):
+            what = (
+                f"`{name}` of a `{cls.__name__}` that was made outside of `forward` is changed, and the next call would see it"
+            )
+            f.problem(s, what, "keep what is computed in a dictionary, or in an object that `forward` makes")
+            return
         if isinstance(inspect.getattr_static(cls, name, None), property):
             f.problem(s, f"the property `{name}` is not assigned to in the language")
             return
@@ -133,6 +139,9 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, V
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values.
     `shared` says that something else may refer to lists in them."""
     datatypes = f.program.datatypes
+    if datatypes.is_constant(t.name):
+        what = f"a `{cls.__name__}` is made here from one that was made outside of `forward`, which the program has as a number"
+        raise Refused(what, "make it with its class, `C(...)`")
     has_identity = cls in datatypes.seen or cls in datatypes.numbered
     if has_identity and datatypes.has_field(cls, IDENTITY) and IDENTITY not in fields:
         what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"

@@ -173,7 +173,7 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    values = [as_set(f, s, f.expression(a)) for a in args]
+    values = [as_set(f, s, f.as_number(f.expression(a))) for a in args]
     place_and_value = place(f, s, owner, name)
     if place_and_value is None:
         return

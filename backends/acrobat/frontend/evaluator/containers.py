@@ -122,6 +122,7 @@ def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
 
 def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Value:
     """The dictionary with `value` at `key`."""
+    key, value = f.as_number(key), f.as_number(value)
     if any(map(nothing_known, (whole, key, value))):
         return unknown()
     joined = grown(f, whole, TupleT((type_of(key), type_of(value))))

@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import IDENTITY, DataT
+from backends.acrobat.core.types import IDENTITY, INT, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, fail, open_optional, optional
@@ -83,7 +83,8 @@ def attributes_of(f: Frame, node: ast.AST, value: Value) -> Value:
         return unknown()
     datatypes = f.program.datatypes
     classes = datatypes.cases.get(value.type.name, ()) if isinstance(value, Dyn) and isinstance(value.type, DataT) else ()
-    if len(classes) != 1 or classes[0] in datatypes.seen or issubclass(classes[0], RecordOf) or datatypes.late.get(classes[0]):
+    others = any(c in datatypes.seen or issubclass(c, RecordOf) or datatypes.graphs.is_stand_in(c) for c in classes)
+    if len(classes) != 1 or others or datatypes.late.get(classes[0]):
         what = "the attributes of an object by name are known of objects of one class that the model makes, with all of them"
         return f.problem(node, what, "name the attributes")
     assert isinstance(value, Dyn)
@@ -209,9 +210,14 @@ def identity(f: Frame, node: ast.AST, x: Value) -> Value:
         return unknown()
     if not isinstance(x, Dyn) or not isinstance(x.type, DataT):
         return f.problem(node, "`id` is for objects of the instance here")
-    for cls in f.program.datatypes.cases[x.type.name]:
+    classes = f.program.datatypes.cases[x.type.name]
+    for cls in classes:
         f.program.datatypes.identify(cls)
-    return field(f, node, x, IDENTITY)
+    number = field(f, node, x, IDENTITY)
+    if not f.program.datatypes.is_referenced(x.type.name) or len(classes) == 1:
+        return number
+    of_all = f.host("mul", [number, Static(len(classes))], INT)  # objects of each class are counted by themselves
+    return f.host("add", [of_all, number_of_class(f, x, classes)], INT, "identity")
 
 
 def parts_of_tuple(f: Frame, value: Value) -> list[Value] | None:

@@ -11,7 +11,7 @@ from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import at_index, fail, is_function, mapped_choice, optional
-from backends.acrobat.frontend.evaluator.classes import class_attribute
+from backends.acrobat.frontend.evaluator.classes import class_attribute, records_of
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.formatting import as_one
@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.records import as_dict
 from backends.acrobat.frontend.evaluator.strings import letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -209,6 +210,11 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             return unknown()
         keys = f.program.datatypes.record_fields(classes[0])
         return constants.constant_by_key(f, node, list(keys), key, lambda k: field(f, node, value, k))
+    if len(records := records_of(f, value)) > 1 and not isinstance(index, ast.Slice):
+        key = f.expression(index)
+        if is_unknown(key):
+            return unknown()
+        return field(f, node, value, str(known(key)[1])) if known(key)[0] else as_dict(f, *records)
     method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
     if isinstance(method, Method) and not isinstance(index, ast.Slice):
         return f.program.call(f, node, method.function, [value, f.expression(index)], {})

@@ -46,11 +46,11 @@ def type_at_ends(f: Frame, name: str, known: Sequence[Any], ways: Ways) -> tuple
     """The type that covers what is `known` of a carried name's type and its values at the ends of rounds, and whether it is so
     only without the ends where the loop is left, as it may be for a name of the function's own. Raises Mismatch."""
     try:
-        return f.common([*known, *(type_of(v) for v in ways.values(name))], numbers=True), False
+        return f.common([*known, *(f.type_when_staged(v) for v in ways.values(name))], numbers=True), False
     except Mismatch:
         if not is_own(f.definition, name):
             raise
-    return f.common([*known, *(type_of(env[name]) for env in ways.on if name in env)], numbers=True), True
+    return f.common([*known, *(f.type_when_staged(env[name]) for env in ways.on if name in env)], numbers=True), True
 
 
 def fits(f: Frame, value: Value | None, type: Any) -> bool:

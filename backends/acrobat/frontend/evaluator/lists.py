@@ -75,6 +75,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     """The list of these items; or a tuple of them, if their types differ: `[tokens, score, state]`."""
     if not items:
         return empty_list(f)
+    items = list(map(f.as_number, items))
     try:
         t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
     except Mismatch:

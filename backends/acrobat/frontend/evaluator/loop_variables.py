@@ -157,6 +157,10 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
         if name in f.env and type_or_none(f.env[name]) is None:
+            as_object = f.as_object(f.env[name])
+            if type_or_none(as_object) is not None:
+                f.rebind(name, as_object)
+                continue
             del f.env[name]
             why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
             f.poisoned[name] = why, "give what the loop assigns a name of its own"

@@ -87,6 +87,10 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | Non
             raise Refused("`__eq__` gives no bool, so that `!=` has no meaning here", "give it one: `return bool(...)`")
         return negation(f, same)
     if a.type == b.type and _by_fields(f, a, name):
+        circular = f.program.datatypes.circular | f.program.datatypes.graphs.circular
+        if any(c in circular for c in _classes(f, a)):
+            what = f"{describe(a.type)} is compared field by field, and its fields lead back to it"
+            raise Refused(what, "write `is`, or `@dataclass(eq=False)`, or compare one of the fields")
         turned = name in ("gt", "ge")
         work = BY_FIELDS[TURNED[name] if turned else name]
         return f.program.call(f, ast.copy_location(ast.Pass(), node), work, [b, a] if turned else [a, b], {})

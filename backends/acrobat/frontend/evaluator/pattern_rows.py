@@ -230,6 +230,9 @@ def given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tupl
         if len(p.patterns) > len(positions):
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
         names = (*positions[: len(p.patterns)], *p.kwd_attrs)
+        if names and f.program.datatypes.is_constant(union):
+            what = f"a `{cls.__name__}` that was made outside of `forward` is not taken apart by `match`"
+            return _wrong(f, p, what, "ask for its class, and read its attributes")
         for name in names:
             if f.program.carried.is_field(name) or f.program.datatypes.is_referenced(union):
                 return _wrong(f, p, f"the model changes `{name}` of objects that have other names", "read it as an attribute")

@@ -99,24 +99,22 @@ def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
     return not (INT in types and FLOAT in types)
 
 
-def as_dict(f: Frame, cls: type) -> Value:
-    """Have dictionaries with these keys be lists of entries from the next round on, in the order that Python has them in."""
-    f.program.datatypes.note_walked(cls)
+def as_dict(f: Frame, *classes: type) -> Value:
+    """Have dictionaries with one of these sets of keys be lists of entries from the next round on, in the order that Python has
+    them in."""
+    for cls in classes:
+        f.program.datatypes.note_walked(cls)
     f.program.incomplete = True
     return unknown()
 
 
 @handles(METHODS, "object")
 def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    cls = record_of(f, method.owner)
-    if (
-        method.name == "get"
-        and len(records_of(f, method.owner)) > 1
-        and not kwargs
-        and len(args) in (1, 2)
-        and known(args[0])[0]
-    ):
+    cls, several = record_of(f, method.owner), records_of(f, method.owner)
+    if method.name == "get" and len(several) > 1 and not kwargs and len(args) in (1, 2) and known(args[0])[0]:
         return _got_of_several(f, method.owner, str(known(args[0])[1]), args[1] if len(args) == 2 else Static(None))
+    if len(several) > 1 and not kwargs and len(args) in ((1, 2) if method.name == "get" else (0,)):
+        return as_dict(f, *several)
     if cls is None or kwargs:
         return None
     keys = list(cls.keys_of_record)  # type: ignore[attr-defined]

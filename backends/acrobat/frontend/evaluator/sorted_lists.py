@@ -29,7 +29,7 @@ CHANGE_FIRST |= {bisect.insort_left, bisect.insort_right}
 def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 2 or node.keywords:
         return None
-    item = f.expression(node.args[1])
+    item = f.as_number(f.expression(node.args[1]))
     place_and_value = place(f, node, node.args[0], "heappush")
     if place_and_value is None or nothing_known(item):
         return Static(None)
@@ -74,7 +74,7 @@ EXCHANGES = {heapq.heappushpop: heaps.pushed_and_popped, heapq.heapreplace: heap
 def _exchanged(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 2 or node.keywords:
         return None
-    item = f.expression(node.args[1])
+    item = f.as_number(f.expression(node.args[1]))
     place_and_value = place(f, node, node.args[0], function.__name__)
     if place_and_value is None or nothing_known(item) or is_unknown(place_and_value[1]):
         return unknown()
@@ -130,7 +130,7 @@ def _inserted(f: Frame, node: ast.Call, function: Any) -> Value | None:
     work = searching.bisect_left if function is bisect.insort_left else searching.bisect_right
     if len(node.args) != 2 or node.keywords:
         return None
-    item = f.expression(node.args[1])
+    item = f.as_number(f.expression(node.args[1]))
     place_and_value = place(f, node, node.args[0], function.__name__)
     if place_and_value is None or nothing_known(item):
         return Static(None)

@@ -7,18 +7,19 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.callees import called
-from backends.acrobat.frontend.evaluator.classes import class_attribute, record_of, records_of
+from backends.acrobat.frontend.evaluator.classes import class_attribute, number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.records import as_dict, has_key
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
+from backends.acrobat.ir import nodes as n
 
 
 def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
@@ -31,8 +32,10 @@ def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -
 
 @handles(LENGTHS, "object")
 def _length(f: Frame, value: Dyn) -> Value | None:
-    if (record := record_of(f, value)) is not None:
-        return Static(len(record.keys_of_record))  # type: ignore[attr-defined]
+    if records := records_of(f, value):
+        sizes = [len(r.keys_of_record) for r in records]  # type: ignore[attr-defined]
+        alike = len({*sizes}) == 1
+        return Static(sizes[0]) if alike else number_of_class(f, value, records, [n.Lit(size, INT) for size in sizes])
     return special(f, ast.Pass(), value, "__len__", [])
 
 
@@ -67,8 +70,8 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
 
 @handles(ITERATION, "object")
 def _iterated(f: Frame, value: Dyn) -> Value:
-    if (record := record_of(f, value)) is not None:
-        return as_dict(f, record)
+    if records := records_of(f, value):
+        return as_dict(f, *records)
     if (components := f.components(value)) is not None:  # a named tuple
         return TupleV(tuple(components))
     found = special(f, ast.Pass(), value, "__iter__", [])
@@ -85,7 +88,7 @@ def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
         keys = list(record.keys_of_record)  # type: ignore[attr-defined]
         is_known, name = known(item)
         return Static(name in keys) if is_known else constants.contains(f, item, keys)
-    if records_of(f, value) and known(item)[0]:
-        return has_key(f, value, str(known(item)[1]))
+    if records := records_of(f, value):
+        return has_key(f, value, str(known(item)[1])) if known(item)[0] else as_dict(f, *records)
     result = special(f, node, value, "__contains__", [item])
     return f.problem(node, "`in` of this object is not in the language") if result is None else result

@@ -43,7 +43,6 @@ from backends.acrobat.frontend.values import (
     is_staged,
     is_unknown,
     nothing_known,
-    type_of,
     type_or_none,
     unknown,
     variable_of,
@@ -262,7 +261,7 @@ class _Merge:
             return
         else:
             try:
-                f.common([type_of(v) for v in some], numbers=True)
+                f.common([f.type_when_staged(v) for v in some], numbers=True)
             except Mismatch:
                 self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
                 if self.either[name] is None:

@@ -53,6 +53,7 @@ class Boundary:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
         self.observed = observed
         self._plain: dict[Any, bool] = {}
+        self._numbered: dict[int, Any] = {}  # by number, the objects of this instance that have one
         self._made: dict[tuple[int, str], Any] = {}  # (id, union) of an object of this instance -> its conversion
 
     def same(self, t: Any) -> bool:
@@ -96,6 +97,7 @@ class Boundary:
     def inward(self, value: Any) -> Any:
         """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
         self._made.clear()
+        self._numbered.clear()
         return self._in(self.instance, value, "instance")
 
     def _in(self, t: Any, value: Any, path: str) -> Any:
@@ -149,6 +151,8 @@ class Boundary:
         if data.mixed:
             return self._mixed(data, value, path)
         for case in data.cases:
+            if data.shared and _is_of(case.cls, value):
+                return self._shared_object(data, case, value, path)
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):
                 if value.keys() != set(case.cls.keys_of_record):
                     continue
@@ -156,14 +160,8 @@ class Boundary:
             if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
                 return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})  # type: ignore[arg-type]
             if isinstance(value, case.cls):
-                if (id(value), data.name) in self._made:
-                    return self._made[id(value), data.name]
-                result = self._made[id(value), data.name] = object.__new__(case.cls)
-                number = len(self._made)
+                result = object.__new__(case.cls)
                 for name, t in case.fields:
-                    if name == IDENTITY:
-                        object.__setattr__(result, name, number)
-                        continue
                     if not hasattr(value, name):
                         raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
                     object.__setattr__(result, name, self._in(t, getattr(value, name), f"{path}.{name}"))
@@ -173,6 +171,22 @@ class Boundary:
             for c in data.cases
         )
         raise InstanceError(f"{path}: expected {expected}, got {type(value).__name__}: add such an instance to the sample")
+
+    def _shared_object(self, data: DataType, case: Case, value: Any, path: str) -> Data:
+        """An object of which the program has the number. It is there before its fields are read, which may lead back to it."""
+        if (id(value), data.name) in self._made:
+            return self._made[id(value), data.name]  # type: ignore[no-any-return]
+        result = self._made[id(value), data.name] = Data(case.name, ())
+        number, is_dict, args = len(self._made), isinstance(value, dict), list[Any]()
+        self._numbered[number] = value
+        for name, t in case.fields:
+            if name != IDENTITY and not is_dict and not hasattr(value, name):
+                raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
+            part = f"{path}[{name!r}]" if is_dict else f"{path}.{name}"
+            held = number if name == IDENTITY else value[name] if is_dict else getattr(value, name)
+            args.append(held if name == IDENTITY else self._in(t, held, part))
+        object.__setattr__(result, "args", tuple(args))
+        return result
 
     def _mixed(self, data: DataType, value: Any, path: str) -> Data:
         """A value of a mixed union, as the case for its type: for the very type if there is one, else for a base of it."""
@@ -219,18 +233,28 @@ class Boundary:
                 data = self.datatypes[name]
                 if data.optional:
                     return None if value is None else self._out(data.case("Some").fields[0][1], value)
+                if isinstance(value, Data) and data.case(value.case).numbered:
+                    at = [f for f, _ in data.case(value.case).fields].index(IDENTITY)
+                    return self._numbered[value.args[at]]  # the instance's own object, as in Python
                 if data.mixed:
                     return self._out(data.case(value.case).fields[0][1], value.args[0])
                 case = next((c for c in data.cases if type(value) is c.cls), None) or next(
                     c for c in data.cases if isinstance(value, c.cls)
                 )
-                fields = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
+                fields = {f: self._out(x, getattr(value, f)) for f, x in case.fields}
                 if issubclass(case.cls, RecordOf):
                     if case.cls.class_of_record is None:
                         return {key: fields[key] for key in case.cls.keys_of_record}
                     return case.cls.object_of_class(fields)
                 return case.cls(**fields)
         return value
+
+
+def _is_of(cls: Any, value: Any) -> bool:
+    """Whether a value is an object of a class, or a dictionary with the keys of a record class."""
+    if isinstance(cls, type) and issubclass(cls, RecordOf):
+        return isinstance(value, dict) and value.keys() == set(cls.keys_of_record)
+    return isinstance(value, cls)
 
 
 def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:

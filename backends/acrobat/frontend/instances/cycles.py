@@ -1,12 +1,12 @@
 """Objects of the sample that contain themselves by the fields that the program reads, such as `node.parent.children`.
 
-Values of the program are made from their parts, so that nothing can be a part of itself. Where a sample has such objects the
-model is refused, at the line that reads the field.
+Each object of their classes is read once, however it is reached, and is there before what is in it is read: what leads back to
+it is the same value of the program (`Datatypes.tell_apart`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from backends.acrobat.frontend.instances.observed import Records, attributes
@@ -15,9 +15,12 @@ Field = tuple[type, str]
 """A class and the name of a field."""
 
 
-def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]], records: Records) -> list[Field]:
+def cycle(
+    instances: Sequence[Any], read: Mapping[type, Sequence[str]], records: Records, apart: Container[type] = ()
+) -> list[Field]:
     """The fields, one after the other, by which an object leads back to itself, where only the fields `read` of each class are
-    followed. The last one is that of the object deepest inside. Empty if no object contains itself."""
+    followed. The last one is that of the object deepest inside. Empty if no object contains itself, other than by objects that
+    are all of the classes `apart`: all cycles then have such objects, since each ends where a walk comes back."""
     visited: set[int] = set()
     for instance in instances:
         within: dict[int, Field | None] = {id(instance): None}  # what the present value is inside of -> the field it was in
@@ -33,8 +36,11 @@ def cycle(instances: Sequence[Any], read: Mapping[type, Sequence[str]], records:
             part, field = first
             if id(part) in within:
                 path = list(within)
-                fields = [within[x] for x in path[path.index(id(part)) + 1 :]] + [field]
-                return [x for x in fields if x is not None]
+                around = [within[x] for x in path[path.index(id(part)) + 1 :]] + [field]
+                fields = [x for x in around if x is not None]
+                if fields and not all(cls in apart for cls, _ in fields):
+                    return fields
+                continue
             within[id(part)] = field
             pending.append((id(part), _parts(part, read, records)))
     return []
@@ -47,7 +53,8 @@ def _parts(value: Any, read: Mapping[type, Sequence[str]], records: Records) -> 
             inside: list[tuple[Any, Field | None]] = [(v, None) for v in value.values()]
         case dict():
             record = records.class_of(value)
-            inside = [(value[name], (record, name)) for name in read.get(record, ()) if name in value]
+            names = read.get(record, ())
+            inside = [(v, (record, k) if names else None) for k, v in value.items() if k in names or not names]
         case list() | tuple() | set() | frozenset() if type(value) not in read:
             inside = [(v, None) for v in value]
         case _:

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.instances.annotations import (
     union_members,
     unions_in,
 )
+from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
@@ -45,6 +46,7 @@ class Datatypes(SampleTypes):
         self.root = root
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
+        self.walked = self._joined.walked
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.trees_apart: list[tuple[Any, TupleT]] = []  # likewise numbers or strings, and tuples of such
         self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
@@ -58,7 +60,9 @@ class Datatypes(SampleTypes):
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
         self.numbered: set[type] = set()  # dataclasses read by their annotations whose objects are told apart by identity
+        self.circular: set[type] = set()  # classes of the sample's objects that refer to each other in circles
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
+        self.graphs = self._joined.graphs  # constant objects that are referred to by numbers
         self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
         self.seen_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
@@ -67,6 +71,7 @@ class Datatypes(SampleTypes):
         self._unresolved: set[type] = set()  # dataclasses in `joined` whose annotations were not read so far
         for union in self._joined.unions:
             self._enter(union)
+        self._enter_graphs()
 
     # ---- registering
 
@@ -120,6 +125,7 @@ class Datatypes(SampleTypes):
 
     def note_apart(self, types: Sequence[Any]) -> None:
         """Note that values of these types were met in one place."""
+        self._constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._only_made(t.name)))
         self.apart += pairwise(names)
         if (pair := _leaf_and_tuple(types)) is not None:
@@ -170,6 +176,8 @@ class Datatypes(SampleTypes):
     def _only_made(self, union: str) -> bool:
         """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
         classes = self.cases.get(union, ())
+        if any(map(self.graphs.is_stand_in, classes)):
+            return False
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
     def joined(self, trees: bool = True, mixtures: bool = False, references: bool = False) -> JoinedClasses:
@@ -198,6 +206,49 @@ class Datatypes(SampleTypes):
     def is_referenced(self, union: str) -> bool:
         """Whether the objects of a union are numbers in the program, so that several names may refer to one that is changed."""
         return any(c in self._joined.referenced for c in self.cases.get(union, ()))
+
+    # ---- constant objects that are referred to by numbers
+
+    def refer_to(self, x: Any) -> tuple[type, str]:
+        """The stand-in of the class of a constant object, which is numbered, and the union that it is in."""
+        if x not in self.graphs:
+            self.graphs.enter(x)
+            self._enter_graphs()
+        cls = self.graphs.class_of(x)
+        return cls, self.of_class[cls]
+
+    def is_constant(self, union: str) -> bool:
+        """Whether the objects of a union are constant ones, which are referred to by numbers."""
+        return any(map(self.graphs.is_stand_in, self.cases.get(union, ())))
+
+    def given_whole(self, stand_in: type) -> bool:
+        """Have the objects of a class be values of the program with all that is in them, from the next build on, in the place
+        of numbers. False where that is not possible, as some are inside of themselves."""
+        inside = {original(type(y)) for x in self.graphs.of(stand_in).values() for y in reached(x)}
+        return stand_in not in self.graphs.circular and self.graphs.take_whole(inside)
+
+    def _enter_graphs(self) -> None:
+        """Enter the unions of constant objects, of which there are new ones, or some that were found to stand in one place."""
+        for members in self.graphs.unions():
+            if self.cases.get(self.of_class.get(members[0], "")) != tuple(members):
+                name = "_or_".join(c.__name__ for c in members)
+                SHOWN.setdefault(name, " or ".join(c.__name__ for c in members))
+                while name in self.cases:
+                    name += "_"
+                self.cases[name] = tuple(members)
+                self.of_class |= dict.fromkeys(members, name)
+                self.fields |= {(c, IDENTITY): INT for c in members}
+
+    def _constants_apart(self, unions: Sequence[str]) -> None:
+        """Note that objects of these unions were met in one place. Constant ones stand in one place from the next build on;
+        beside such that the model makes, or the instance has, they are no numbers any more."""
+        numbered = [u for u in dict.fromkeys(unions) if self.is_constant(u)]
+        classes = [original(self.cases[u][0]) for u in numbered]
+        if [pair for pair in pairwise(classes) if self.graphs.join(*pair)]:
+            self._enter_graphs()
+        if numbered and any(u in self.cases and u not in numbered for u in unions):
+            for stand_in in (c for u in numbered for c in self.cases[u]):
+                self.given_whole(stand_in)
 
     def attribute_names(self, cls: type) -> list[str]:
         """The attributes of a class in order, also of one whose objects are numbers."""
@@ -404,6 +455,8 @@ class Datatypes(SampleTypes):
         """The fields of a class in order; of one known from a sample those that the program reads."""
         if cls in self.seen:
             return self.asked.setdefault(cls, [])
+        if self.graphs.is_stand_in(cls):
+            return [IDENTITY]
         if cls in self._joined.referenced:
             self.fields[cls, IDENTITY] = INT
             return [IDENTITY]
@@ -417,12 +470,32 @@ class Datatypes(SampleTypes):
     def identify(self, cls: type) -> None:
         """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is only made by the
         model."""
-        if cls in self._joined.referenced:
+        if cls in self._joined.referenced or self.graphs.is_stand_in(cls):
             return
         if cls in self.made:
             self.note_seen_elsewhere(self.of_class[cls])  # of a number the next build knows
         if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
+        self._number(cls)
+
+    def tell_apart(self, classes: Set[type]) -> bool:
+        """Have the objects of these classes of the sample, which refer to each other in circles, be read once each. False if
+        they are already."""
+        new = classes - self.circular
+        self.circular |= new
+        for cls in new:
+            self._number(cls)
+            self.has_field(cls, IDENTITY)
+        return bool(new)
+
+    def read_fields(self) -> dict[type, list[str]]:
+        """The fields of each class of the instances that the program reads: of dataclasses known by their annotations all."""
+        numbers = self._joined.referenced
+        known = (c for c in self.of_class if c not in self.made and c not in numbers and not self.graphs.is_stand_in(c))
+        return {c: list(self.asked.get(c, ()) if c in self.seen else self.field_names(c)) for c in known}
+
+    def _number(self, cls: type) -> None:
+        """Have the objects of a class of the instances be numbered, and read once each, however they are reached."""
         if cls in self.seen:
             self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
         elif cls not in self.numbered:

@@ -43,7 +43,7 @@ class Division:
         """The version of a class for the objects with that key; a class that is not divided as it is."""
         self.made.setdefault(cls, set()).add(key)
         if cls in self._classes and (cls, key) not in self._versions:
-            self._versions[cls, key] = _new_version(cls)
+            self._versions[cls, key] = new_version(cls)
         return self._versions.get((cls, key), cls)
 
     def divide(self, problems: Sequence[Problem]) -> bool:
@@ -52,7 +52,7 @@ class Division:
         result = {
             cls
             for cls, keys in self.made.items()
-            if len(keys) > 1 and _is_plain(cls) and any(_concerns(p.span, cls, keys) for p in problems)
+            if len(keys) > 1 and is_plain(cls) and any(_concerns(p.span, cls, keys) for p in problems)
         }
         more = not result <= self._classes
         self._classes |= result
@@ -69,7 +69,7 @@ class Division:
         return self.joins
 
 
-def _is_plain(cls: type) -> bool:
+def is_plain(cls: type) -> bool:
     """Whether a subclass of a class may be made without any effect."""
     hooks = [c for c in cls.__mro__ if c is not object and "__init_subclass__" in vars(c)]
     return type(cls) in (type, ABCMeta) and not hooks and not hasattr(cls, "__final__")
@@ -87,7 +87,8 @@ def _last_line(code: types.CodeType) -> int:
     return max([line for _, _, line in code.co_lines() if line is not None] + inner, default=code.co_firstlineno)
 
 
-def _new_version(cls: type) -> type:
+def new_version(cls: type) -> type:
+    """A version of a class: a subclass with nothing of its own."""
     own = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     version = type(cls)(cls.__name__, (cls,), own)
     _ORIGINALS[version] = cls

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backends.acrobat.core.types import RANKS, TupleT
+from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.observed import Records
 
@@ -29,8 +30,10 @@ class JoinedClasses:
     attributes: dict[type, Attributes] = field(default_factory=dict)
     trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
+    graphs: ConstantGraphs = field(default_factory=ConstantGraphs)  # constant objects that are referred to by numbers
     division: Division = field(default_factory=Division)  # versions of classes
     mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
+    walked: set[type] = field(default_factory=set)  # record classes of dictionaries that the program walks over
     exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
     records: Records = field(default_factory=Records)  # for dictionaries whose keys are names
 

@@ -42,6 +42,7 @@ class Place:
     into: Place | None = None  # the place that this one has become a part of
     enums: bool = False  # whether members of Enums were seen
     recursive: bool = False  # whether it is also inside of itself
+    deep: int = 0  # how many containers it is inside of, within the value of one field
 
     def representative(self) -> Place:
         """The place that stands for this one: itself, or the one that it has become a part of."""
@@ -139,6 +140,8 @@ def _of_one_kind(place: Place, visited: set[Place]) -> bool:
     return _is_one_kind(place) and all(_of_one_kind(part, visited) for part in parts)
 
 
+DEEPEST = 24
+"""So many containers inside of each other it is noted of dictionaries whose keys are names what values they have altogether."""
 CONTAINERS = {"tuple", "list"}
 """The types whose values can be trees by containing values of their own type."""
 
@@ -335,7 +338,7 @@ class Observer:
             case list():
                 place.kinds.add("list")
                 place.lengths.add(len(value))
-                place.item = place.item or Place()
+                place.item = place.item or Place(deep=place.deep + 1)
                 return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
             case set() | frozenset():
                 place.kinds.add("set")
@@ -347,13 +350,16 @@ class Observer:
                 place.as_list()
                 if len(place.sizes) > 1 and place.item is not None:
                     return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
-                place.items = place.items or [Place() for _ in value]
+                place.items = place.items or [Place(deep=place.deep + 1) for _ in value]
                 return [(p, v, f"{path}[{i}]") for i, (p, v) in enumerate(zip(place.items, value, strict=True))]
             case dict():
-                place.key, place.value = place.key or Place(), place.value or Place()
-                inside = [(place.key, k, f"a key of {path}") for k in value]
-                inside += [(place.value, v, f"{path}[{k!r}]") for k, v in value.items()]
-                if not all(isinstance(k, str) and k.isidentifier() for k in value):
+                place.key, place.value = place.key or Place(), place.value or Place(deep=place.deep + 1)
+                inside: list[tuple[Place, Any, str]] = []
+                are_names = all(map(is_name, value))
+                if not are_names or self._is_new(place, value):
+                    inside += [(place.key, k, f"a key of {path}") for k in value]
+                    inside += [(place.value, v, f"{path}[{k!r}]") for k, v in value.items()]
+                if not are_names:
                     place.kinds.add("dict")
                     return inside
                 return inside + self._object(place, value, self._records.class_of(value), value, path)
@@ -365,6 +371,16 @@ class Observer:
                     return []
                 return self._object(place, value, type(value), fields, path)
         return []
+
+    def _is_new(self, place: Place, value: dict[str, Any]) -> bool:
+        """Whether the values of a dictionary whose keys are names are still to be noted at a place. It may lead back to itself,
+        each time at a place that is deeper inside: only so many levels are looked at."""
+        key = (id(value), id(place))
+        if key in self._seen or place.deep > DEEPEST:
+            return False
+        self._seen.add(key)
+        self._keep.append((place, value))
+        return True
 
     def _tensor(self, place: Place, value: Tensor, path: str) -> None:
         place.kinds.add("tensor")

@@ -24,5 +24,7 @@ void put_in_dict(PyObject* dict, PyObject* key, PyObject* value);
 void put_in_set(PyObject* set, PyObject* element);
 // The string or member of an Enum that has the number (see `read_symbol`).
 PyObject* build_symbol(const Session& s, int64_t number);
+// The object of an instance that has the number (see `next_object`): in a result it is that object itself, as in Python.
+PyObject* build_object(const Session& s, int64_t number);
 
 }  // namespace acrobat

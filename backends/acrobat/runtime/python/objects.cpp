@@ -246,7 +246,15 @@ PyObject* value_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 1); }
 std::string place_of(PyObject* pair) { return "[" + shown(key_of(pair)) + "]"; }
 
 int64_t read_symbol(Session& s, PyObject* o) { return s.python->symbols.number(o); }
-int64_t next_object(Session& s) { return ++s.python->objects; }
+int64_t next_object(Session& s, PyObject* o) {
+    s.python->numbered.push_back(o);
+    return int64_t(s.python->numbered.size());
+}
+PyObject* build_object(const Session& s, int64_t number) {
+    PyObject* o = s.python->numbered[size_t(number - 1)];
+    take_reference(o);
+    return o;
+}
 
 PyObject* take_varying(Session& s, Outgoing& out) {
     const size_t number = out.next;

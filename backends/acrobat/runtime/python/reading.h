@@ -181,7 +181,7 @@ std::string place_of(PyObject* pair);
 // The number that stands for a string or a member of an Enum in this mini-batch.
 int64_t read_symbol(Session& s, PyObject* o);
 // A new number for an object of the instance: the program compares these numbers where the source compares `id`s.
-int64_t next_object(Session& s);
+int64_t next_object(Session& s, PyObject* o);
 
 // ---- results: all tensors of one type are gathered into one buffer, which Python allocates and splits.
 

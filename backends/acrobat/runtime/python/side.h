@@ -3,6 +3,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "guard.h"
 #include "symbols.h"
@@ -15,17 +16,15 @@ struct PythonSide {
     Symbols symbols;
     PyObject* arrange = nullptr;  // (type index, tensor, extents that vary) -> the tensor in the order of its dimensions
     std::map<std::pair<PyObject*, int>, void*> values_of_objects;  // by object of the instance being read, and type
-    int64_t objects = 0;          // how many objects of this instance have a number (`next_object`)
+    std::vector<PyObject*> numbered;  // the objects of this wave's instances that have a number (`next_object`), borrowed
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
     PyObject* schedule_error = PyExc_AssertionError;
     PyObject* device_error = PyExc_RuntimeError;
     std::string advice;  // what to do about an instance that does not fit
 
-    void begin_instance() {
-        values_of_objects.clear();
-        objects = 0;
-    }
+    void begin_wave() { numbered.clear(); }
+    void begin_instance() { values_of_objects.clear(); }
 };
 
 // As `guarded` of exceptions.h, for a body that may throw ResourceError or DeviceError.

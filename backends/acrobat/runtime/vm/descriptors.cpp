@@ -47,13 +47,14 @@ Slot read_case(Session& s, const Types& t, const Type& type, int32_t number, PyO
     const Class& cls = s.classes[size_t(c.cls)];
     Slot* value = s.cx.host.make<Slot>(size_t(1 + c.count));
     value[0] = number;
+    if (type.index) remember(s, o, t.cases[type.first].cls, value);  // before the fields are read, which may lead back to it
     int32_t i = 0;
     size_t field = 0;
     try {
         for (; i < c.count; ++i) {
             const int32_t part = t.parts[c.first + i].type;
             const bool own = t.types[part].kind != Kind::Identity;
-            value[1 + i] = own ? read(s, t, part, cls.field(o, field++, s.kept)) : Slot(next_object(s));
+            value[1 + i] = own ? read(s, t, part, cls.field(o, field++, s.kept)) : Slot(next_object(s, o));
         }
     } catch (ReadError& e) {
         e.within(t.parts[c.first + i].path);
@@ -67,9 +68,7 @@ Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
     if (type.index)
         if (void* const before = known(s, o, first)) return slot(static_cast<Slot*>(before));
     const Path::Level level(s.path, s.cx, o);
-    const Slot value = read_case(s, t, type, case_of(s, o, first, type.count, type.expected), o);
-    if (type.index) remember(s, o, first, slots(value));
-    return value;
+    return read_case(s, t, type, case_of(s, o, first, type.count, type.expected), o);
 }
 
 Slot read_mixed(Session& s, const Types& t, const Type& type, PyObject* o) {
@@ -120,6 +119,13 @@ Slot varying_from(Session& s, const Source& from, const Type& type, int32_t leve
 template <class Source>
 Slot varying(Session& s, const Source& from, const Type& type) {
     return varying_from(s, from, type, 0, from.at);
+}
+
+// Where the number of an object is among the fields of a case; their count if it has none.
+int32_t number_in(const Types& t, const Case& c) {
+    int32_t i = 0;
+    while (i < c.count && t.types[t.parts[c.first + i].type].kind != Kind::Identity) ++i;
+    return i;
 }
 
 // Notes the parts of a tensor whose extents vary.
@@ -197,6 +203,7 @@ void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t num
         case Kind::Union: {
             s.cx.guard("the result");
             const Case& c = t.cases[type.first + slots(v)[0]];
+            if (number_in(t, c) < c.count) break;  // the instance's own object
             for (int32_t i = 0; i < c.count; ++i) collect(s, out, t, t.parts[c.first + i].type, slots(v)[1 + i]);
             break;
         }
@@ -241,11 +248,10 @@ PyObject* build(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t 
         case Kind::Union: {
             s.cx.guard("the result");
             const Case& c = t.cases[type.first + slots(v)[0]];
+            if (const int32_t i = number_in(t, c); i < c.count) return build_object(s, slots(v)[1 + i]);
             std::vector<Ref> values;
             values.reserve(size_t(c.count));
-            for (int32_t i = 0; i < c.count; ++i)
-                if (const int32_t part = t.parts[c.first + i].type; t.types[part].kind != Kind::Identity)
-                    values.emplace_back(build(s, out, t, part, slots(v)[1 + i]));
+            for (int32_t i = 0; i < c.count; ++i) values.emplace_back(build(s, out, t, t.parts[c.first + i].type, slots(v)[1 + i]));
             return s.classes[size_t(c.cls)].make(values.data());
         }
         case Kind::Symbol: return build_symbol(s, v);

@@ -1,0 +1,165 @@
+"""Constant objects that refer to each other, as the nodes of a tree do which is an attribute of the model.
+
+    node = self.root                                          node = 0
+    while node.left is not None:                              while LEFT[node] >= 0:
+        node = node.left if goes_left else node.right             node = LEFT[node] if goes_left else RIGHT[node]
+
+The objects are known when the model is compiled, but which of them a name refers to is known at run time only. So they are
+numbered, and a reference is a number; what the objects have in an attribute is a table. In the program each class has a
+stand-in, a subclass with nothing of its own, which is a case with the number as its only field (`IDENTITY`).
+"""
+
+from __future__ import annotations
+
+import graphlib
+import sys
+import types
+from collections.abc import Iterator, Sequence, Set
+from enum import Enum
+from typing import Any
+
+from torch import Tensor, nn
+
+from backends.acrobat.frontend.instances.divided import is_plain, new_version
+from backends.acrobat.frontend.instances.observed import attributes
+from backends.acrobat.frontend.source import of_python
+
+LIBRARIES = ("torch", "numpy", "builtins")
+"""Packages whose objects are no nodes."""
+
+
+class ConstantGraphs:
+    """The constant objects of one program that are numbered, and which of their classes stand in one place."""
+
+    def __init__(self) -> None:
+        self.version = 0  # how often something was found that the program was not built with
+        self.objects: list[Any] = []  # by number
+        self.circular: set[type] = set()  # stand-ins of classes of objects that refer to each other in circles
+        self.whole: set[type] = set()  # classes whose objects are values of the program with all that is in them instead
+        self._numbers: dict[int, int] = {}  # by id
+        self._asked: dict[int, tuple[Any, bool]] = {}  # by id, the object and what `leads_to_others` gives
+        self._stand_ins: dict[type, type] = {}
+        self._together: dict[type, list[type]] = {}  # class -> those that stand in one place with it, the same list for all
+
+    def __contains__(self, x: Any) -> bool:
+        return id(x) in self._numbers
+
+    def knows(self, cls: type) -> bool:
+        """Whether some objects of a class are numbered."""
+        return cls in self._stand_ins
+
+    def leads_to_others(self, x: Any) -> bool:
+        """Whether an object leads to others of its class, or to itself."""
+        if id(x) not in self._asked:
+            inside = (y for value in (attributes(x) or {}).values() for y in nodes_in(value))
+            self._asked[id(x)] = x, any(type(z) is type(x) for y in inside for z in reached(y))
+        return self._asked[id(x)][1]
+
+    def enter(self, x: Any) -> None:
+        """Number an object and all those to which it leads. Their classes stand in one place if they do in an attribute."""
+        found = reached(x)
+        self.version += 1
+        for y in (y for y in found if y not in self):
+            self._numbers[id(y)] = len(self.objects)
+            self.objects.append(y)
+            if type(y) not in self._stand_ins:
+                self._stand_ins[type(y)] = new_version(type(y))
+                self._together[type(y)] = [type(y)]
+        places: dict[tuple[type, str], type] = {}
+        for y in found:
+            for name, value in (attributes(y) or {}).items():
+                for z in nodes_in(value):
+                    self.join(type(z), places.setdefault((type(y), name), type(z)))
+        if in_circles(found):
+            self.circular |= {self._stand_ins[type(y)] for y in found}
+
+    def join(self, one: type, other: type) -> bool:
+        """Have two classes stand in one place; False if they do already."""
+        first, second = self._together[one], self._together[other]
+        if first is second:
+            return False
+        self.version += 1
+        first += second
+        self._together |= dict.fromkeys(second, first)
+        return True
+
+    def take_whole(self, classes: Set[type]) -> bool:
+        """Have objects of these classes be no numbers any more; False if they are none already."""
+        new = not classes <= self.whole
+        self.whole |= classes
+        self.version += new
+        return new
+
+    def is_stand_in(self, cls: type) -> bool:
+        return cls in self._stand_ins.values()
+
+    def class_of(self, x: Any) -> type:
+        """The stand-in of the class of a numbered object."""
+        return self._stand_ins[type(x)]
+
+    def number_of(self, x: Any) -> int:
+        return self._numbers[id(x)]
+
+    def unions(self) -> list[list[type]]:
+        """The classes that stand in one place, as their stand-ins."""
+        groups = {id(group): group for group in self._together.values()}
+        return [[self._stand_ins[c] for c in group] for group in groups.values()]
+
+    def has(self, stand_in: type, name: str) -> bool | None:
+        """Whether the objects of a class have an attribute, or something of that name in the class; None if only some have."""
+        found = {hasattr(type(x), name) or name in (attributes(x) or {}) for x in self.of(stand_in).values()}
+        return found.pop() if len(found) == 1 else None
+
+    def of(self, stand_in: type) -> dict[int, Any]:
+        """The numbered objects of the class of a stand-in, by their numbers."""
+        return {i: x for i, x in enumerate(self.objects) if self._stand_ins[type(x)] is stand_in}
+
+
+def is_node(x: Any) -> bool:
+    """Whether a constant is an object with attributes of a class that the source defines, and not one of its functions, modules
+    or the like."""
+    cls = type(x)
+    if isinstance(x, (type, Enum, Tensor, nn.Module, tuple, list, dict, set, str, int, float, types.ModuleType)) or callable(x):
+        return False
+    return is_plain(cls) and _of_source(cls) and attributes(x) is not None
+
+
+def _of_source(cls: type) -> bool:
+    """Whether a class and those that it extends are written in Python, none of them in Python's own library."""
+    own = [c.__module__ for c in cls.__mro__[:-1] if c.__module__ not in ("typing", "abc", "collections.abc")]
+    files = [getattr(sys.modules.get(module), "__file__", None) or "" for module in own]
+    return bool(own) and not any(map(of_python, files)) and not any(m.partition(".")[0] in LIBRARIES for m in own)
+
+
+def nodes_in(value: Any) -> Iterator[Any]:
+    """The objects in the value of an attribute: itself, and those in lists, tuples, sets and dictionaries."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for v in value:
+            yield from nodes_in(v)
+    elif isinstance(value, dict):
+        for k, v in value.items():
+            yield from nodes_in(k)
+            yield from nodes_in(v)
+    elif is_node(value):
+        yield value
+
+
+def reached(x: Any) -> list[Any]:
+    """An object and all those to which its attributes lead, each once."""
+    found, pending = {id(x): x}, [x]
+    while pending:
+        for value in (attributes(pending.pop()) or {}).values():
+            new = {id(y): y for y in nodes_in(value) if id(y) not in found}
+            found |= new
+            pending += new.values()
+    return list(found.values())
+
+
+def in_circles(found: Sequence[Any]) -> bool:
+    """Whether some objects refer to each other in circles."""
+    graph = {id(y): {id(z) for value in (attributes(y) or {}).values() for z in nodes_in(value)} for y in found}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError:
+        return True
+    return False

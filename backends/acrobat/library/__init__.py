@@ -26,6 +26,7 @@ from backends.acrobat.library import (
     mathematics,
     moving,
     normalisation,
+    pooling,
     recurrent,
     searching,
     selection,
@@ -64,15 +65,17 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.TransformerDecoder: attention.transformer_decoder,
     nn.Transformer: attention.transformer,
     nn.Conv2d: images.conv2d,
-    nn.MaxPool1d: images.max_pool1d_module,
-    nn.AvgPool1d: images.avg_pool1d_module,
-    nn.MaxPool2d: images.max_pool2d_module,
-    nn.AvgPool2d: images.avg_pool2d_module,
+    nn.MaxPool1d: pooling.max_pool1d_module,
+    nn.AvgPool1d: pooling.avg_pool1d_module,
+    nn.MaxPool2d: pooling.max_pool2d_module,
+    nn.AvgPool2d: pooling.avg_pool2d_module,
     nn.AdaptiveMaxPool1d: images.adaptive_max_pool1d_module,
     nn.AdaptiveAvgPool1d: images.adaptive_avg_pool1d_module,
     nn.AdaptiveMaxPool2d: images.adaptive_max_pool2d_module,
     nn.AdaptiveAvgPool2d: images.adaptive_avg_pool2d_module,
     nn.GroupNorm: normalisation.group_norm_module,
+    nn.InstanceNorm1d: normalisation.instance_norm_module,
+    nn.InstanceNorm2d: normalisation.instance_norm_module,
     nn.CrossEntropyLoss: losses.cross_entropy_module,
     nn.NLLLoss: losses.nll_module,
     nn.BCELoss: losses.binary_cross_entropy_module,
@@ -99,16 +102,14 @@ _OWN_NAMES: dict[ModuleType, str] = {
         linalg_norm logsumexp outer addmm cdist
         generate_square_subsequent_mask
     """,
-    images: """
-        max_pool1d avg_pool1d max_pool2d avg_pool2d adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d
-        adaptive_avg_pool2d
-    """,
+    images: "adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d adaptive_avg_pool2d",
     indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
     moving: """
         roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin diagonal
         trace diag tile unflatten
     """,
     normalisation: "rms_norm group_norm",
+    pooling: "max_pool1d avg_pool1d max_pool2d avg_pool2d",
     recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence",
     selection: "topk bucketize searchsorted unique_consecutive unique median",
 }

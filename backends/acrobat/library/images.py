@@ -1,13 +1,13 @@
-"""Convolution and pooling over two dimensions, and pooling over one, which may vary. Of an image of fixed extents each offset
-in the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
+"""Convolution over two dimensions, and adaptive pooling over two or one, which may vary. Of an image of fixed extents each
+offset in the window takes one slice of the whole input: a window of 3 x 3 becomes nine products."""
 
 import torch
 import torch.nn.functional as F
 
 from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
-ZERO, ONE, ONES = (0, (0,)), (1, (1,)), (1, (1, 1))
-"""The ways in which PyTorch writes a padding of 0, a dilation or output size of 1, and an output size of 1 x 1."""
+ONE, ONES = (1, (1,)), (1, (1, 1))
+"""The ways in which PyTorch writes an output size of 1, and one of 1 x 1."""
 
 
 def one_image(input):
@@ -89,51 +89,6 @@ def conv2d(self, input):
     return out if input.dim() == 3 else out.unsqueeze(0)
 
 
-def pooled(input, kernel_size, stride, padding, largest, filler):
-    x = one_image(input)
-    step = kernel_size if stride is None else stride
-    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    sh, sw = (step, step) if isinstance(step, int) else step
-    ph, pw = (padding, padding) if isinstance(padding, int) else padding
-    if ph > 0 or pw > 0:
-        x = F.pad(x, (pw, pw, ph, ph), "constant", filler)
-    has_room(x.size(1), kh)
-    has_room(x.size(2), kw)
-    height, width = x.size(1) - kh + 1, x.size(2) - kw + 1
-    pooled = x[:, :height, :width]
-    for a in unrolled(range(kh)):
-        for b in unrolled(range(kw)):
-            if a + b > 0:
-                part = x[:, a : a + height, b : b + width]
-                pooled = torch.maximum(pooled, part) if largest else pooled + part
-    if not largest:
-        pooled = pooled * (1.0 / (kh * kw))
-    out = every(every(pooled, 1, sh), 2, sw)
-    return out if input.dim() == 3 else out.unsqueeze(0)
-
-
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if dilation != 1 or ceil_mode or return_indices:
-        refuse("max pooling with `dilation`, `ceil_mode` or `return_indices`")
-    return pooled(input, kernel_size, stride, padding, True, float("-inf"))
-
-
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    if ceil_mode or not count_include_pad or divisor_override is not None:
-        refuse("average pooling with `ceil_mode`, `count_include_pad=False` or `divisor_override`")
-    return pooled(input, kernel_size, stride, padding, False, 0.0)
-
-
-def max_pool2d_module(self, input):
-    return max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
-
-
-def avg_pool2d_module(self, input):
-    return avg_pool2d(
-        input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
-    )
-
-
 def at_places(x, dim, count, reduced):
     """Adaptive pooling along one dimension: what `reduced` makes of the parts that each of `count` places stands for. None
     stands for as many places as there are parts."""
@@ -192,50 +147,6 @@ def one_sequence(input):
     if input.dim() == 3 and input.size(0) != 1:
         refuse("pooling of a batch", "an instance has one sequence")
     return input if input.dim() == 2 else input.select(0, 0)
-
-
-def windows(input, kernel_size, stride):
-    """The windows over time of an input of shape (channels, time) or (1, channels, time), each of shape (channels, window)."""
-    columns = list(one_sequence(input).unbind(1))
-    size = kernel_size if isinstance(kernel_size, int) else kernel_size[0]
-    has_room(len(columns), size)
-    every_th = kernel_size if stride is None else stride
-    step = every_th if isinstance(every_th, int) else every_th[0]
-    return [torch.stack(columns[t : t + size], 1) for t in range(0, len(columns) - size + 1, step)]
-
-
-def whole(input, kernel_size):
-    """Check that a window whose size is known at run time only, such as `x.size(2)`, is as long as the input."""
-    if kernel_size != input.size(-1):
-        raise ValueError(f"a window of {kernel_size} over {input.size(-1)} steps: one that varies takes all steps")
-
-
-def pooled_over_time(input, kernel_size, stride, largest):
-    if not is_fixed(kernel_size):
-        whole(input, kernel_size)
-        return input.amax(-1, True) if largest else input.mean(-1, True)
-    out = torch.stack([w.amax(1) if largest else w.mean(1) for w in windows(input, kernel_size, stride)], 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
-
-
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if padding not in ZERO or dilation not in ONE or ceil_mode or return_indices:
-        refuse("max pooling over time with `padding`, `dilation`, `ceil_mode` or `return_indices`")
-    return pooled_over_time(input, kernel_size, stride, True)
-
-
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    if padding not in ZERO or ceil_mode:
-        refuse("average pooling over time with `padding` or `ceil_mode`")
-    return pooled_over_time(input, kernel_size, stride, False)
-
-
-def max_pool1d_module(self, input):
-    return max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
-
-
-def avg_pool1d_module(self, input):
-    return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode)
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import refuse
+from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 
 def batch_norm(self, input):
@@ -53,13 +53,37 @@ def group_norm_module(self, input):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """Of (batch, channels, ...), whose extents are all fixed."""
+    """Of (batch, channels, ...). Extents behind the channels may vary: these are reduced first, then channels of a group."""
     if input.dim() < 2:
         refuse("GroupNorm of a tensor without a batch", "unsqueeze it")
-    groups = input.reshape(input.size(0), num_groups, -1)
-    centred = groups - groups.mean(-1, True)
-    out = (centred / torch.sqrt((centred * centred).mean(-1, True) + eps)).reshape(input.shape)
+    if is_fixed(input.size(-1)) and is_fixed(input.size(-2)):
+        groups = input.reshape(input.size(0), num_groups, -1)
+        centred = groups - groups.mean(-1, True)
+        out = (centred / torch.sqrt((centred * centred).mean(-1, True) + eps)).reshape(input.shape)
+    else:
+        centred = input - mean_of_groups(input, num_groups)
+        out = centred / torch.sqrt(mean_of_groups(centred * centred, num_groups) + eps)
     shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
     if weight is not None:
         out = out * weight.reshape(shape)
     return out if bias is None else out + bias.reshape(shape)
+
+
+def mean_of_groups(input, num_groups):
+    """For each channel the mean of its group, of shape (batch, channels, 1, ...)."""
+    mean = input
+    for dim in unrolled(range(2, input.dim())):
+        mean = mean.mean(dim, True)
+    batch, channels = input.size(0), input.size(1)
+    groups = mean.reshape(batch, num_groups, channels // num_groups).mean(-1, True)
+    spread = groups.expand(batch, num_groups, channels // num_groups)
+    return spread.reshape((batch, channels) + (1,) * (input.dim() - 2))
+
+
+def instance_norm_module(self, input):
+    """`nn.InstanceNorm1d` and `nn.InstanceNorm2d` of (batch, channels, ...)."""
+    if input.dim() != (3 if isinstance(self, torch.nn.InstanceNorm1d) else 4):
+        refuse("InstanceNorm of a tensor without a batch", "unsqueeze it")
+    if self.track_running_stats:
+        return batch_norm(self, input)
+    return group_norm(input, self.num_features, self.weight, self.bias, self.eps)

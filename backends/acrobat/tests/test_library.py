@@ -110,6 +110,8 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.AdaptiveMaxPool2d(3), "self.inner(x)", (2, 7, 4)),
     (lambda: nn.GroupNorm(2, 4), "self.inner(x)", (1, 4, 3)),
     (lambda: nn.GroupNorm(2, 4), "nn.functional.group_norm(x, 2, bias=self.inner.bias)", (1, 4, 3)),
+    (lambda: nn.InstanceNorm1d(4, affine=True), "self.inner(x)", (1, 4, 3)),
+    (lambda: nn.InstanceNorm2d(2, track_running_stats=True), "self.inner(x)", (1, 2, 3, 4)),
     (lambda: nn.LayerNorm((3, 4)), "self.inner(x)", (2, 3, 4)),
     (lambda: nn.LayerNorm(5, elementwise_affine=False), "self.inner(x)", SEQUENCE),
     (nn.Identity, "x[torch.relu(x[:, 0]) > 0.0]", SEQUENCE),

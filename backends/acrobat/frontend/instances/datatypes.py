@@ -392,6 +392,8 @@ class Datatypes(SampleTypes):
         if t in (dict, tuple, set, frozenset, Any, object):
             return UNKNOWN
         origin = get_origin(t)
+        if origin in (list, dict, tuple, set, frozenset) and not get_args(t) and t != tuple[()]:
+            return self.resolve(origin)  # `typing.Dict` and the like, which say as little as `dict`
         if (origin or t) in ABSTRACT:
             return UNKNOWN  # values tell what they are
         if origin is dict:

@@ -8,6 +8,7 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
@@ -37,6 +38,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     owned = set(f.owned)
     if isinstance(s.targets[0], (ast.Tuple, ast.List)):
         f.taken_at_once.add(s.value)
+    hand_on(f, s.value)
     v = f.expression(s.value, hint_of(s.targets[0]))
     match s.targets, s.value:
         case [ast.Tuple(targets)], ast.Tuple(sources) if len(targets) == len(sources) and iterates(f, s.value, v):
@@ -87,6 +89,7 @@ def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: Claims) -> None
 def _annotated(f: Frame, s: ast.AnnAssign) -> None:
     if s.value is None:
         return
+    hand_on(f, s.value)
     v = f.expression(s.value, hint_of(s.target))
     if iterates(f, s.value, v):
         _one_assigned(f, s, s.target, s.value, v)

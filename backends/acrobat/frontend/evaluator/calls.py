@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.laziness import iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.missing_keys import hand_arguments_on, note_seen_whole
 from backends.acrobat.frontend.evaluator.mutation import in_source_order
 from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import (
@@ -85,6 +86,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
+    hand_arguments_on(f, node, callee)
     callee, arguments = _arguments(f, node, callee)
     arguments_and_values = arguments.each_with_value(node)
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
@@ -101,6 +103,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
+    note_seen_whole(f, as_written, result)
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
     if _keeps_nothing(f, node, callee, result):

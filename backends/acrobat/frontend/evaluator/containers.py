@@ -145,10 +145,11 @@ def enters_missing_keys(value: Value) -> bool:
 
 def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
     """The name of the dictionary into which the expression `node` may enter a key by looking it up, as `groups[k]` of a
-    `defaultdict` does, where the function can notice it; None for other expressions."""
+    `defaultdict` does, where the function can notice it; None for other expressions, and where something else may refer to the
+    dictionary (`missing_keys`)."""
     match node:
         case ast.Subscript(ast.Name(name), ctx=ast.Load()) if enters_missing_keys(f.env.get(name, unknown())):
-            return name if has_uses_beyond_lookup(f, name) else None
+            return name if name in f.owned and has_uses_beyond_lookup(f, name) else None
     return None
 
 

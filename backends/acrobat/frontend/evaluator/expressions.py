@@ -72,6 +72,7 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
         f.owned.discard(name)  # the reader may keep a reference to the list; `Frame.borrowed` undoes this
         if may_have_none(f, name):
             f.env[name] = assigned(f, node, f.env[name], name)
+        note_seen_whole(f, node, f.env[name])
         return f.env[name]
     if name in f.poisoned:
         why, advice = f.poisoned[name]

@@ -79,6 +79,7 @@ class FrameState:
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
         self.catching: tuple[ast.AST | None, type | None] = (None, None)  # the call in a `try`, what is caught there
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
+        self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial

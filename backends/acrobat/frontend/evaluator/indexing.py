@@ -188,9 +188,6 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     result = containers.look_up(f, node, value, key)
     name = containers.entered_by_lookup(f, node)
     if name is not None:
-        if name not in f.owned:
-            message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
-            return f.problem(node, message, "write `.get(key, default)`")
         after = containers.put(f, node, value, key, result)
         give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
     return result

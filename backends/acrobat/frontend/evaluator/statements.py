@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
@@ -309,6 +310,8 @@ def _reads(s: ast.stmt, name: str) -> bool:
 @handles(LEAVING, ast.Return)
 def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
     owned = set(f.owned)
+    if len(f.program.entered) > 1:  # otherwise it is the model's result
+        hand_on(f, s.value)
     result = f.expression(s.value, "result") if s.value is not None else Static(None)
     f.owned = owned - given_away(f, owned)  # of other names no statement that could change a list follows
     return exits.returns(s, result)

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.desugar import gives_nothing
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types
 from backends.acrobat.frontend.evaluator.lists import as_list, as_result, mapped
+from backends.acrobat.frontend.evaluator.missing_keys import note_in_result
 from backends.acrobat.frontend.evaluator.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.narrowing import class_key
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
@@ -249,6 +250,7 @@ class FunctionBody:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
             if self.is_forward:
+                note_in_result(self.f, value)
                 value = self._with_lists(at, as_result(self.f, value))
             value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):

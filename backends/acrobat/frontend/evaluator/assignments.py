@@ -117,7 +117,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
-            f.put_back.add(read)
+            f.put_back |= _items_on(read)
             if not is_array(f.env.get(root_of(target) or "")):
                 with f.trial():
                     before = f.borrowed(read)
@@ -149,6 +149,15 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _items_on(path: ast.expr) -> set[ast.expr]:
+    """The items on a path such as `d[k].near[i]`, the path itself among them: an assignment to it enters all of their keys."""
+    items: set[ast.expr] = set()
+    while isinstance(path, (ast.Subscript, ast.Attribute)):
+        items |= {path} if isinstance(path, ast.Subscript) else set()
+        path = path.value
+    return items
 
 
 def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:

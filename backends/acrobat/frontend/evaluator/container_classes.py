@@ -18,7 +18,19 @@ from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 
-DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
+DEFAULTS: dict[Any, str] = {
+    int: "int",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    list: "list",
+    collections.deque: "list",
+    set: "set",
+    dict: "dict",
+    collections.OrderedDict: "dict",
+    collections.Counter: "counts",
+}
+"""What a `defaultdict` makes for missing keys, by the class that it is given: `containers.default_of` makes it."""
 
 
 @handles(FUNCTIONS, collections.defaultdict)
@@ -31,7 +43,8 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
             name = f"made at {f.span.line}.{f.span.column} in {f.file}"
             f.program.factories[name] = factory
             return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
-    raise Refused("`defaultdict` takes int, float, list, set, dict, or a function without values of run time here")
+    taken = ", ".join(cls.__name__ for cls in DEFAULTS)
+    raise Refused(f"`defaultdict` takes {taken}, or a function without values of run time here")
 
 
 def _holds_values(factory: Value) -> bool:

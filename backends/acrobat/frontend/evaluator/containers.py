@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
@@ -53,8 +54,14 @@ def default_of(f: Frame, whole: Any) -> Value | None:
             return Static(0)
         case "float":
             return Static(0.0)
+        case "bool":
+            return Static(False)
+        case "str":
+            return Static("")
         case "list":
             return f.empty(ListT(UNKNOWN))
+        case "counts":
+            return f.empty(replace(EMPTY["dict"], kind="dict:count"))
         case "set" | "dict" as which:
             return empty_of_kind(f, which)
         case made if made in f.program.factories:

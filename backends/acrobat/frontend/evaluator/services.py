@@ -60,6 +60,7 @@ class ProgramServices(Protocol):
     factories: dict[str, Value]
     gives_iterators: set[Any]
     seen_whole: set[str]
+    entered: list[Any]
     changing: Any
     empties: set[Span]
     filled: set[Span]

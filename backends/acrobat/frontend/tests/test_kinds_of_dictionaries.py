@@ -5,7 +5,7 @@ up a missing key enters it. Changes of what `setdefault` gives."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -158,3 +158,63 @@ def test_a_missing_key_that_would_be_noticed(model: Any) -> None:
         assert interpreter.run(xs) == model()(xs)
     with pytest.raises(InstanceError, match="looking up a missing key in this defaultdict enters it"):
         interpreter.run([3])
+
+
+class OfCounters(nn.Module):
+    """What follows which, and how often."""
+
+    def likely(self, counts, x):
+        best = counts[x].most_common(1)
+        return best[0][0] if best else -1
+
+    def forward(self, xs):
+        counts: dict[int, Counter] = defaultdict(Counter)
+        for a, b in pairwise(xs):
+            counts[a][b] += 1
+        return [self.likely(counts, x) for x in range(4)], counts[1].total()
+
+
+class NGrams:
+    def __init__(self, order=3):
+        self.order = order
+        self.counts: dict[tuple[int, ...], Counter] = defaultdict(Counter)
+
+    def update(self, xs, start=0):
+        for i in range(start, len(xs)):
+            for n in range(1, self.order):
+                if i - n >= 0:
+                    self.counts[tuple(xs[i - n : i])][xs[i]] += 1
+
+    def propose(self, xs):
+        for n in range(self.order - 1, 0, -1):
+            key = tuple(xs[-n:])
+            if len(key) == n and key in self.counts:
+                ((token, _),) = self.counts[key].most_common(1)
+                return token
+        return None
+
+
+class InCaches(nn.Module):
+    def forward(self, xs):
+        cache = NGrams()
+        cache.update(xs)
+        found = cache.propose(xs)
+        counter = cache.counts.get(tuple(xs[-1:]))
+        if not counter:
+            return found, 0
+        return found, sum(counter.values())
+
+
+class OfOthers(nn.Module):
+    def forward(self, xs):
+        seen, text, queues = defaultdict(bool), defaultdict(str), defaultdict(deque)
+        for i, x in enumerate(xs):
+            seen[x] = True
+            text[x] += "ab"
+            queues[x].appendleft(i)
+        return seen[1], seen[50], text[3], text[51], list(queues[3]), len(queues[52])
+
+
+@pytest.mark.parametrize("model", [OfCounters, InCaches, OfOthers])
+def test_classes_that_make_what_is_missing(model: Any) -> None:
+    agrees(model(), LISTS)

@@ -80,10 +80,20 @@ class GemmWriter:
         with code.loop(across, "panel") as p:
             at = code.let(plus(panel, times(p, tile.panels)))
             with code.loop(count, "rows") as block:
-                self._tile(tile, code.let(plus(first, times(block, tile.rows))), at, last)
+                ahead = self._ahead(tile, at, block) if self.schedule.next_panels and tile == self.tiles[0] else None
+                self._tile(tile, code.let(plus(first, times(block, tile.rows))), at, last, ahead)
 
-    def _tile(self, tile: Tile, row: Expr, panel: Expr, last: Expr | None) -> None:
-        """One tile. `last` is the last row of the call, or None if the tile cannot reach beyond it."""
+    def _ahead(self, tile: Tile, panel: Expr, number: Expr) -> Expr:
+        """Where the weights begin that tile of rows `number` fetches for the panels behind those from `panel` on: one vector in
+        each step, so as many tiles as a tile has vectors fetch all of them. Later tiles fetch the last again, which costs less
+        than to branch. (To fetch half or a quarter as much in each step, by more tiles, made no difference.)"""
+        size, most = self.plan.depth * self.lanes, tile.panels * self.plan.epilogue.gates
+        begin = times(plus(panel, tile.panels), self.plan.epilogue.gates * size)
+        return self.code.let(plus(begin, times(tirx.Min(i64(number), i64(most - 1)), size)))
+
+    def _tile(self, tile: Tile, row: Expr, panel: Expr, last: Expr | None, ahead: Expr | None = None) -> None:
+        """One tile. `last` is the last row of the call, or None if the tile cannot reach beyond it. `ahead`: where the weights
+        begin that are fetched meanwhile, or None."""
         code, plan, lanes, gates = self.code, self.plan, self.lanes, self.plan.epilogue.gates
         vectors = [(p, g) for p in range(tile.panels) for g in range(gates)]
         sums = code.local(tile.rows * len(vectors) * lanes)
@@ -118,6 +128,8 @@ class GemmWriter:
                     columns.append(code.let(load_vector(weight, plus(column, g * lanes), lanes), typed("float32", lanes)))
                     if self.schedule.prefetch and tile.rows <= PREFETCH_ROWS:
                         code.prefetch(weight, plus(column, g * lanes + self.schedule.prefetch * gates * lanes))
+                if ahead is not None:
+                    code.prefetch(weight, plus(ahead, times(step, lanes)), level=2)
                 for i in range(tile.rows):
                     x = splat(load(buffer, plus(plus(starts[i], times(s, segment.step)), k)), lanes)
                     x = code.let(x, typed("float32", lanes))

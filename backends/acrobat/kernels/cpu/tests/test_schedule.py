@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit, symbol
-from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, KernelSchedule, grid, panel_count, rest_rows
+from backends.acrobat.kernels.cpu.schedule import DEEP, MIN_BLOCK, KernelSchedule, grid, panel_count, rest_rows
 from backends.acrobat.kernels.cpu.target import AVX2_REGISTERS, AVX512_REGISTERS, CpuTarget, Registers
 from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
 from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
@@ -68,6 +69,30 @@ def test_every_candidate_is_right(kernel: Kernel, pick: Callable[[list[KernelSch
     for schedule in candidates:
         for run in runs:
             check(run, execute(run, schedule=schedule))
+
+
+@pytest.mark.parametrize("kernel", [plain(DEEP, 48), plain(9, 80), gated(3, 21, 9)], ids=["deep", "one gate", "three gates"])
+def test_fetching_the_next_panels_changes_no_result(kernel: Kernel) -> None:
+    """Behind the last panels it fetches what lies beyond the weight, which nothing reads."""
+    schedule = replace(KernelSchedule.default(kernel, HERE), next_panels=True)
+    other = replace(schedule, next_panels=False)
+    assert emit(kernel, G, HERE, schedule).code.object_bytes != emit(kernel, G, HERE, other).code.object_bytes
+    for rows in (1, 8, 41):
+        run = prepared(kernel, rows)
+        found, plainly = execute(run, schedule=schedule), execute(run, schedule=other)
+        check(run, found)
+        for got, want in zip(found, plainly, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_deep_products_of_one_input_fetch_the_next_panels() -> None:
+    def fetches(kernel: Kernel) -> bool:
+        return KernelSchedule.default(kernel, WIDE).next_panels
+
+    assert fetches(plain(DEEP, 1024)) and fetches(plain(4 * DEEP, 160))
+    assert not fetches(plain(DEEP - 1, 1024))  # measured without
+    assert not fetches(plain(DEEP, 16))  # there are no next panels
+    assert not fetches(models.birnn(DEEP))  # a cell: two inputs
 
 
 @pytest.mark.parametrize("target", [WIDE, NARROW], ids=lambda t: t.mcpu)

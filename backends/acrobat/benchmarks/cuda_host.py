@@ -94,7 +94,8 @@ def _silent(executable: Executable, folder: Path) -> Executable:
         if path.is_file() and path.name != IMAGE:
             (folder / path.name).symlink_to(path)
     shutil.copy(_module(), folder / IMAGE)
-    return Executable(folder, *executable._arguments[1:])
+    build = executable._build
+    return Executable(folder, executable._weights, build.classes, build.settings, build.boundary, build.messages)
 
 
 def _module() -> Path:

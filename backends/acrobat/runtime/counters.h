@@ -5,7 +5,7 @@
 
 namespace acrobat {
 
-// About the last mini-batch. Python reads the fields as an array and names them in this order in codegen/executable.py
+// About the last mini-batch. Python reads the fields as an array and names them in this order in codegen/library.py
 // (`COUNTERS`). `gathered_bytes` are copied by explicit gathers and from where a library wrote results; `library_calls` counts
 // a library's matrix products. `host_bytes` and `tensor_bytes` are the most that the arenas held at once. During `blocked_ms`
 // the host ran kernels or waited for a device that did.

@@ -324,7 +324,7 @@ def test_the_prediction_stands_where_no_tile_is_faster() -> None:
 
 def test_tensors_of_results_are_made_when_the_device_has_its_work(cuda: Any, driver: Emulated) -> None:
     executable = cuda("treelstm")
-    allocate = executable._results.allocate
+    allocate = executable._first.results.allocate
     launches: list[int] = []
 
     def observed(*arguments: Any) -> Any:
@@ -337,7 +337,7 @@ def test_tensors_of_results_are_made_when_the_device_has_its_work(cuda: Any, dri
 
         return address, make_observed
 
-    executable._results.allocate = observed
+    executable._first.results.allocate = observed
     check(executable, "treelstm", draw("treelstm", 3))
     assert launches == [1]
 

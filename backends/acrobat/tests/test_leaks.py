@@ -150,7 +150,7 @@ def test_failing_calls_leave_nothing(small: Any, kind: str) -> None:
         wrong[0],
         batch,
         good[0].value,
-        executable._results.allocate.__func__,
+        executable._first.results.allocate.__func__,
     ]
     fail(calls // 5)  # pools and caches fill
     gc.collect()

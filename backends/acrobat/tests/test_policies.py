@@ -137,12 +137,11 @@ def test_the_same_sample_trials_and_seed_give_the_same_policy(tagger: Any, tmp_p
 
 
 def anew(executable: Any, folder: Path) -> policy.LearnedPolicy:
-    with executable._kept_graphs() as session:
+    build = executable._build
+    with executable._first.kept_graphs() as address:
         for instances in (SAMPLE, OTHERS):
-            executable._run(instances)
-        found = policy.learned_policy(
-            executable._lib, session, executable.folder, replace(executable._settings, cache_folder=folder)
-        )
+            executable._first.run(instances)
+        found = policy.learned_policy(build.lib, address, executable.folder, replace(build.settings, cache_folder=folder))
     assert found is not None
     return found
 
@@ -152,13 +151,14 @@ def test_it_is_kept_and_made_anew_where_it_is_damaged(tagger: Any, tmp_path: Pat
     first = anew(executable, tmp_path)
     (file,) = (tmp_path / "policies").glob(f"*/{policy.FILE}")
     learns = []
-    real = executable._lib.acrobat_learn
+    lib = executable._build.lib
+    real = lib.acrobat_learn
 
     def counting(*args: Any) -> Any:
         learns.append(args)
         return real(*args)
 
-    monkeypatch.setattr(executable._lib, "acrobat_learn", counting)
+    monkeypatch.setattr(lib, "acrobat_learn", counting)
     assert anew(executable, tmp_path) == first and not learns
     file.write_text(json.dumps({**json.loads(file.read_text()), "table": []}))
     assert anew(executable, tmp_path) == first and len(learns) == 1
@@ -169,7 +169,7 @@ def test_it_is_kept_and_made_anew_where_it_is_damaged(tagger: Any, tmp_path: Pat
 def test_a_table_that_names_a_unit_which_is_not_ready_is_refused(tagger: Any) -> None:
     executable = tagger("learned")
     with pytest.raises(RuntimeError, match="does not have the unit"):
-        executable._lib.acrobat_set_policy(executable._session, 2, [((0, 1), 2)])
+        executable._build.lib.acrobat_set_policy(executable._first.address(), 2, [((0, 1), 2)])
 
 
 class Held:

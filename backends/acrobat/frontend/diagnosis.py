@@ -12,7 +12,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
 from backends.acrobat.frontend.values import Placeholder

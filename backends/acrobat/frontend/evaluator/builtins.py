@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.mixed import word_of
 from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.values import (
     Dyn,

@@ -35,7 +35,7 @@ from backends.acrobat.frontend.evaluator.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax import claims, deep
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.evaluator.zipping import unzipped
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown

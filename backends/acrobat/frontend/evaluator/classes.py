@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.instances.divided import original
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.referenced import enter_object, write_attribute
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_or_none, unknown
 from backends.acrobat.ir import nodes as n

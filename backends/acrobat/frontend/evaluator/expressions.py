@@ -39,7 +39,7 @@ from backends.acrobat.frontend.evaluator.set_operators import merged
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.instances.observed import is_name
+from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.specials import Closure, Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import (

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, empty, is_unknown, nothing_known, type_of, unknown

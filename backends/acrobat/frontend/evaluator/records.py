@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
-from backends.acrobat.frontend.instances.observed import is_name
+from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (

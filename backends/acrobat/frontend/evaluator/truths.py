@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.classes import class_attribute, number_
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import describe, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown

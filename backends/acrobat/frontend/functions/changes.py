@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_s
 from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import (

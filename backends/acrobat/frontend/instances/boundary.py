@@ -17,7 +17,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.instances import Data

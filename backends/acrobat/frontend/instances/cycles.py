@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from backends.acrobat.frontend.instances.observed import Records, attributes
+from backends.acrobat.frontend.instances.observed import attributes
+from backends.acrobat.frontend.instances.record_classes import Records
 
 Field = tuple[type, str]
 """A class and the name of a field."""

@@ -27,7 +27,9 @@ from backends.acrobat.frontend.instances.annotations import (
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
+from backends.acrobat.frontend.instances.observed import Observer
+from backends.acrobat.frontend.instances.places import Place
+from backends.acrobat.frontend.instances.record_classes import RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_strings import strings_in
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, has_leaf, is_leaf

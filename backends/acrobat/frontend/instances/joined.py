@@ -16,7 +16,7 @@ from typing import Any
 from backends.acrobat.core.types import RANKS, TupleT
 from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
-from backends.acrobat.frontend.instances.observed import Records
+from backends.acrobat.frontend.instances.record_classes import Records
 
 Attributes = tuple[str, ...]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.observed import Place
+from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.types import (
     SHOWN,
     SYMBOL,

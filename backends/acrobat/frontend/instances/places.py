@@ -1,0 +1,172 @@
+"""What was seen at one place of the sample's instances, and whether two places have values of the same form.
+
+A place is one way into an instance: the field of a class, the items of a list, a component of a tuple. All values seen at one
+place are joined: several classes are a union, `None` beside something else an optional, several types of Python's own a mixed
+union, and an extent of a tensor that was seen with two values is one that varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+
+
+@dataclass(eq=False)
+class Place:
+    """What was seen at one place. `shape` has None for extents that vary; `classes` has the order in which they were seen."""
+
+    kinds: set[str] = field(default_factory=set)
+    shape: list[int | None] | None = None
+    dtypes: set[torch.dtype] = field(default_factory=set)
+    item: Place | None = None  # of a list or set
+    items: list[Place] = field(default_factory=list)  # of a tuple
+    lengths: set[int] = field(default_factory=set)  # of the lists
+    key: Place | None = None  # of a dictionary
+    value: Place | None = None
+    trouble: str = ""  # why the place has no type, if it has none
+    classes: dict[type, dict[str, Place]] = field(default_factory=dict)  # those seen, with the places of their fields
+    sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
+    into: Place | None = None  # the place that this one has become a part of
+    enums: bool = False  # whether members of Enums were seen
+    recursive: bool = False  # whether it is also inside of itself
+    deep: int = 0  # how many containers it is inside of, within the value of one field
+
+    def representative(self) -> Place:
+        """The place that stands for this one: itself, or the one that it has become a part of."""
+        place = self
+        while place.into is not None:
+            place = place.into
+        return place
+
+    def take(self, other: Place) -> None:
+        """Make `other` a part of this place: what was seen there counts as seen here."""
+        one, other = self.representative(), other.representative()
+        if one is other:
+            return
+        other.into = one
+        one.kinds |= other.kinds
+        one.dtypes |= other.dtypes
+        one.lengths |= other.lengths
+        one.sizes |= other.sizes
+        one.trouble = one.trouble or other.trouble
+        one.enums = one.enums or other.enums
+        one.recursive = one.recursive or other.recursive
+        one.classes |= other.classes
+        if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
+            one.trouble = one.trouble or "tensors of several ranks stand in one place"
+        elif one.shape is not None and other.shape is not None:
+            one.shape = [a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)]
+        one.shape = other.shape if one.shape is None else one.shape
+        for name in ("item", "key", "value"):
+            mine, others = getattr(one, name), getattr(other, name)
+            if mine is not None and others is not None:
+                mine.take(others)
+            setattr(one, name, mine or others)
+        for a, b in zip(one.items, other.items, strict=False):
+            a.take(b)
+        one.items = max(one.items, other.items, key=len)
+        one.as_list()
+
+    def as_list(self) -> None:
+        """Make one place of those of a tuple's components, if tuples of several lengths were seen."""
+        if len(self.sizes) > 1:
+            self.item = self.item or Place()
+            while self.items:
+                self.item.take(self.items.pop())
+
+    @property
+    def types(self) -> set[str]:
+        """The kinds of values that were seen here, None aside."""
+        return self.kinds - {"none"}
+
+    @property
+    def inside(self) -> list[Place]:
+        """The places of the items, components, keys and values, not those of fields."""
+        parts = (self.item, self.key, self.value) if self.is_dict else (self.item,)
+        return [p.representative() for p in (*self.items, *parts) if p is not None]
+
+    @property
+    def vector(self) -> int:
+        """The length of the lists of floats that are at the place and nothing else, if it is the same of all; else 0."""
+        of_floats = self.kinds == {"list"} and self.item is not None and {"float"} <= self.item.kinds <= {"float", "int"}
+        return next(iter(self.lengths)) if of_floats and len(self.lengths) == 1 else 0
+
+    @property
+    def is_dict(self) -> bool:
+        """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records, and so
+        are those with different names whose values differ in kind, or are tensors of several ranks or dtypes: they are a union
+        of records."""
+        several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
+        if "dict" in self.kinds or not several or not all(issubclass(c, RecordOf) for c in self.classes):
+            return "dict" in self.kinds
+        if self.value is None or _of_one_kind(self.value, set()):
+            return True
+        by_name = [place for fields in self.classes.values() for place in fields.values()]
+        return _is_one_kind(self.value) and not all(_of_one_kind(place, set()) for place in by_name)
+
+
+def _is_one_kind(place: Place) -> bool:
+    """Whether the values at a place are of one of Python's types, or numbers, or tensors of one rank and dtype."""
+    place = place.representative()
+    return (len(place.types) < 2 or place.types == {"int", "float"}) and not place.trouble and len(place.dtypes) < 2
+
+
+def are_alike(places: Sequence[Place]) -> bool:
+    """Whether what was seen at several places is of one kind in all of them, so that they can be made one place."""
+    observed = [p for p in places if p.types]
+    return all(_alike(observed[0], p, set()) and not p.trouble for p in observed)
+
+
+def _of_one_kind(place: Place, visited: set[Place]) -> bool:
+    """As `_is_one_kind`, for the values and what is in their lists, tuples and sets. `visited`: places that are being asked."""
+    place = place.representative()
+    if place in visited:
+        return True
+    visited.add(place)
+    parts = [p for p in (*place.items, place.item) if p is not None]
+    return _is_one_kind(place) and all(_of_one_kind(part, visited) for part in parts)
+
+
+CONTAINERS = {"tuple", "list"}
+"""The types whose values can be trees by containing values of their own type."""
+
+
+def same_form(outer: Place, inner: Place, deep: int) -> bool:
+    """Whether a place and one that is `deep` containers inside of it have trees of the same form, as far as was seen: where
+    leaves are mixed with trees, such as strings with tuples, or where the parts of both are alike on all levels."""
+    if not outer.types & inner.types & CONTAINERS:
+        return False
+    if len(outer.types) > 1:
+        return True
+    if len(inner.types) > 1:
+        return _parts_alike(outer, inner)
+    if "tuple" in outer.types:
+        return outer.sizes == inner.sizes and _alike(outer, inner, set())
+    below = inner.item.representative() if inner.item is not None else Place()
+    return "list" in below.types and _alike(outer, inner, set())  # lists of lists of lists, of different depths
+
+
+def _parts_alike(outer: Place, inner: Place) -> bool:
+    """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
+    pairs = [(outer.item, inner.item), *zip(outer.items, inner.items, strict=False)]
+    return outer.types <= inner.types and all(
+        a is None or b is not None and a.representative().types <= b.representative().types for a, b in pairs
+    )
+
+
+def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
+    """Whether the values of two places have the same types on all levels, where both were seen. `assumed`: pairs that are being
+    compared, so that comparing places that are inside of themselves ends."""
+    a, b = a.representative(), b.representative()
+    if a is b or (a, b) in assumed or not a.types or not b.types:
+        return True
+    if a.types != b.types or a.classes.keys() != b.classes.keys() or a.dtypes != b.dtypes:
+        return False
+    if len(a.shape or ()) != len(b.shape or ()):
+        return False
+    assumed.add((a, b))
+    return len(a.inside) == len(b.inside) and all(_alike(x, y, assumed) for x, y in zip(a.inside, b.inside, strict=True))

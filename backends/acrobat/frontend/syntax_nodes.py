@@ -4,6 +4,7 @@ often that this is a good part of what it costs to compile a model that the cach
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 NO_NODES = frozenset({"ctx", "id", "attr", "type_comment", "kind"})
 """Fields in which there is a context (`Load`, `Store`), which says nothing that its parent does not, or no node at all."""
@@ -34,3 +35,26 @@ def every_node(node: ast.AST) -> list[ast.AST]:
     for x in found:  # gets longer while it is walked over
         found += children(x)
     return found
+
+
+def mentions(inside: ast.AST | Iterable[ast.AST], name: str, *contexts: type[ast.expr_context]) -> list[ast.Name]:
+    """Where a name stands inside of a node, or of several; with `contexts` only where it is read (`ast.Load`), assigned to
+    (`ast.Store`) or deleted (`ast.Del`)."""
+    return [x for x in _names(inside, contexts) if x.id == name]
+
+
+def names_in(inside: ast.AST | Iterable[ast.AST], *contexts: type[ast.expr_context]) -> list[str]:
+    """The names that stand inside of a node, or of several, one for each place; `contexts` as in `mentions`."""
+    return [x.id for x in _names(inside, contexts)]
+
+
+def _names(inside: ast.AST | Iterable[ast.AST], contexts: tuple[type[ast.expr_context], ...]) -> Iterator[ast.Name]:
+    for node in [inside] if isinstance(inside, ast.AST) else inside:
+        for x in every_node(node):
+            if isinstance(x, ast.Name) and (not contexts or isinstance(x.ctx, contexts)):
+                yield x
+
+
+def parameter_names(function: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """The parameters of a function that take one value each and may be named in a call."""
+    return [a.arg for a in (*function.args.args, *function.args.kwonlyargs)]

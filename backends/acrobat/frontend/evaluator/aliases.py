@@ -11,7 +11,7 @@ from copy import deepcopy
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.syntax import way_to
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
@@ -28,7 +28,7 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
             (reads if isinstance(x.ctx, ast.Load) else stores).setdefault(x.id, []).append(x)
     attributes = {x.attr for x in nodes if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store)}
     inner = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-    in_other_scopes = {x.id for s in nodes if isinstance(s, inner) for x in every_node(s) if isinstance(x, ast.Name)}
+    in_other_scopes = {*names_in(s for s in nodes if isinstance(s, inner))}
     callees = {id(x.func) for x in nodes if isinstance(x, ast.Call)}
     parameters = {x.arg for x in every_node(definition.args) if isinstance(x, ast.arg)}
     elsewhere = set().union(*map(_bound, nodes))

@@ -147,7 +147,7 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
         inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
             return f.problem(node, "`is` only compares with None, and objects of the instance")
-        result = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_object, [a, b], {})
+        result = f.call_with(comparing.same_object, [a, b], node)
         return negation(f, result) if negate and not is_unknown(result) else result
     if isinstance(a, Static):
         return Static((a.value is None) != negate)
@@ -193,7 +193,7 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         what = "trees of which the depth is known at run time only are not compared"
         return f.problem(node, what, "compare them in a function that calls itself")
     if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not _compares(f, a, b):
-        same_tree = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same_tree, [a, b], {})
+        same_tree = f.call_with(comparing.same_tree, [a, b], node)
         return negation(f, same_tree) if isinstance(op, ast.NotEq) and not is_unknown(same_tree) else same_tree
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
@@ -270,7 +270,7 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
             return f.host(name, [a, b], BOOL)
     if left == right == SYMBOL:
         one, other = (a, b) if name in ("lt", "ge") else (b, a)
-        before = f.program.call(f, ast.copy_location(ast.Pass(), node), strings.before, [one, other], {})
+        before = f.call_with(strings.before, [one, other], node)
         return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
     what = f"{describe(left)} and {describe(right)} cannot be compared"
     if left == right and isinstance(left, DataT) and name in ("eq", "ne"):
@@ -314,7 +314,7 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
         if is_empty(one) or is_never_filled(type_of(one)):  # no elements are compared, which need not have `==`, as tensors
             f.coerce(one, t)
             return f.host(name, [lists.length(f, f.coerce(other, t)), Static(0)], BOOL)
-    same = f.program.call(f, ast.copy_location(ast.Pass(), node), comparing.same, [f.coerce(a, t), f.coerce(b, t)], {})
+    same = f.call_with(comparing.same, [f.coerce(a, t), f.coerce(b, t)], node)
     return same if name == "eq" or is_unknown(same) else negation(f, same)
 
 
@@ -374,7 +374,7 @@ def _lists_in_order(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> V
         return Static(name in ("le", "ge"))
     sides = [f.coerce(v, t) for v in ((a, b) if name in ("lt", "le") else (b, a))]
     work = comparing.before if name in ("lt", "gt") else comparing.not_after
-    return f.program.call(f, ast.copy_location(ast.Pass(), node), work, sides, {})
+    return f.call_with(work, sides, node)
 
 
 def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
@@ -404,10 +404,10 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             if is_unknown(a):
                 return unknown()
             if isinstance(whole, str):
-                return f.program.call(f, ast.copy_location(ast.Pass(), node), strings.contains, [b, a], {})
+                return f.call_with(strings.contains, [b, a], node)
             return constants.contains(f, a, list(whole))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
-            return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
+            return f.call_with(method, [b, a], node)
     b = untupled(b)
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)

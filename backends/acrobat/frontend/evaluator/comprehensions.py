@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -112,7 +112,7 @@ def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.e
     """Whether an element cannot be computed for a number `target` that is known at run time only, such as the dimension of an
     operation. Found by compiling it for such a number, in a trial."""
     name = hint_of(target)
-    if not 0 < count <= UNROLLED or not any(isinstance(x, ast.Name) and x.id == name for x in every_node(node.elt)):
+    if not 0 < count <= UNROLLED or not mentions(node.elt, name):
         return False
     (cause, f.cause), earlier = (f.cause, None), f.mutated
     f.mutated = set()

@@ -141,7 +141,7 @@ def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
     if last - first > SPARSE * len(numbers) + FEW and type_of(key) == INT:
         in_order = sorted(range(len(numbers)), key=numbers.__getitem__)
         sorted_numbers = constants(f, [Static(numbers[i]) for i in in_order])
-        at = f.program.call(f, ast.Pass(), searching.place_in_order, [sorted_numbers, key], {})
+        at = f.call_with(searching.place_in_order, [sorted_numbers, key])
         return f.host("list.get", [constants(f, list(map(Static, [*in_order, len(keys)]))), at], INT, "place")
     places = dict(zip(numbers, range(len(keys)), strict=True))
     table = [Static(places.get(number, len(keys))) for number in range(first - 1, last + 2)]

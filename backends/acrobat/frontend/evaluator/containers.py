@@ -18,7 +18,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.evaluator.uses import before_brackets
+from backends.acrobat.frontend.syntax_nodes import mentions, parameter_names
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -162,13 +163,9 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
 
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
     """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
-    if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:
+    if f.definition is None or name in parameter_names(f.definition):
         return True
-    looked_up = {id(x.value) for x in every_node(f.definition) if isinstance(x, ast.Subscript)}
-    return any(
-        isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load) and id(x) not in looked_up
-        for x in every_node(f.definition)
-    )
+    return any(x not in before_brackets(f.definition) for x in mentions(f.definition, name, ast.Load))
 
 
 def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value, missing: Arm | None = None) -> Value:

@@ -13,14 +13,14 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, placed
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, names_in
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
     nodes = every_node(definition)
     parameters = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
-    local = parameters | {x.id for x in nodes if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
+    local = parameters | {*names_in(definition, ast.Store, ast.Del)}
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and _makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
     counters = {x: step for x in names - parameters if (step := _step(x, assignments, definition))}
@@ -46,8 +46,7 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
     """How far a counter with this name goes at each step; 0 if it is not used by `next` alone, or its step is not written."""
     own = [s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
     steps = {_parts(s.value)[1] for s in own}
-    stores = sum(isinstance(x, ast.Name) and x.id == name and not isinstance(x.ctx, ast.Load) for x in every_node(definition))
-    uses = sum(isinstance(x, ast.Name) and x.id == name for x in every_node(definition)) - stores
+    stores, uses = len(mentions(definition, name, ast.Store, ast.Del)), len(mentions(definition, name, ast.Load))
     reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
     return steps.pop() if len(steps) == 1 and stores == len(own) and uses == reads else 0
 

@@ -78,6 +78,6 @@ def _cycle(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value],
         return of_value(Static(count))
 
     def of_value(count: Value) -> Value:
-        return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.cycled, [as_list(f, node, whole), count], {})
+        return f.call_with(iteration.cycled, [as_list(f, node, whole), count], node)
 
     return _endless(of_number, of_value)

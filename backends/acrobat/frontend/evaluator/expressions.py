@@ -41,7 +41,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.specials import Closure, Keywords
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -163,7 +163,7 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
     written = node.args
     places = [*written.posonlyargs, *written.args, *([written.vararg] if written.vararg else []), *written.kwonlyargs]
     parameters = {a.arg for a in places}
-    names = {x.id for x in every_node(node.body) if isinstance(x, ast.Name)} - parameters
+    names = {*names_in(node.body)} - parameters
     env = {k: v for k, v in f.env.items() if k in names or k.startswith(HIDDEN) and k not in f.program.carried.types}
     return Closure(node, env, f.function, f.file, defaults=defaults_here(f, written))
 

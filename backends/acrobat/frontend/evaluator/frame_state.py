@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from types import FunctionType
@@ -93,6 +93,12 @@ class FrameState:
         elif self.cause is None:
             self.cause = Problem(span, message, advice)
         return unknown()
+
+    def call_with(self, function: Any, values: Sequence[Value], node: ast.AST | None = None) -> Value:
+        """What a function, of `library/` mostly, gives for values that are not written as the arguments of a call. `node` is
+        the place of problems. Raises Refused."""
+        place = ast.Pass() if node is None else ast.copy_location(ast.Pass(), node)
+        return self.program.call(self, place, function, values, {})
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.outputs import Changing, changed_roots
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, placed
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 
 def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: Changing) -> ast.FunctionDef:
@@ -55,19 +55,18 @@ def _may_be_longer(definition: ast.FunctionDef, s: ast.For) -> bool:
     """Whether a function inside of this one may change the walked list in the loop: it sees the list, or is given it there."""
     _, whole, _ = _walked(s)
     inner = [x for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.Lambda)) and x is not definition]
-    if any(isinstance(x, ast.Name) and x.id == whole for d in inner for x in every_node(d)):
+    if mentions(inner, whole):
         return True
     names = {d.name for d in inner if isinstance(d, ast.FunctionDef)}
     calls = (x for b in s.body for x in every_node(b) if isinstance(x, ast.Call))
-    given = (a for x in calls if isinstance(x.func, ast.Name) and x.func.id in names for a in every_node(x))
-    return any(isinstance(a, ast.Name) and a.id == whole for a in given)
+    return bool(mentions([x for x in calls if isinstance(x.func, ast.Name) and x.func.id in names], whole))
 
 
 def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: Changing) -> bool:
     """Whether the body changes the list or object that the loop's variable is, and neither that name nor the walked list
     otherwise."""
     item, whole, at = _walked(s)
-    stored = {x.id for b in s.body for x in every_node(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+    stored = {*names_in(s.body, ast.Store)}
     if {item, whole, at} & stored or whole in assigned(s.body):
         return False
     changed = changed_roots(function, owner, s.body, known)
@@ -80,9 +79,9 @@ def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
     inside: set[int] = set()
     for x in every_node(definition):
         targets = [x.target] if isinstance(x, ast.For) else [g.target for g in getattr(x, "generators", [])]
-        if any(isinstance(y, ast.Name) and y.id == item for target in targets for y in every_node(target)):
+        if mentions(targets, item):
             inside |= {id(y) for y in every_node(x)}
-    return any(isinstance(x, ast.Name) and x.id == item and id(x) not in inside for x in every_node(definition))
+    return any(id(x) not in inside for x in mentions(definition, item))
 
 
 def _over_places(s: ast.For) -> ast.For:

@@ -285,7 +285,7 @@ def _length(f: Frame, a: Value) -> Value | None:
         case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
             return Static(len(value))
     if isinstance(a, Static) and (method := constants.method_of(a.value, "__len__")) is not None:
-        return f.program.call(f, ast.Pass(), method, [a], {})
+        return f.call_with(method, [a])
     match type_or_none(a):
         case ListT():
             return Static(0) if is_empty(a) or is_never_filled(a.type) else lists.length(f, a)  # type: ignore[union-attr]

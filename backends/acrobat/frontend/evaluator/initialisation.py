@@ -28,7 +28,7 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, each_claim, spine
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
 from backends.acrobat.frontend.specials import Keywords
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.values import Special, Static, Value, nothing_known, type_or_none, unknown
 
 
@@ -182,7 +182,7 @@ class _Initialisation:
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
                 called = inspect.getattr_static(self.cls, name, None)
             case _:
-                if any(isinstance(x, ast.Name) and x.id == me for x in every_node(rewritten)):
+                if mentions(rewritten, me):
                     what = f"`{function.__name__}` uses `{me}` itself before a `{self.cls.__name__}` is complete"
                     self.f.problem(
                         s, what, f"call its methods in statements of their own, or when it is made: {ast.unparse(s)}"

@@ -127,7 +127,7 @@ def _enumerate(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value 
         return unknown()
     if len(args) == 2:
         items = as_list(f, node, whole)
-        return Held("iterator", f.program.call(f, ast.Pass(), iteration.numbered, [items, args[1]], {}))
+        return Held("iterator", f.call_with(iteration.numbered, [items, args[1]]))
     return Held("iterator", f.host("enumerate", [whole], ListT(TupleT((INT, type_of(whole).item)))))
 
 
@@ -141,7 +141,7 @@ def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
         lists = [as_list(f, node, xs) if isinstance(xs, TupleV) and not of_modules(xs) else xs for xs in lists]
         first, *others = lists
         if not any(isinstance(xs, TupleV) or nothing_known(xs) or is_unknown(xs) for xs in lists):
-            lists = [first, *(f.program.call(f, ast.Pass(), iteration.same_length, [xs, first], {}) for xs in others)]
+            lists = [first, *(f.call_with(iteration.same_length, [xs, first]) for xs in others)]
     return zipped(f, node, lists) if args else None
 
 

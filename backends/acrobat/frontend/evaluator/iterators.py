@@ -45,7 +45,7 @@ def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Ca
         values = [items_of(f, node, v) if listed else v for listed, v in zip(are_lists, bound, strict=True)]
         if any(map(nothing_known, values)):
             return unknown()
-        return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, values, {}))
+        return _once(f.call_with(function, values, node))
 
     return work
 
@@ -64,11 +64,10 @@ def _filter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value
     items = items_of(f, node, xs)
     if nothing_known(items):
         return unknown()
-    where = ast.copy_location(ast.Pass(), node)
     if function == Static(None):
-        return _once(f.program.call(f, where, iteration.present, [items], {}))
+        return _once(f.call_with(iteration.present, [items], node))
     kept = iteration.filtered if ast.unparse(node.func).endswith("filter") else iteration.filtered_out
-    return _once(f.program.call(f, where, kept, [function, items], {}))
+    return _once(f.call_with(kept, [function, items], node))
 
 
 @handles(FUNCTIONS, itertools.chain)
@@ -135,7 +134,7 @@ def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     if any(map(nothing_known, lists)):
         return unknown()
     function = iteration.product if len(lists) == 2 else iteration.product_of_three
-    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, lists, {}))
+    return _once(f.call_with(function, lists, node))
 
 
 @handles(FUNCTIONS, itertools.accumulate)
@@ -147,10 +146,9 @@ def _accumulate(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
     function = Static(operator.add) if function == Static(None) else function
     if nothing_known(items) or nothing_known(initial):
         return unknown()
-    where = ast.copy_location(ast.Pass(), node)
     if initial == Static(None):
-        return _once(f.program.call(f, where, iteration.accumulated, [function, items], {}))
-    return _once(f.program.call(f, where, iteration.accumulated_from, [function, items, initial], {}))
+        return _once(f.call_with(iteration.accumulated, [function, items], node))
+    return _once(f.call_with(iteration.accumulated_from, [function, items, initial], node))
 
 
 @handles(FUNCTIONS, itertools.islice)
@@ -174,7 +172,7 @@ def _zip_longest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     fill = kwargs.get("fillvalue", Static(None))
     if any(nothing_known(v) for v in (*lists, fill)):
         return unknown()
-    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.zipped_longest, [*lists, fill], {}))
+    return _once(f.call_with(iteration.zipped_longest, [*lists, fill], node))
 
 
 @handles(FUNCTIONS, itertools.starmap)
@@ -194,7 +192,7 @@ def _groupby(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     if nothing_known(items):
         return unknown()
     function = Static(same) if key == Static(None) else key
-    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.grouped, [function, items], {}))
+    return _once(f.call_with(iteration.grouped, [function, items], node))
 
 
 def same(item):  # type: ignore[no-untyped-def]
@@ -237,10 +235,9 @@ def _reduce(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
     items = items_of(f, node, xs)
     if nothing_known(items) or any(map(nothing_known, start)):
         return unknown()
-    where = ast.copy_location(ast.Pass(), node)
     if not start:
-        return f.program.call(f, where, iteration.reduced_alone, [function, items], {})
-    return f.program.call(f, where, iteration.reduced, [function, items, start[0]], {})
+        return f.call_with(iteration.reduced_alone, [function, items], node)
+    return f.call_with(iteration.reduced, [function, items, start[0]], node)
 
 
 @handles(FUNCTIONS, functools.partial)

@@ -10,14 +10,15 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, is_own, placed
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
 
 def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body of a function with two names for each name that gets an iterator or None, is assigned to once, and is only
     compared with None and given to `next`."""
-    nodes = [x for s in body for x in ast.walk(s)]
-    found = {name for x in nodes if (name := _name_of(x)) and _is_simple(definition, nodes, name)}
+    nodes = [x for s in body for x in every_node(s)]
+    found = {name for x in nodes if (name := _name_of(x)) and _is_simple(definition, body, nodes, name)}
     if not found:
         return list(body)
     whole = _Parted(found).visit(ast.Module([deepcopy(s) for s in body], []))
@@ -43,16 +44,11 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _is_simple(definition: ast.FunctionDef, nodes: Sequence[ast.AST], name: str) -> bool:
-    """Whether a name is assigned to once, no function inside sees it, and all that is done with it is comparing it with None
-    and `next(name)`."""
-    uses = [x for x in nodes if isinstance(x, ast.Name) and x.id == name]
+def _is_simple(definition: ast.FunctionDef, body: Sequence[ast.stmt], nodes: Sequence[ast.AST], name: str) -> bool:
+    """Whether a name is a variable of the function's own that is assigned to once, and all that is done with it is comparing it
+    with None and `next(name)`."""
     known = sum(_compared(x) == name or _next_of(x) == name for x in nodes)
-    bound = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
-    inner = (x for s in nodes if isinstance(s, (ast.FunctionDef, ast.Lambda)) for x in ast.walk(s))
-    elsewhere = any(isinstance(x, ast.Name) and x.id == name for x in inner)
-    others = (x for s in nodes if isinstance(s, (ast.Global, ast.Nonlocal)) for x in s.names)
-    return len(uses) == known + 1 and name not in bound and not elsewhere and name not in others
+    return len(mentions(body, name)) == known + 1 and is_own(definition, name)
 
 
 def _compared(node: ast.AST) -> str:

@@ -178,7 +178,7 @@ def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: 
         return
     start, stop = (f.expression(e) if e is not None else Static(None) for e in (bounds.lower, bounds.upper))
     size = f.host("list.len", [xs], INT, "size")
-    ends = f.program.call(f, ast.copy_location(ast.Pass(), s), iteration.bounds, [size, start, stop, Static(1)], {})
+    ends = f.call_with(iteration.bounds, [size, start, stop, Static(1)], s)
     parts = f.components(ends, 2)
     if parts is None:
         return

@@ -311,12 +311,11 @@ def sliced(f: Frame, node: ast.AST, items: Value, start: Value, stop: Value, ste
     if by == 0:
         raise Refused("the step of a slice is not zero")
     size = length(f, items)
-    where = ast.copy_location(ast.Pass(), node)
-    pair = f.program.call(f, where, iteration.bounds, [size, start, stop, Static(by)], {})
+    pair = f.call_with(iteration.bounds, [size, start, stop, Static(by)], node)
     parts = f.components(pair, 2)
     if parts is None:
         return unknown()
-    return f.program.call(f, where, iteration.stepped, [items, *parts, Static(by)], {})
+    return f.call_with(iteration.stepped, [items, *parts, Static(by)], node)
 
 
 def bound(f: Frame, node: ast.AST, value: Value | None, default: int) -> Value:

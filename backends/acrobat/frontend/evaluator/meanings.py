@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.source import source_of
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, parameter_names
 
 
 def meanings(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[ast.expr]:
@@ -44,8 +44,8 @@ def _meant(function: types.FunctionType, owner: type | None, callee: ast.expr, v
 def _assigned_once(function: types.FunctionType, name: str) -> ast.expr | None:
     """The expression that a function assigns to a local name, if it does so once and nowhere else."""
     tree = plainly(source_of(function)[0])
-    stores = [x for x in every_node(tree) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)]
-    if len(stores) != 1 or name in [a.arg for a in (*tree.args.args, *tree.args.kwonlyargs)]:
+    stores = mentions(tree, name, ast.Store)
+    if len(stores) != 1 or name in parameter_names(tree):
         return None
     return next((x.value for x in every_node(tree) if isinstance(x, ast.Assign) and _is(x.targets, name)), None)
 

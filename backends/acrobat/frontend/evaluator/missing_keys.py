@@ -12,7 +12,6 @@ so of them that counts which is done with any dictionary of their kind, which is
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -23,6 +22,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lending import types_inside
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
+from backends.acrobat.frontend.evaluator.uses import before_brackets
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, type_or_none
@@ -34,7 +34,7 @@ def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
     if not isinstance(value, (Dyn, TupleV)):
         return
     kinds = _kinds_inside(type_or_none(value))
-    if not kinds or node in f.looked_up or f.definition is not None and node in _before_brackets(f.definition):
+    if not kinds or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
         return
     _note(f, {_kept_in(node), *(set() if node in f.handed_on else kinds)})
 
@@ -103,12 +103,6 @@ def _is_made_here(f: Frame, name: str) -> bool:
             case ast.Name(target, ast.Store()):
                 stored += target == name
     return made == stored > 0
-
-
-@lru_cache(1024)
-def _before_brackets(definition: ast.FunctionDef) -> frozenset[ast.expr]:
-    """What stands before the brackets of an item, anywhere in a function."""
-    return frozenset(x.value for x in ast.walk(definition) if isinstance(x, ast.Subscript))
 
 
 def _is_seen_whole(f: Frame, node: ast.expr) -> bool:

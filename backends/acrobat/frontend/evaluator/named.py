@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, is_function, mapp
 from backends.acrobat.frontend.evaluator.constants import contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.specials import Absent, OneOf
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known, type_or_none
 
@@ -132,9 +132,7 @@ def _pattern(f: Frame, node: ast.expr) -> str:
         case ast.BinOp(left, ast.Add(), right):
             return _pattern(f, left) + _pattern(f, right)
         case ast.Name(name) if definition is not None:
-            bound = [
-                x for x in every_node(definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store)
-            ]
+            bound = mentions(definition, name, ast.Store)
             match [x for x in every_node(definition) if isinstance(x, ast.Assign) and bound == x.targets]:
                 case [ast.Assign(value=value)]:
                     return _pattern(f, value)

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, untupled, variable_of
 
@@ -85,7 +85,7 @@ def takes_none(definition: ast.FunctionDef, name: str) -> bool:
 def needs_value(definition: ast.FunctionDef, name: str) -> bool:
     """Whether a function always reads an attribute or an item of its parameter, before it does anything else with it."""
     for s in definition.body:
-        if not any(isinstance(x, ast.Name) and x.id == name for x in every_node(s)):
+        if not mentions(s, name):
             if returns(s) or raises([s]):
                 return False
             continue

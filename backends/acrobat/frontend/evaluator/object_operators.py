@@ -93,7 +93,7 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | Non
             raise Refused(what, "write `is`, or `@dataclass(eq=False)`, or compare one of the fields")
         turned = name in ("gt", "ge")
         work = BY_FIELDS[TURNED[name] if turned else name]
-        return f.program.call(f, ast.copy_location(ast.Pass(), node), work, [b, a] if turned else [a, b], {})
+        return f.call_with(work, [b, a] if turned else [a, b], node)
     ways = [(a, name, b), (b, TURNED[name], a)]
     if _overrides(f, b, a, f"__{TURNED[name]}__"):
         ways.reverse()

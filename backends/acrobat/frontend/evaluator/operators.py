@@ -143,7 +143,7 @@ def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     if floating:
         return f.host("math.pow", [as_int(f, v) for v in (a, b)], FLOAT)
     if known_b and isinstance(y, int) and 0 <= y <= 64:
-        return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.power, [as_int(f, a), Static(y)], {})
+        return f.call_with(iteration.power, [as_int(f, a), Static(y)], node)
     if known_a and isinstance(x, int) and type_of(b) == INT:
         raise Refused("a power whose exponent is known at run time only is a float or an int", "write `x << n`, or a loop")
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
@@ -193,7 +193,7 @@ def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
     if is_unknown(xs):
         return xs
     if items is None or len(items) != 1:
-        return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.repeated, [xs, times], {})
+        return f.call_with(iteration.repeated, [xs, times], node)
     counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
     return mapped(f, [counts], lambda _: items[0], "i")
 

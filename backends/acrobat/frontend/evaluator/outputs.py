@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.meanings import is_receiver, meanings
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
 
 
 def changed_parameters(function: types.FunctionType, owner: type | None, known: Changing) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _assumed(
 def _changed(function: types.FunctionType, owner: type | None, known: Changing) -> tuple[str, ...]:
     """`changed_parameters` by a look at the function's source, and at what is known of the functions that it calls."""
     definition = plainly(source_of(function)[0])
-    parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
+    parameters = parameter_names(definition)
     rebound = {
         name.id
         for s in every_node(definition)

@@ -38,7 +38,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, is_last_use, spine
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Method, OneOf
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -340,7 +340,7 @@ def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: Claims) -> boo
     statement."""
     if not isinstance(source, ast.Name) or not claims(source.id) <= owned:
         return False
-    names = [x.id for x in every_node(s) if isinstance(x, ast.Name)]
+    names = names_in(s)
     return names.count(source.id) == 1 and is_last_use(f.definition, s, source.id)
 
 

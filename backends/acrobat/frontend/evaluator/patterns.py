@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
@@ -46,58 +47,136 @@ def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value
     subject = f.borrowed(s.subject)
     f.cases = ()
     rows = [row for c in s.cases for row in alternatives(PatternRow(((subject, c.pattern),), (), c))]
-    return _rows(f, s, rows, arm, fall)
+    return _Decisions(f, s, arm, fall).among(rows)
 
 
-def _rows(
-    f: Frame, s: ast.Match, rows: list[PatternRow], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
-) -> Value:
-    """The value of the match from here on: a decision by the first test of the first row."""
-    if not rows:
-        return fall()
-    first, rest = rows[0], rows[1:]
-    if not first.tests:
-        for name, value in first.names:
-            f.rebind(name, value)
-        if first.case.guard is None:
-            return arm(first.case.body)
-        guard = truth(f, first.case.guard)
-        return choose(f, s, guard, lambda: arm(first.case.body), lambda: _rows(f, s, rest, arm, fall))
-    value, pattern = first.tests[0]
-    if mixed(f, value) and not isinstance(pattern, ast.MatchSingleton):
+@dataclass(frozen=True)
+class _Decisions:
+    """The decision tree of the `match` statement `s`. Each method gives the value of the match where these rows are left, of
+    which the first row's first test comes next."""
 
-        def of_one_type(word: str, inner: Value) -> Value:
-            return _rows(f, s, [r for row in rows for r in given_type(f, row, value, word, inner)], arm, fall)
+    f: Frame
+    s: ast.Match
+    arm: Callable[[Sequence[ast.stmt]], Value]
+    fall: Callable[[], Value]
 
-        return by_type(f, s, value, of_one_type)  # type: ignore[arg-type]
-    if isinstance(pattern, ast.MatchClass) and (word := word_of(value)) and word != "object":
-        return _rows(f, s, [*given_type(f, first, value, word, value), *rest], arm, fall)
-    with f.at(pattern):
+    def among(self, rows: list[PatternRow]) -> Value:
+        f, s = self.f, self.s
+        if not rows:
+            return self.fall()
+        first, rest = rows[0], rows[1:]
+        if not first.tests:
+            for name, value in first.names:
+                f.rebind(name, value)
+            if first.case.guard is None:
+                return self.arm(first.case.body)
+            guard = truth(f, first.case.guard)
+            return choose(f, s, guard, lambda: self.arm(first.case.body), lambda: self.among(rest))
+        value, pattern = first.tests[0]
+        if mixed(f, value) and not isinstance(pattern, ast.MatchSingleton):
+
+            def of_one_type(word: str, inner: Value) -> Value:
+                return self.among([r for row in rows for r in given_type(f, row, value, word, inner)])
+
+            return by_type(f, s, value, of_one_type)  # type: ignore[arg-type]
+        if isinstance(pattern, ast.MatchClass) and (word := word_of(value)) and word != "object":
+            return self.among([*given_type(f, first, value, word, value), *rest])
+        with f.at(pattern):
+            return self._by_pattern(rows, value, pattern)
+
+    def _by_pattern(self, rows: list[PatternRow], value: Value, pattern: ast.pattern) -> Value:
+        """`value` is not mixed, and is tested by `pattern`."""
+        f, first, rest = self.f, rows[0], rows[1:]
+        without_test = PatternRow(first.tests[1:], first.names, first.case)
         match pattern:
             case ast.MatchSequence() | ast.MatchValue() if _never_matches(f, value, pattern):
-                return _rows(f, s, rest, arm, fall)
+                return self.among(rest)
             case ast.MatchSequence(patterns):
-                return _sequence(f, s, rows, value, patterns, arm, fall)
+                return self._sequence(rows, value, patterns)
             case ast.MatchSingleton(None) if value == Static(None):
-                return _rows(f, s, [PatternRow(first.tests[1:], first.names, first.case), *rest], arm, fall)
+                return self.among([without_test, *rest])
             case ast.MatchSingleton(None) if not _may_be_none(f, value):
-                return _rows(f, s, rest, arm, fall)
+                return self.among(rest)
             case ast.MatchClass() if value == Static(None):
-                return _rows(f, s, rest, arm, fall)
+                return self.among(rest)
             case ast.MatchClass() | ast.MatchSingleton(None):
-                return _switch(f, s, rows, value, arm, fall)
+                return self._switch(rows, value)
             case ast.MatchValue(constant):
                 same = comparison(f, pattern, ast.Eq(), value, f.expression(constant))
-                matched = [PatternRow(first.tests[1:], first.names, first.case), *given_equal(f, rest, value, pattern, True)]
+                matched = [without_test, *given_equal(f, rest, value, pattern, True)]
                 others = given_equal(f, rest, value, pattern, False)
-                return choose(
-                    f,
-                    s,
-                    condition(f, same, pattern),
-                    lambda: _rows(f, s, matched, arm, fall),
-                    lambda: _rows(f, s, others, arm, fall),
-                )
-    return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
+                is_equal = condition(f, same, pattern)
+                return choose(f, self.s, is_equal, lambda: self.among(matched), lambda: self.among(others))
+        return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
+
+    def _sequence(self, rows: list[PatternRow], value: Value, patterns: list[ast.pattern]) -> Value:
+        f, s = self.f, self.s
+        if kind(value) in ("list", "varying tuple"):
+            return self._list(rows, value, patterns)
+        parts = f.components(value)
+        if parts is None:
+            parts = f.components(value, len(patterns))
+        if parts is None:
+            return f.problem(
+                s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing"
+            )
+        return self.among([r for row in rows for r in given_parts(f, s, row, value, parts)])
+
+    def _list(self, rows: list[PatternRow], value: Value, patterns: list[ast.pattern]) -> Value:
+        """The first row's pattern is a list: it is tried where the length fits, the other rows where it does not."""
+        f = self.f
+        if is_unknown(value):
+            return unknown()
+        shape = shape_of(patterns)
+        size = f.host("list.len", [value], INT, "size")
+        fits = f.host("ge" if shape.starred else "eq", [size, Static(shape.least)], BOOL, "fits")
+        return choose(
+            f,
+            self.s,
+            fits,
+            lambda: self.among(given_length(f, rows, value, size, shape)),
+            lambda: self.among([row for row in rows if not asks_for(row, value, shape)]),
+        )
+
+    def _switch(self, rows: list[PatternRow], value: Value) -> Value:
+        """Branch on the class of `value`, or on whether it is None; each branch goes on with the rows that may still match."""
+        f, s = self.f, self.s
+        if is_unknown(value):
+            return unknown()
+        if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+            return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
+        datatypes = f.program.datatypes
+        inner = optional(f, value)
+        branches: list[tuple[Builder, Value]] = []
+        heads: list[tuple[str, tuple[n.Var, ...]]] = []
+        owned: list[Claims] = []
+
+        def add(case: str, variables: tuple[n.Var, ...], possible: list[PatternRow]) -> None:
+            with f.branch() as b:
+                before, f.cases = (f.unmatched, f.cases), (*f.cases, case)
+                if not possible:
+                    f.unmatched = s, "(".join(f.cases) + ")" * (len(f.cases) - 1)
+                branches.append((b, self.among(possible)))
+                f.unmatched, f.cases = before
+            owned.append(f.owned_at_end)
+            heads.append((case, variables))
+
+        if inner is not None:
+            some = f.var("value", inner)
+            add("None", (), [r for row in rows for r in given_optional(row, value, None)])
+            add("Some", (some,), [r for row in rows for r in given_optional(row, value, Dyn(some))])
+        else:
+            _ask_for_fields(f, rows, value)
+            for cls in datatypes.cases[value.type.name]:
+                variables = tuple(f.var(x, datatypes.field_type(cls, x)) for x in datatypes.field_names(cls))
+                add(cls.__name__, variables, [r for row in rows for r in given_case(f, row, value, cls, variables)])
+        f.owned = set.intersection(*owned)
+        type, bodies = f.merge(branches, s)
+        if contains_unknown(type) or any(contains_unknown(v.type) for _, variables in heads for v in variables):
+            f.program.incomplete = True
+            return unknown() if contains_unknown(type) else guess(type)
+        arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
+        return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
 
 
 def _never_matches(f: Frame, value: Value, pattern: ast.MatchSequence | ast.MatchValue) -> bool:
@@ -111,99 +190,6 @@ def _never_matches(f: Frame, value: Value, pattern: ast.MatchSequence | ast.Matc
 def _may_be_none(f: Frame, value: Value) -> bool:
     """Whether a value may be None, as far as its type and the tests before this one say."""
     return is_unknown(value) or optional(f, value) is not None
-
-
-def _sequence(
-    f: Frame,
-    s: ast.Match,
-    rows: list[PatternRow],
-    value: Value,
-    patterns: list[ast.pattern],
-    arm: Callable[[Sequence[ast.stmt]], Value],
-    fall: Callable[[], Value],
-) -> Value:
-    if kind(value) in ("list", "varying tuple"):
-        return _list(f, s, rows, value, patterns, arm, fall)
-    parts = f.components(value)
-    if parts is None:
-        parts = f.components(value, len(patterns))
-    if parts is None:
-        return f.problem(
-            s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing"
-        )
-    opened = [r for row in rows for r in given_parts(f, s, row, value, parts)]
-    return _rows(f, s, opened, arm, fall)
-
-
-def _list(
-    f: Frame,
-    s: ast.Match,
-    rows: list[PatternRow],
-    value: Value,
-    patterns: list[ast.pattern],
-    arm: Callable[[Sequence[ast.stmt]], Value],
-    fall: Callable[[], Value],
-) -> Value:
-    """The first row's pattern is a list: it is tried where the length fits, the other rows where it does not."""
-    if is_unknown(value):
-        return unknown()
-    shape = shape_of(patterns)
-    size = f.host("list.len", [value], INT, "size")
-    fits = f.host("ge" if shape.starred else "eq", [size, Static(shape.least)], BOOL, "fits")
-    return choose(
-        f,
-        s,
-        fits,
-        lambda: _rows(f, s, given_length(f, rows, value, size, shape), arm, fall),
-        lambda: _rows(f, s, [row for row in rows if not asks_for(row, value, shape)], arm, fall),
-    )
-
-
-def _switch(
-    f: Frame,
-    s: ast.Match,
-    rows: list[PatternRow],
-    value: Value,
-    arm: Callable[[Sequence[ast.stmt]], Value],
-    fall: Callable[[], Value],
-) -> Value:
-    """Branch on the class of `value`, or on whether it is None; each branch goes on with the rows that may still match."""
-    if is_unknown(value):
-        return unknown()
-    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
-        return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
-    datatypes = f.program.datatypes
-    inner = optional(f, value)
-    branches: list[tuple[Builder, Value]] = []
-    heads: list[tuple[str, tuple[n.Var, ...]]] = []
-    owned: list[Claims] = []
-
-    def add(case: str, variables: tuple[n.Var, ...], possible: list[PatternRow]) -> None:
-        with f.branch() as b:
-            before, f.cases = (f.unmatched, f.cases), (*f.cases, case)
-            if not possible:
-                f.unmatched = s, "(".join(f.cases) + ")" * (len(f.cases) - 1)
-            branches.append((b, _rows(f, s, possible, arm, fall)))
-            f.unmatched, f.cases = before
-        owned.append(f.owned_at_end)
-        heads.append((case, variables))
-
-    if inner is not None:
-        some = f.var("value", inner)
-        add("None", (), [r for row in rows for r in given_optional(row, value, None)])
-        add("Some", (some,), [r for row in rows for r in given_optional(row, value, Dyn(some))])
-    else:
-        _ask_for_fields(f, rows, value)
-        for cls in datatypes.cases[value.type.name]:
-            variables = tuple(f.var(x, datatypes.field_type(cls, x)) for x in datatypes.field_names(cls))
-            add(cls.__name__, variables, [r for row in rows for r in given_case(f, row, value, cls, variables)])
-    f.owned = set.intersection(*owned)
-    type, bodies = f.merge(branches, s)
-    if contains_unknown(type) or any(contains_unknown(v.type) for _, variables in heads for v in variables):
-        f.program.incomplete = True
-        return unknown() if contains_unknown(type) else guess(type)
-    arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
-    return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
 
 
 def _ask_for_fields(f: Frame, rows: Sequence[PatternRow], value: Dyn) -> None:

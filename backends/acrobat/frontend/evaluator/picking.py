@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import hint_of
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in, parameter_names
 from backends.acrobat.frontend.values import Special, Static
 
 UNROLLED = 64
@@ -51,7 +51,7 @@ def naming_parameters(function: object) -> set[str]:
     if not isinstance(function, types.FunctionType) or "getattr" not in function.__code__.co_names:
         return set()
     definition, _ = source_of(stripped(function))
-    return naming(definition.body) & {a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)}
+    return naming(definition.body) & {*parameter_names(definition)}
 
 
 def picked(definition: ast.FunctionDef) -> ast.expr | None:
@@ -96,4 +96,4 @@ def names_behind(body: Sequence[ast.AST], result: set[str]) -> set[str]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {x.id for x in every_node(node) if isinstance(x, ast.Name)}
+    return {*names_in(node)}

@@ -170,7 +170,7 @@ def _method(
     groups = Static(tuple(range(1, pattern.groups + 1)))
 
     def call(function: Any, *given: Value) -> Value:
-        return f.program.call(f, ast.Pass(), function, list(given), {})
+        return f.call_with(function, list(given))
 
     match name:
         case "findall":

@@ -37,7 +37,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import Mismatch, describe, innermost
 from backends.acrobat.frontend.values import (
     END,
@@ -195,7 +195,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
         case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
-            names = [x.id for x in every_node(target) if isinstance(x, ast.Name)]
+            names = names_in(target)
             for t, new in zip(targets, parts, strict=True):
                 if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
                     f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
@@ -264,7 +264,7 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims) -> None:
             pairs = [(target, s.value)]
         case _:
             return
-    names = [x.id for x in every_node(s.value) if isinstance(x, ast.Name)]
+    names = names_in(s.value)
     for target, source in pairs:
         new = target.id if isinstance(target, ast.Name) else state.variable_assigned(f, target)
         if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:

@@ -34,7 +34,7 @@ from backends.acrobat.frontend.evaluator.state import given_away, settle
 from backends.acrobat.frontend.evaluator.syntax import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import mentions
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     NOTHING,
@@ -299,9 +299,7 @@ class _Merge:
 
 def _reads(s: ast.stmt, name: str) -> bool:
     """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
-    return isinstance(s, ast.For) and any(
-        isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load) for x in every_node(s)
-    )
+    return isinstance(s, ast.For) and bool(mentions(s, name, ast.Load))
 
 
 # ---- statements that may leave their body

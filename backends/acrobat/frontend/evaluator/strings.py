@@ -110,7 +110,7 @@ def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> V
         return result
     if type_or_none(part) != SYMBOL:
         raise Refused(f"`{name}` of a string takes a string, not {describe(type_or_none(part))}")
-    return f.program.call(f, ast.Pass(), IN_LIBRARY[name][0], [text, part], {})
+    return f.call_with(IN_LIBRARY[name][0], [text, part])
 
 
 @handles(METHODS, "string")
@@ -142,31 +142,31 @@ def method_of_string(
             (encoding,) = bind("encoding", encoding=Static("utf-8"))
             if known(encoding)[1] not in ENCODINGS:
                 raise Refused("`encode` gives the bytes of UTF-8 or ASCII in the language", "leave the encoding out")
-            return Held("iterator", f.program.call(f, ast.Pass(), ENCODINGS[known(encoding)[1]], [text], {}))
+            return Held("iterator", f.call_with(ENCODINGS[known(encoding)[1]], [text]))
         case "join":
             (parts,) = bind("iterable")
             items = as_list(f, node, iterable(f, parts))
-            return f.program.call(f, ast.Pass(), strings.join, [text, items], {})
+            return f.call_with(strings.join, [text, items])
         case "split":
             separator, most = bind("sep", "maxsplit", sep=Static(None), maxsplit=Static(-1))
             if separator == Static(None):
                 if most != Static(-1):
                     raise Refused("`split` at spaces has no `maxsplit` in the language", "name the separator")
-                return f.program.call(f, ast.Pass(), strings.words_of, [text], {})
-            return f.program.call(f, ast.Pass(), strings.split, [text, _not_empty(separator), most], {})
+                return f.call_with(strings.words_of, [text])
+            return f.call_with(strings.split, [text, _not_empty(separator), most])
         case "partition" | "rpartition":
             (separator,) = bind("sep")
-            return f.program.call(f, ast.Pass(), getattr(strings, name), [text, _not_empty(separator)], {})
+            return f.call_with(getattr(strings, name), [text, _not_empty(separator)])
         case "translate":
             (table,) = bind("table")
             whole = known(table)[1]
             if not isinstance(whole, dict):
                 raise Refused("`translate` takes a constant table, as `str.maketrans` makes it")
             old, new = map(Static, _by_letters(whole))
-            return f.program.call(f, ast.Pass(), strings.translate, [text, old, new], {}) if whole else text
+            return f.call_with(strings.translate, [text, old, new]) if whole else text
         case "replace":
             old, new = bind("old", "new")
-            return f.program.call(f, ast.Pass(), strings.replace, [text, _not_empty(old), new], {})
+            return f.call_with(strings.replace, [text, _not_empty(old), new])
     return None
 
 
@@ -210,7 +210,7 @@ def _filled(f: Frame, node: ast.AST, template: Value, args: list[Value], kwargs:
         else:
             more = list_of(f, node, [_shown(f, a)])
         texts = f.host("list.concat", [texts, more], ListT(SYMBOL))
-    return f.program.call(f, ast.Pass(), strings.filled, [template, texts], {})
+    return f.call_with(strings.filled, [template, texts])
 
 
 def _shown(f: Frame, value: Value) -> Value:
@@ -224,7 +224,7 @@ def _shown(f: Frame, value: Value) -> Value:
 
 @handles(MEMBERSHIP, "string")
 def _contains(f: Frame, node: ast.AST, text: Value, part: Value) -> Value:
-    return f.program.call(f, ast.Pass(), strings.contains, [text, part], {})
+    return f.call_with(strings.contains, [text, part])
 
 
 @handles(BINARY, "string")
@@ -237,5 +237,5 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
             raise Refused("the text before `%` is a constant in the language", "write an f-string")
         case ast.Mult() if INT in (type_or_none(a), type_or_none(b)):
             text, times = (a, b) if is_string(a) else (b, a)
-            return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})
+            return f.call_with(strings.repeated, [text, times])
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")

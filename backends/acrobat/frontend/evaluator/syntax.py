@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, parameter_names
 
 HIDDEN = "·"
 """Begins names that the source cannot have."""
@@ -219,7 +219,7 @@ def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
         return False
     for node in (x for statement in definition.body for x in every_node(statement)):
         match node:
-            case ast.FunctionDef() | ast.Lambda() if any(isinstance(x, ast.Name) and x.id == name for x in every_node(node)):
+            case ast.FunctionDef() | ast.Lambda() if mentions(node, name):
                 return False
             case ast.Nonlocal(names) | ast.Global(names) if name in names:
                 return False
@@ -302,7 +302,7 @@ def _use(s: ast.stmt, name: str) -> bool | None:
 
 
 def _stores(target: ast.AST, name: str) -> bool:
-    return any(isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store) for x in every_node(target))
+    return bool(mentions(target, name, ast.Store))
 
 
 def reads(node: ast.AST, name: str) -> bool:
@@ -313,6 +313,6 @@ def reads(node: ast.AST, name: str) -> bool:
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
             if any(_stores(g.target, name) for g in node.generators):
                 return reads(node.generators[0].iter, name)
-        case ast.Lambda() if name in [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]:
+        case ast.Lambda() if name in parameter_names(node):
             return False
     return any(reads(child, name) for child in children(node))

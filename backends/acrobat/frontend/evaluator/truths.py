@@ -105,4 +105,4 @@ def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     method = class_attribute(f, node, value, classes, name)
     if not isinstance(method, Method):
         return None
-    return condition(f, f.program.call(f, ast.Pass(), method.function, [value], {}), node)
+    return condition(f, f.call_with(method.function, [value]), node)

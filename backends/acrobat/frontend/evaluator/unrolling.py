@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, walked
 from backends.acrobat.frontend.specials import Method, Nested
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.types import Mismatch, extents
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -86,7 +86,7 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
         case _:
             return False
     inside = [x for b in s.body for x in every_node(b)]
-    if any(isinstance(x, ast.Name) and x.id in (at, name) and isinstance(x.ctx, (ast.Store, ast.Del)) for x in inside):
+    if {at, name} & {*names_in(s.body, ast.Store, ast.Del)}:
         return False
     plain = not holds_parts(f, f.env.get(name))
     allowed = 0
@@ -98,7 +98,7 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
                 allowed += 1
             case ast.Call(ast.Name("len"), [ast.Name(whole)], []) if whole == name:
                 allowed += 1
-    return f.is_builtin("enumerate") and allowed == sum(isinstance(x, ast.Name) and x.id == name for x in inside)
+    return f.is_builtin("enumerate") and allowed == len(mentions(s.body, name))
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def _cuts_blocks(s: ast.For, rounds: range) -> bool:
     the round is known."""
 
     def by_round(bounds: Sequence[ast.expr | None]) -> bool:
-        names = [{x.id for x in every_node(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
+        names = [{*names_in(b)} if b is not None else set[str]() for b in bounds]
         return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in targets for targets in names)
 
     slices = [

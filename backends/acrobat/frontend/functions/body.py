@@ -31,7 +31,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.listed import class_of_list, holds_listed
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     HELD,
@@ -127,7 +127,7 @@ class FunctionBody:
             self.carried = carried.used_by(self.function)
         if self.attributes:
             assert f.definition is not None
-            used = {x.id for x in every_node(f.definition) if isinstance(x, ast.Name)}
+            used = {*names_in(f.definition)}
             for variable in used.intersection(self.attributes.values()):
                 carried.touches(variable, True)  # from the next round on the callers hand it over
         for a, v in zip(arguments, values, strict=False):

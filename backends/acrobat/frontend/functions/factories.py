@@ -24,7 +24,7 @@ from backends.acrobat.frontend.functions.exceptions import RAISED, returning
 from backends.acrobat.frontend.functions.signatures import owner_of
 from backends.acrobat.frontend.source import LIFTED, closure
 from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Outcome, Partial
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import (
     NOTHING,
@@ -89,7 +89,7 @@ def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value], caught: t
         if key not in program.definitions:
             program.definitions[key] = returning(definition, caught, call.function.__globals__ | closure(call.function))
         definition = program.definitions[key]
-    uses = {x.id for x in every_node(definition) if isinstance(x, ast.Name)}.intersection(attributes.values())
+    uses = {*names_in(definition)}.intersection(attributes.values())
     for x in uses:
         program.carried.touches(x, True)
     if not uses <= f.env.keys():
@@ -158,7 +158,7 @@ def _forget_claims(call: BoundCall, found: Value) -> None:
         return
     f.new_lists -= {c for a in atoms for name in [getattr(a, "name", "")] for c in (name, deep(name))}
     if isinstance(call.node, ast.Call):
-        named = {x.id for x in every_node(call.node) if isinstance(x, ast.Name)} | call.program.carried.tracked
+        named = {*names_in(call.node)} | call.program.carried.tracked
         f.owned -= {c for name in named for c in claims(name)}
     else:
         f.owned.clear()

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.scope import gives_new_memory
 from backends.acrobat.frontend.evaluator.syntax import deep
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_plain, type_or_none, variable_of
 
@@ -83,6 +83,6 @@ def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: 
     it."""
     part = elts[i]
     others = [e for e, v in zip(elts, value.items, strict=True) if e is not part and not is_plain(v)]
-    if isinstance(part, ast.Name) and part.id in {x.id for e in others for x in every_node(e) if isinstance(x, ast.Name)}:
+    if isinstance(part, ast.Name) and part.id in {*names_in(others)}:
         return SHARED
     return newness(f, part, value.items[i], given_back)

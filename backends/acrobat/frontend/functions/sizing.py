@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.picking import names_behind
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed
 from backends.acrobat.frontend.source import source_of, stripped
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
 from backends.acrobat.frontend.values import Value, known
 
 MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"})
@@ -32,7 +32,7 @@ def sizing_parameters(function: object) -> set[str]:
                 extents += args[:1] if name in FIRST_ONLY else args
     parts = [e for x in extents for e in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]
     named = {x.id for x in parts if isinstance(x, ast.Name)}
-    return names_behind(definition.body, named) & {a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)}
+    return names_behind(definition.body, named) & {*parameter_names(definition)}
 
 
 def with_sizes(

@@ -57,7 +57,7 @@ def along_varying(f: Frame, name: str, x: Any, sizes: Any) -> Value:
 
 
 def _called(f: Frame, function: Callable[..., Any], *args: Value) -> Any:
-    return f.program.call(f, ast.Pass(), function, list(args), {})
+    return f.call_with(function, list(args))
 
 
 def _one_by_one(f: Frame, x: Any, rows: Value) -> Value:

@@ -202,7 +202,7 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
     values = read_flags(f, flags)
     rows = as_rows(f, x, dim)
-    selected = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.selected, [rows, values], {})
+    selected = f.call_with(selection.selected, [rows, values], node)
     if is_numbers(x) and dim == axis(x) and not is_unknown(selected):  # with the dimensions of extent 1 behind it
         return numbers(selected, dim, x.type.units)  # type: ignore[arg-type]
     return of_rows(selected, dim)

@@ -149,12 +149,12 @@ def _count(f: Frame, call: CallArguments) -> Value:
 def true_places(f: Frame, node: ast.AST, flags: Any) -> list[Any]:
     """The indices at which a mask of one or two dimensions is true, as a tensor of ints for each dimension. The instance waits
     for the mask. Raises Refused."""
-    rank, where = len(shape(flags)), ast.copy_location(ast.Pass(), node)
+    rank = len(shape(flags))
     if rank not in (1, 2):
         raise Refused(f"the places of a mask of {rank} dimensions are not in the language", "take those of each part")
     numbers = read_flags(f, flags)
     find = [selection.places] if rank == 1 else [selection.places_of_rows, selection.places_in_rows]
-    return [of_rows(f.program.call(f, where, g, [numbers], {}), 0) for g in find]
+    return [of_rows(f.call_with(g, [numbers], node), 0) for g in find]
 
 
 def read_flags(f: Frame, flags: Any) -> Any:

@@ -209,7 +209,7 @@ def power(f: Frame, call: CallArguments) -> Value:
         if number <= 0:
             raise Refused("a power of a constant needs a positive one")
         return op(f, "exp", [op(f, "mul", [exponent, Static(math.log(number))])])
-    return f.program.call(f, ast.Pass(), library.FUNCTIONS["power"], [base, exponent], {})
+    return f.call_with(library.FUNCTIONS["power"], [base, exponent])
 
 
 def _constant_power(f: Frame, base: Value, exponent: float) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +43,7 @@ def padded(f: Frame, x: Array, dim: int, before: Value, after: Value, value: flo
         filler: Value = full_of(f, TupleV(tuple(row)), value)
         rows = as_rows(f, x, dim)
         filler = f.coerce(filler, item_type(rows))
-        return of_rows(f.program.call(f, ast.Pass(), moving.rows_padded, [rows, filler, before, after], {}), dim)  # type: ignore[arg-type]
+        return of_rows(f.call_with(moving.rows_padded, [rows, filler, before, after]), dim)  # type: ignore[arg-type]
     if min(counts) < 0:
         x = sliced(f, x, dim, Static(max(-counts[0], 0)), None if counts[1] >= 0 else Static(counts[1]))  # type: ignore[assignment]
 
@@ -62,7 +61,7 @@ def _ints_padded(f: Frame, x: Array, dim: int, before: Value, after: Value, valu
     if not is_numbers(x) or axis(x) != dim:
         raise Refused(f"`pad` of {describe(type_of(x))} along this dimension is not in the language", "pad each of its rows")
     rows = retyped(x, ListT(INT))  # type: ignore[arg-type]
-    padded = f.program.call(f, ast.Pass(), moving.rows_padded, [rows, Static(int(value)), before, after], {})
+    padded = f.call_with(moving.rows_padded, [rows, Static(int(value)), before, after])
     return padded if is_unknown(padded) else retyped(padded, replace(x.type, extent=None))  # type: ignore[arg-type,union-attr]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from string import ascii_letters
 from typing import Any
@@ -137,7 +136,7 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
         output = dotted + "".join(c for c in letters if letters.count(c) == 1 and c not in dotted)
     for k, term in enumerate(terms):
         if len(term) == 2 and term[0] == term[1] and len(operands) > k and len(shape(operands[k])) == 2:
-            operands[k], terms[k] = f.program.call(f, ast.Pass(), library.FUNCTIONS["diagonal"], [operands[k]], {}), term[0]
+            operands[k], terms[k] = f.call_with(library.FUNCTIONS["diagonal"], [operands[k]]), term[0]
     if len(terms) != len(operands) or any(len(set(t)) != len(t) for t in (*terms, output)):
         raise Refused("`einsum` takes tensors whose dimensions have a letter each here", "write the product with @ and sum")
     for term, x in zip(terms, operands, strict=True):

@@ -98,7 +98,7 @@ def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Valu
         return _of_parts(f, x, changed(rows))
     if isinstance(first, Bounds):
         limits = [length(f, rows), *(Static(None) if b is None else b for b in (first.start, first.stop)), Static(first.step)]
-        ends = f.components(f.program.call(f, ast.copy_location(ast.Pass(), s), iteration.bounds, limits, {}), 2)
+        ends = f.components(f.call_with(iteration.bounds, limits, s), 2)
         if ends is None:
             return unknown()
         start, stop = ends
@@ -134,7 +134,7 @@ def _rank(indices: Sequence[Index], rank: int) -> int:
 def _called(f: Frame, s: ast.AST, function: Callable[..., Any], args: list[Value]) -> Value:
     if any(map(is_unknown, args)):
         return unknown()
-    return f.program.call(f, ast.copy_location(ast.Pass(), s), function, args, {})
+    return f.call_with(function, args, s)
 
 
 # ---- tensors as lists of parts

@@ -206,7 +206,7 @@ def _type_of_keys(whole: Dyn) -> Any:
     return whole.type.item.items[0] if isinstance(whole.type.item, TupleT) and kind_of(whole) == "dict" else whole.type.item
 
 
-def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
+def elements(f: Frame, whole: Dyn) -> Value:
     """The keys of a dictionary, or the elements of a set, as a list."""
     if is_unknown(whole):
         return unknown()
@@ -216,7 +216,7 @@ def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
 def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
     """The elements of a set as a list, for a function whose result does not depend on their order; other values unchanged."""
     value = as_set(f, node, value)
-    return elements(f, node, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
+    return elements(f, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
 
 
 def column(f: Frame, whole: Dyn, which: int) -> Value:

@@ -77,7 +77,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
             enter()
             return _round(f, s, held_in(Dyn(var)), scope, loop_names, quits, lists)
 
-        body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
+        body = _body(f, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
         expression: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
     else:
         test = s.test
@@ -90,7 +90,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
             enter()
             return opened_by_test(f, s, lambda: _round(f, s, None, scope, loop_names, quits), lambda: unchanged)
 
-        expression = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
+        expression = n.Loop(all_vars, all_inits, cond, _body(f, body_type, again), body_type, span=f.span)
     _bind_last_values(f, s, loop_names, f.bind(expression, "loop").atom)
 
 
@@ -180,7 +180,7 @@ def _inside(s: LoopStatement) -> list[ast.AST]:
     return [s.target, *s.body] if isinstance(s, ast.For) else list(s.body)
 
 
-def _body(f: Frame, s: LoopStatement, type: TupleT, round: Callable[[], Value]) -> n.Expr:
+def _body(f: Frame, type: TupleT, round: Callable[[], Value]) -> n.Expr:
     with f.branch() as b:
         value = round()
         return b.finish(unknown().atom if is_unknown(value) else f.atom(f.coerce(value, type)))

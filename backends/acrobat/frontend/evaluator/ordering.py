@@ -136,7 +136,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     args = [containers.as_set(f, node, a) for a in args]
     of_set = bool(args) and containers.kind_of(args[0]) == "set"
     if args and containers.kind_of(args[0]):
-        args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
+        args = [containers.elements(f, args[0]), *args[1:]]  # type: ignore[arg-type]
     if name in ("min", "max") and "default" in kwargs:
         default = kwargs["default"]
         rest = {k: v for k, v in kwargs.items() if k != "default"}

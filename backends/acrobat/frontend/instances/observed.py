@@ -87,12 +87,11 @@ class Observer:
         for outer in self.places():
             if not outer.types & CONTAINERS:
                 continue
-            visited, level, deep = {outer}, [outer], 0
+            visited, level = {outer}, [outer]
             while level:
-                deep += 1
                 level = list(dict.fromkeys(p for place in level for p in place.inside if p not in visited))
                 for inner in level:
-                    if same_form(outer, inner, deep):
+                    if same_form(outer, inner):
                         outer.take(inner)
                         outer.recursive = True
                         return True

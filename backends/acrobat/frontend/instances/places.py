@@ -135,9 +135,9 @@ CONTAINERS = {"tuple", "list"}
 """The types whose values can be trees by containing values of their own type."""
 
 
-def same_form(outer: Place, inner: Place, deep: int) -> bool:
-    """Whether a place and one that is `deep` containers inside of it have trees of the same form, as far as was seen: where
-    leaves are mixed with trees, such as strings with tuples, or where the parts of both are alike on all levels."""
+def same_form(outer: Place, inner: Place) -> bool:
+    """Whether a place and one inside of it have trees of the same form, as far as was seen: where leaves are mixed with trees,
+    such as strings with tuples, or where the parts of both are alike on all levels."""
     if not outer.types & inner.types & CONTAINERS:
         return False
     if len(outer.types) > 1:

@@ -41,13 +41,15 @@ def check_program(case: Case) -> Program:
 def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | None = None) -> Program:
     """The program of a model, whose results in the interpreter are those of eager PyTorch, for `instances` or else the sample.
 
-    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs, or there is none."""
     model.eval()
     program = build(model, sample=sample)
     verify(program)
     interpreter = Interpreter(program)
+    compared = sample if instances is None else instances
+    assert compared, "no instance to compare"
     with torch.no_grad():
-        for number, instance in enumerate(sample if instances is None else instances):
+        for number, instance in enumerate(compared):
             mine, theirs = copy.deepcopy(instance), copy.deepcopy(instance)  # a model may change its instance
             assert_same(as_tensors(interpreter.run(mine)), model(theirs), f"instance {number}")
     return program
@@ -63,7 +65,8 @@ def agrees_natively(model: nn.Module, instances: Sequence[Any], codegen: str, ca
     """Compile a model with one of the generators of host code, `aot` or `vm`, and compare one mini-batch of all the instances,
     which are its sample too, with eager PyTorch.
 
-    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs, or there is none."""
+    assert instances, "no instance to compare"
     options = Options(codegen=codegen)  # type: ignore[arg-type]
     executable = compile(model, sample=instances, options=options, checked=True, cache_folder=cache_folder)
     with torch.no_grad():

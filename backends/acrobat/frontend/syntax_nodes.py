@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 NO_NODES = frozenset({"ctx", "id", "attr", "type_comment", "kind"})
 """Fields in which there is a context (`Load`, `Store`), which says nothing that its parent does not, or no node at all."""
@@ -53,6 +54,12 @@ def _names(inside: ast.AST | Iterable[ast.AST], contexts: tuple[type[ast.expr_co
         for x in every_node(node):
             if isinstance(x, ast.Name) and (not contexts or isinstance(x.ctx, contexts)):
                 yield x
+
+
+@lru_cache(1024)
+def before_brackets(definition: ast.FunctionDef) -> frozenset[ast.expr]:
+    """What stands before the brackets of an item, anywhere in a function: the `xs` of each `xs[i]`."""
+    return frozenset(x.value for x in every_node(definition) if isinstance(x, ast.Subscript))
 
 
 def parameter_names(function: ast.FunctionDef | ast.Lambda) -> list[str]:

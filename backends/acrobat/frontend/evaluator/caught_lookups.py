@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.syntax import placed
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.values import Static, is_string, nothing_known, type_or_none
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError)
@@ -43,7 +43,7 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     if s.finalbody:
         raise Refused("a `try` with `except` and `finally` is not in the language", "write one inside of the other")
     handler = s.handlers[0]
-    if handler.name and mentions(handler.body, handler.name):
+    if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in every_node(b)):
         raise Refused(f"`{handler.name}` is an exception of Python's own, which the language has no value for", ADVICE)
     tests = {node: test for node in _inner_first(s.body) if (test := _test(f, node, classes)) is not None}
     if not tests:

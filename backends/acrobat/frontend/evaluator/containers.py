@@ -18,8 +18,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
-from backends.acrobat.frontend.evaluator.uses import before_brackets
-from backends.acrobat.frontend.syntax_nodes import mentions, parameter_names
+from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,

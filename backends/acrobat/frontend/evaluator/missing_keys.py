@@ -22,9 +22,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lending import types_inside
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
-from backends.acrobat.frontend.evaluator.uses import before_brackets
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, type_or_none
 
 

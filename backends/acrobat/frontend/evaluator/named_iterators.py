@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
 from backends.acrobat.frontend.evaluator.uses import SEVERAL, after, uses
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
@@ -102,7 +102,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
     if name.startswith(HIDDEN):  # an attribute of an object that is made
         return _remaining(f, s, value)
     rest = after(f.definition.body, s) or f.definition.body
-    read = {*names_in(source)}
+    read = {x.id for x in every_node(source) if isinstance(x, ast.Name)}
     if read & _changed_before_used(f, rest, name):
         f.rebind(name, unknown())
         raise Refused(HELD["iterator"])

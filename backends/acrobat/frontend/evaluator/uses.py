@@ -1,13 +1,12 @@
-"""Where and how often a body may use a name: what an iterator gives, say, is gone after its first use."""
+"""How often a body may read a name: what an iterator gives is gone after its first use."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import lru_cache
 
 from backends.acrobat.frontend.evaluator.syntax import way_to
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import children
 
 SEVERAL = 2
 """Stands for any number of uses above one."""
@@ -61,12 +60,6 @@ def _all_of(node: ast.AST, name: str) -> int:
 def _ends(body: Sequence[ast.stmt]) -> bool:
     """Whether what follows a body is not reached through it."""
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
-
-
-@lru_cache(1024)
-def before_brackets(definition: ast.FunctionDef) -> frozenset[ast.expr]:
-    """What stands before the brackets of an item, anywhere in a function: the `xs` of each `xs[i]`."""
-    return frozenset(x.value for x in every_node(definition) if isinstance(x, ast.Subscript))
 
 
 def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:

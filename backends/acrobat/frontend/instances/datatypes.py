@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import operator
 import sys
-from collections import abc
 from collections.abc import Mapping, Sequence, Set
-from enum import Enum, EnumType
+from enum import EnumType
 from itertools import pairwise
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT
+from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, TupleT
 from backends.acrobat.frontend.instances.annotations import (
     AnnotationError,
     check_dataclass,
-    computes_fields,
     hints,
     line_of_class,
-    union_members,
     unions_in,
 )
 from backends.acrobat.frontend.instances.constant_graphs import reached
@@ -31,21 +26,15 @@ from backends.acrobat.frontend.instances.observed import Observer
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_strings import strings_in
-from backends.acrobat.frontend.instances.sample_types import SampleTypes
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, has_leaf, is_leaf
-
-ABSTRACT = frozenset(
-    (abc.Collection, abc.Generator, abc.Iterable, abc.Iterator, abc.Mapping, abc.MutableSequence, abc.Sequence)
-)
-"""Annotations that say what may be done with a value and not what it is."""
+from backends.acrobat.frontend.instances.written_types import WrittenTypes
+from backends.acrobat.frontend.types import SHOWN, UNKNOWN, contains_unknown, has_leaf, is_leaf
 
 
-class Datatypes(SampleTypes):
+class Datatypes(WrittenTypes):
     """The unions of dataclasses and the optionals of one program. Types of fields are refined in each round of compiling."""
 
     def __init__(self, root: nn.Module, joined: JoinedClasses | None = None) -> None:
-        super().__init__()
-        self.root = root
+        super().__init__(root)
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
         self.walked = self._joined.walked
@@ -55,7 +44,6 @@ class Datatypes(SampleTypes):
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
-        self.values_tell = False  # whether values tell the types that annotations leave open
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.constants: dict[tuple[type, str], list[Any]] = {}  # (class, field) -> modules, functions there
@@ -377,81 +365,8 @@ class Datatypes(SampleTypes):
                     self.fields[cls, name] = self._field_seen(cls, name)  # `walked` may have grown
         return self.type_at(observer.root, "the instance")
 
-    # ---- resolving
-
-    def resolve(self, t: Any) -> Any:
-        """The type an annotation stands for; tensors without a shape are UNKNOWN. Raises AnnotationError."""
-        if t is Tensor or t is nn.Parameter:
-            return UNKNOWN
-        if t is int or t is bool or t is float:
-            return {int: INT, bool: BOOL, float: FLOAT}[t]
-        if t is str:
-            return SYMBOL
-        if isinstance(t, type) and issubclass(t, Enum):  # members are strings in the program, of an IntEnum ints
-            return INT if issubclass(t, int) else SYMBOL
-        if t is list:
-            return ListT(UNKNOWN)
-        if t in (dict, tuple, set, frozenset, Any, object):
-            return UNKNOWN
-        origin = get_origin(t)
-        if origin in (list, dict, tuple, set, frozenset) and not get_args(t) and t != tuple[()]:
-            return self.resolve(origin)  # `typing.Dict` and the like, which say as little as `dict`
-        if (origin or t) in ABSTRACT:
-            return UNKNOWN  # values tell what they are
-        if origin is dict:
-            return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
-        if origin in (set, frozenset):
-            return ListT(self.resolve(get_args(t)[0]), kind="set")
-        if origin is Annotated:
-            base, *extent = get_args(t)
-            if base is Tensor:
-                return TensorT(tuple(self._extent(e) for e in extent))
-            return self.resolve(base)
-        if origin is list:
-            return ListT(self.resolve(get_args(t)[0]))
-        if origin is tuple:
-            items = get_args(t)
-            if Ellipsis in items:
-                if self.values_tell or contains_unknown(self.resolve(items[0])):
-                    return UNKNOWN  # tensors, of a number that the values tell
-                return ListT(self.resolve(items[0]), kind="tuple")
-            return TupleT(tuple(self.resolve(i) for i in items))
-        if members := union_members(t):
-            rest = tuple(m for m in members if m is not type(None))
-            if len(rest) < len(members):
-                inner = functools.reduce(operator.or_, rest)
-                return self.optional(self.resolve(inner))
-            if self.values_tell and not all(map(self._is_dataclass, members)):
-                return UNKNOWN
-            if all(map(self._is_dataclass, members)):
-                return DataT(self.union_of(members[0], members))
-            if any(m in (str, int, float, bool, tuple, list, dict, Tensor) or get_origin(m) is not None for m in members):
-                return UNKNOWN  # a mixed union, which the values tell
-            raise AnnotationError(f"the union {t} is not one of dataclasses")
-        if self._is_dataclass(t):
-            return DataT(self.union_of(t))
-        if self.values_tell and getattr(t, "__module__", "") != "builtins":
-            return UNKNOWN  # an ordinary class, say: values tell what it is
-        raise AnnotationError(
-            f"`{getattr(t, '__name__', t)}` is not a type of the language: "
-            "use Tensor, int, bool, float, list, tuple or dataclasses"
-        )
-
-    def _is_dataclass(self, t: Any) -> bool:
-        """Whether `t` is a dataclass; one that computes fields is an ordinary class where the model makes the objects."""
-        known = not self.values_tell or t in self.of_class or not computes_fields(t)
-        return isinstance(t, type) and dataclasses.is_dataclass(t) and known
-
     def _python_class(self, cls: type) -> type:
         return stand_in(original(cls), self.made[cls]) if cls in self.made else cls
-
-    def _extent(self, e: Any) -> int:
-        value = getattr(self.root, e, None) if isinstance(e, str) else e
-        if not isinstance(value, int):
-            raise AnnotationError(
-                f"the extent {e!r} is neither an int nor the name of an int attribute of {type(self.root).__name__}"
-            )
-        return value
 
     # ---- fields
 

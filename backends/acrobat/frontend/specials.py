@@ -88,7 +88,15 @@ class OneOf(Special):
         return constants if len(constants) == len(self.alternatives) and len(types) == 1 else ()
 
     @property
+    def of_containers(self) -> bool:
+        """Whether it is one of several constant dictionaries, lists, tuples or sets."""
+        containers = (dict, list, tuple, set, frozenset)
+        return all(isinstance(v, Static) and isinstance(v.value, containers) for v in self.alternatives)
+
+    @property
     def refusal(self) -> str:
+        if self.of_containers:
+            return "a dictionary of the model that is chosen at run time is looked up, or walked over, where it is chosen"
         if all(isinstance(v, Static) and isinstance(v.value, (str, int, float)) for v in self.alternatives):
             return "the numbers or strings that are chosen from here at run time are of several types"
         return "a module chosen at run time is called where it is chosen: `self.modules[i](x)`"

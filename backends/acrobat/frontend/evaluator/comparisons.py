@@ -396,6 +396,8 @@ def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value],
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """`a in b`, for a container known at compile time, a tuple, a value with a rule for it, or a list of numbers or strings."""
     is_known, x = known(a)
+    if isinstance(b, OneOf) and b.of_containers:
+        return among(f, node, b.index, [partial(_membership, f, node, a, v) for v in b.alternatives])
     b = opened(f, node, b, "`in` needs a container", ITERABLE)
     match b:
         case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):

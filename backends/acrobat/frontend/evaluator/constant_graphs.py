@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
@@ -31,6 +32,17 @@ from backends.acrobat.ir import nodes as n
 MISSING = object()
 """The value of an attribute that an object does not have."""
 
+CONTAINERS: dict[type, str] = {
+    tuple: "tuple",
+    list: "list",
+    set: "set",
+    frozenset: "set",
+    dict: "dict",
+    OrderedDict: "dict",
+    defaultdict: "dict",  # a missing key is an error of the instance: in Python the model would have it from then on
+    Counter: "dict:count",
+}
+"""The types of values that are made where they are read, with the kinds of their types in the program."""
 Column = Mapping[int, Any]
 """Values by number. Other numbers are never looked up."""
 
@@ -147,14 +159,14 @@ def _kind(f: Frame, v: Any) -> Any:
         return "none"
     if isinstance(v, Enum) and not isinstance(v, int):
         return "str"
-    of_python = (bool, int, float, str, list, set, frozenset, dict)
-    if isinstance(v, of_python[:4]) or type(v) in of_python:
-        return next(c.__name__ for c in of_python if isinstance(v, c)).removeprefix("frozen")
-    return "tuple" if type(v) is tuple else "other"
+    for of_number_or_string in (bool, int, float, str):
+        if isinstance(v, of_number_or_string):
+            return of_number_or_string.__name__
+    return CONTAINERS.get(type(v), "other")
 
 
 def _of_kind(f: Frame, node: ast.AST, kind: Any, column: Column, at: Value) -> Value:
-    if kind in ("list", "set", "dict") and not any(map(len, column.values())):
+    if kind in ("list", "set", "dict", "dict:count") and not any(map(len, column.values())):
         return Static(next(iter(column.values())))
     match kind:
         case "none":
@@ -173,8 +185,8 @@ def _of_kind(f: Frame, node: ast.AST, kind: Any, column: Column, at: Value) -> V
         case "set":
             in_order = {i: sorted(v, key=repr) for i, v in column.items()}
             return _list(f, node, in_order, at, partial(ListT, kind="set"))
-        case "dict":
-            return _list(f, node, {i: list(v.items()) for i, v in column.items()}, at, partial(ListT, kind="dict"))
+        case "dict" | "dict:count":
+            return _list(f, node, {i: list(v.items()) for i, v in column.items()}, at, partial(ListT, kind=kind))
     return _others(f, node, column, at)
 
 

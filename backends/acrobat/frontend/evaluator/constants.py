@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choice import among, choose, fail, open
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import by_type, mixed, of_type
 from backends.acrobat.frontend.evaluator.tables import EQUALITY
+from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe, is_tuple_type
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -118,6 +119,8 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         return f.program.wrap(table[constant])
     keys = [k for k in table if alike(key, k)]
     values = [Static(table[k]) for k in keys]
+    if 1 < len(keys) <= LARGEST and all(type(v.value) is dict for v in values) and not is_unknown(key):
+        return OneOf(position(f, node, key, keys), tuple(f.program.wrap(table[k]) for k in keys))  # type: ignore[arg-type]
     plain = len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str))
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and plain:
         at = looked_up(f, key, keys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import EnumType
 from typing import Any
@@ -12,6 +13,7 @@ from backends.acrobat.frontend.evaluator import constants, containers, lists
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute, records_of
+from backends.acrobat.frontend.evaluator.constants import alike
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.formatting import as_one
@@ -96,7 +98,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
-NAMED: set[Any] = {Keywords, AttributesByName, Static, "dict", "object"}
+NAMED: set[Any] = {Keywords, AttributesByName, OneOf, Static, "dict", "object"}
 """The kinds of values that have entries under names."""
 
 
@@ -110,6 +112,8 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         return replace(value, items=part) if isinstance(value, TupleV) else TupleV(part)
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
+        if 1 < len(items) <= constants.LARGEST and _differ_in_keys(items):
+            return at_index(f, items, as_index(f, chosen))
         whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
         if is_unknown(chosen) or is_unknown(whole):
             return unknown()
@@ -122,6 +126,12 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not isinstance(i, int) or not -len(items) <= i < len(items):
         return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
     return items[i]
+
+
+def _differ_in_keys(items: Sequence[Value]) -> bool:
+    """Whether all values are constant dictionaries, which have several sets of keys."""
+    dictionaries = [known(v)[1] for v in items]
+    return all(type(d) is dict for d in dictionaries) and len({frozenset(d) for d in dictionaries}) > 1
 
 
 def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
@@ -137,8 +147,19 @@ def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
 @handles(SUBSCRIPTS, OneOf)
 def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
     """`self.layers[i][j]`: an item of one of several lists of modules."""
-    at = ast.copy_location(Given(f.expression(index)), index)
-    return mapped_choice(f, node, value, lambda each: subscript(f, node, each, at))
+    key = f.expression(index)
+    at = ast.copy_location(Given(key), index)
+    is_known, name = known(key)
+
+    def item(each: Value) -> Value:
+        entries = known(each)[1]
+        if not isinstance(entries, dict) or is_unknown(key):
+            return subscript(f, node, each, at)
+        if not any(k == name if is_known else alike(key, k) for k in entries):  # of this one, not of the others
+            return fail(f, f"KeyError: {name!r}" if is_known else "KeyError")
+        return subscript(f, node, each, at)
+
+    return mapped_choice(f, node, value, item)
 
 
 @handles(SUBSCRIPTS, Static)
@@ -274,7 +295,9 @@ def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
 
 @handles(LENGTHS, OneOf)
 def _length_of_one(f: Frame, value: OneOf) -> Value | None:
-    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each)) if value.constants else None
+    if not value.constants and not value.of_containers:
+        return None
+    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each))
 
 
 @handles(LENGTHS, TupleV, Static, "tuple", "varying tuple", "list", "set", "dict")

@@ -6,16 +6,17 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import EnumType
+from functools import partial
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
-from backends.acrobat.frontend.evaluator.choice import is_function, open_optional, optional
+from backends.acrobat.frontend.evaluator.choice import among, is_function, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import ITERABLE, by_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import INDICES, ITERATION, RESULTS, handles
-from backends.acrobat.frontend.specials import Endless
+from backends.acrobat.frontend.specials import Endless, OneOf
 from backends.acrobat.frontend.types import (
     NONE,
     UNKNOWN,
@@ -42,6 +43,7 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_unknown,
     kind,
+    known,
     nothing_known,
     retyped,
     type_of,
@@ -158,6 +160,15 @@ def _known_items(f: Frame, value: Value) -> Value:
         case Static(range() as r):
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+@handles(ITERATION, OneOf)
+def _of_one(f: Frame, value: OneOf) -> Value:
+    """The items of one of several constant lists, or the keys of one of several dictionaries."""
+    if not value.of_containers or any(isinstance(known(v)[1], (set, frozenset)) for v in value.alternatives):
+        raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+    items = [Static(list(known(v)[1])) for v in value.alternatives]
+    return among(f, ast.Pass(), value.index, [partial(f.staged, v) for v in items])
 
 
 @handles(ITERATION, "tuple")

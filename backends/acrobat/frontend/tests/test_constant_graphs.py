@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -386,7 +387,38 @@ class Turns(nn.Module):
         return seen, at is self.place, at.next is at, at.value
 
 
+class Lazy:
+    """A trie whose nodes are made when they are first asked for, with counts of what is below."""
+
+    def __init__(self):
+        self.below, self.weight, self.counts = defaultdict(Lazy), 0, Counter()
+
+    def add(self, word, weight):
+        node = self
+        for c in word:
+            node.counts[c] += 1
+            node = node.below[c]
+        node.weight = weight
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.root, self.linear = Lazy(), nn.Linear(1, 1)
+        for i, word in enumerate(("ab", "ac", "b", "abc")):
+            self.root.add(word, i + 1)
+
+    def forward(self, text):
+        node, found = self.root, []
+        for c in text:
+            if c in node.below:
+                node = node.below[c]
+            found.append((node.weight, node.counts["c"], len(node.below)))
+        return found, sorted(node.counts.most_common())
+
+
 ALL = [
+    (Counts, ["", "ab", "abc", "bxa", "zz"]),
     (Decides, VECTORS),
     (DecidesByCalls, VECTORS),
     (DecidesByBranches, VECTORS),
@@ -408,7 +440,7 @@ def test_as_eager(cls, sample) -> None:
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
-@pytest.mark.parametrize("at", [0, 6, 7, 9, 10], ids=lambda at: ALL[at][0].__name__)
+@pytest.mark.parametrize("at", [1, 7, 8, 10, 11], ids=lambda at: ALL[at][0].__name__)
 def test_natively(at, codegen, tmp_path: Path) -> None:
     agrees_natively(ALL[at][0]().eval(), ALL[at][1], codegen, tmp_path)
 
@@ -484,6 +516,28 @@ class PutsInto(Classifies):
         return kind.name
 
 
+class ChangesAList(Classifies):
+    """A list of an object of the model, under another name."""
+
+    def forward(self, names):
+        kind, below = self.by_name[names[0]], []
+        while kind.above is not None:
+            kind = kind.above
+            below = kind.below
+            below.append(kind)
+        return len(below)
+
+
+class Meets(Decides):
+    """The instance has one of the model's own nodes in it, which the program has in another form."""
+
+    def forward(self, pair):
+        node, other = self.root, pair[0]
+        while not node.leaf:
+            node = node.left if node.goes_left(pair[1]) else node.right
+        return node is other
+
+
 class MatchesNodes(Decides):
     def forward(self, x):
         node = self.root
@@ -502,6 +556,8 @@ class MatchesNodes(Decides):
         (GivesOut, NAMES, "the result has a `Kind` in it that was made outside of `forward`, and leads back to itself"),
         (WritesTo, VECTORS, "`feature` of a `Split` that was made outside of `forward` is assigned to"),
         (PutsInto, NAMES, "`append` changes an object that may be seen under another name than `kind`"),
+        (ChangesAList, NAMES, "`append` changes a list that may be seen under another name than `below`"),
+        (Meets, [(splits(), x) for x in VECTORS], "`is` only compares with None, and objects of the instance"),
         (MatchesNodes, VECTORS, "a `Split` that was made outside of `forward` is not taken apart by `match`"),
     ],
 )

@@ -259,6 +259,21 @@ class Unions(Base):
         return [e.count for e in every], stack[0].h, n
 
 
+class Told(Base):
+    """Objects of two classes, each of which is the first one of its class, are not the same."""
+
+    def forward(self, xs):
+        every = [Leaf(self.emb.weight[x]) for x in xs]
+        stack = list(every)
+        while len(stack) > 1:
+            node = Inner(stack.pop(), stack.pop())
+            node.left.count += 1
+            every.append(node)
+            stack.append(node)
+        same = [[a is b for b in every] for a in every]
+        return same, every.index(stack[0]), [e.count for e in every]
+
+
 class Deque(Base):
     def forward(self, xs):
         nodes = [Node(x, self.emb.weight[x]) for x in xs]
@@ -550,7 +565,7 @@ class SameName(Base):
 
 
 MODELS = [Attach, Easy, Link, Sorted, Methods, Unions, Deque, Cyclic, Late, InInit, Env, Hyps, Arcs, Rec, Heap, Early, State]
-MODELS += [Swap, Groups, Eq, SortObj, SameName]
+MODELS += [Swap, Groups, Eq, SortObj, SameName, Told]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch import nn
 
+from backends.acrobat import compile
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 CITIES = {"city": ["oslo", "bergen", "turku"], "people": [700, 280, 195], "country": ["no", "no", "fi"]}
@@ -91,7 +93,49 @@ class OfTheModel(Base):
         return h, [len(self.features[c]) for c in names], [row[names[0]] for row in rows]
 
 
+TRANSITIONS = {"start": {"a": "middle", "b": "start"}, "middle": {"a": "end", "b": "start"}, "end": {}}
+
+
+class Runs(Base):
+    """An automaton as a dictionary of dictionaries of the model."""
+
+    def __init__(self):
+        super().__init__()
+        self.transitions, self.ids = TRANSITIONS, {name: i for i, name in enumerate(TRANSITIONS)}
+
+    def forward(self, word):
+        state, h, sizes = "start", torch.zeros(3), []
+        for c in word:
+            row = self.transitions[state]
+            sizes.append((len(row), [k + "!" for k in self.transitions[state]], row.get("b", "none")))
+            if c in row:
+                state = row[c]
+            h = torch.tanh(h + self.embed.weight[self.ids[state]])
+        return h, state, sizes, bool(self.transitions[state])
+
+
+class Suffixes(Base):
+    """A list of dictionaries of the model, by letters, with links."""
+
+    def __init__(self):
+        super().__init__()
+        self.next = [{"a": 1, "b": 2}, {"b": 2}, {"a": 3, "c": 0}, {}]
+        self.link = [-1, 0, 0, 1]
+
+    def forward(self, word):
+        state, h = 0, torch.zeros(3)
+        for c in word:
+            while state > 0 and c not in self.next[state]:
+                state = self.link[state]
+            if c in self.next[state]:
+                state = self.next[state][c]
+            h = torch.tanh(h + self.embed.weight[state])
+        return h, state, self.next[state].get("a", -1)
+
+
 ALL = [
+    (Runs, ["", "ab", "aab", "baaa", "xa"]),
+    (Suffixes, ["", "ab", "abc", "baab", "zc"]),
     (Rows, TABLES),
     (Asked, ASKED),
     (Texts, TABLES),
@@ -107,3 +151,21 @@ def test_as_eager(cls, sample) -> None:
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen, tmp_path: Path) -> None:
     agrees_natively(Rows().eval(), TABLES, codegen, tmp_path)
+
+
+NUMBERS = {"x": {"a": 1}, "y": {"a": 2, "b": 3}}
+
+
+class LooksUp(Base):
+    def forward(self, names):
+        row = NUMBERS[names[0]]
+        return row["a"], TRANSITIONS[names[1]]["b"]
+
+
+def test_a_key_that_one_of_them_lacks(tmp_path: Path) -> None:
+    executable = compile(LooksUp().eval(), sample=[("x", "start"), ("y", "middle")], cache_folder=tmp_path)
+    assert executable([("y", "start"), ("x", "middle")]) == [(2, "start"), (1, "start")]
+    with pytest.raises(InstanceError, match="KeyError: 'b'"):
+        executable([("x", "end")])
+    with pytest.raises(InstanceError, match="KeyError"):
+        executable([("x", "nowhere")])

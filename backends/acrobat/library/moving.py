@@ -163,6 +163,21 @@ def some_rows_joined(rows, count, size):
     return rows_joined(rows, count, size)
 
 
+def rows_grouped(rows, count, size):
+    """The rows in `count` groups of `size`; where one of the two is None, as many as there are."""
+    if size is None:
+        if count <= 0 or len(rows) % count != 0:
+            raise RuntimeError(f"shape [{count}, -1] is invalid for {len(rows)} rows")
+        size = len(rows) // count
+    elif count is None:
+        if size <= 0 or len(rows) % size != 0:
+            raise RuntimeError(f"shape [-1, {size}] is invalid for {len(rows)} rows")
+        count = len(rows) // size
+    if count < 0 or count * size != len(rows):
+        raise RuntimeError(f"shape [{count}, {size}] is invalid for {len(rows)} rows")
+    return [rows[i * size : (i + 1) * size] for i in range(count)]
+
+
 def rows_parted(rows, count, parts):
     """Each row as `parts` rows; there are then `count` of them, or as many as there are for None."""
     if count is not None and count != parts * len(rows):

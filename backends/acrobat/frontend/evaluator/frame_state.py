@@ -70,7 +70,7 @@ class FrameState:
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
         self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)
         self.empties: set[str] = set()  # variables of empty lists
-        self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
+        self.lengths: dict[str, str] = {}  # variable with the extent of a list or ragged tensor -> a list that is as long
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long

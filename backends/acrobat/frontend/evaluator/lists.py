@@ -268,6 +268,24 @@ def of_length(f: Frame, xs: Array, other: Array) -> Dyn:
         same: Dyn = xs
         return same
     sizes = [f.host("list.len", [each], INT, "size") for each in (xs, other)]
+    return _of_equal_sizes(f, xs, sizes)
+
+
+def of_size(f: Frame, xs: Array, size: Value) -> Dyn:
+    """The list `xs`, which must have `size` items: another number is an error of the instance."""
+    if is_length_of(f, size, xs):
+        return xs  # type: ignore[no-any-return]
+    checked = _of_equal_sizes(f, xs, [f.host("list.len", [xs], INT, "size"), size])
+    f.lengths_of[getattr(checked.atom, "name", "")] = _origin(f, xs)
+    return checked
+
+
+def is_length_of(f: Frame, value: Value, xs: Array) -> bool:
+    """Whether an int is known to be how many items a list, or a ragged tensor along its outermost varying dimension, has."""
+    return isinstance(value, Dyn) and f.lengths.get(getattr(value.atom, "name", "")) == _origin(f, xs)
+
+
+def _of_equal_sizes(f: Frame, xs: Array, sizes: Sequence[Value]) -> Dyn:
     difference = f.host("sub", sizes, INT, "difference")
     only = f.host("range", [Static(0), Static(1), Static(1)], ListT(INT))
     size = f.host("mul", [difference, difference], INT, "difference")
@@ -289,7 +307,7 @@ def length(f: Frame, xs: Array) -> Dyn:
     """The varying extent of a ragged tensor's outermost dimension, or the length of a list."""
     assert isinstance(xs, Dyn)
     size = f.host("list.len", [retyped(xs, ListT(item_type(xs)))], INT, "size")
-    f.lengths.add(getattr(size.atom, "name", ""))
+    f.lengths[getattr(size.atom, "name", "")] = _origin(f, xs)
     return size
 
 

@@ -7,6 +7,7 @@ written out is a `Held("ids")`. Of a `Held("loose")`, a tensor of one int, the r
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,8 +46,10 @@ from backends.acrobat.frontend.values import (
     known,
     retyped,
     type_or_none,
+    unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import moving
 
 HELD["loose"] = "a tensor of an int whose rank differs from round to round is reshaped first, or is an index"
 VARIABLES.add("loose")
@@ -131,6 +134,11 @@ def reshaped(f: Frame, x: Any, extents: Sequence[Any]) -> Value:
             for e in rest:
                 count = count if e == 1 else f.host("floordiv", [count, Static(e) if isinstance(e, int) else e], INT)
             sizes[at] = count
+    if len(sizes) == 2 and 1 not in sizes and not is_unknown(flat):
+        counts = [Static(e) if isinstance(e, int) else e for e in sizes]
+        groups = f.program.call(f, ast.Pass(), moving.rows_grouped, [flat, *counts], {})
+        shape_now = tuple(e if isinstance(e, int) else None for e in sizes)
+        return unknown() if is_unknown(groups) else retyped(groups, ints_of_shape(shape_now))  # type: ignore[arg-type]
     return arranged(f, flat, sizes)
 
 

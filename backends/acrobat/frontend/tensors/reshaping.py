@@ -10,7 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import Array, flattened, is_length_of, item_type, mapped, of_size
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -32,6 +32,8 @@ from backends.acrobat.library import moving
 def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension, unless that is joined with
     others to the first one. Raises Refused."""
+    if (grouped := _in_two(f, x, extents)) is not None:
+        return grouped
     have = shape(x)
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
@@ -57,6 +59,9 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     fixed = [known(e)[1] for e in extents]
     if runtime:
         j = runtime[0]
+        if -1 not in fixed and math.prod(e for i, e in enumerate(fixed[j:], j) if i != j) != after:
+            return _regrouped(f, x, extents, j)  # the extent of another tensor
+        x = retyped(of_size(f, retyped(x, ListT(item_type(x))), extents[j]), x.type)  # type: ignore[union-attr]
         rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
         fixed = [before * after // max(rest, 1) if e == -1 else e for e in fixed]
     elif -1 in fixed:
@@ -72,6 +77,38 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
+    """`x.view(n, k, width)` of rows whose number varies, with two ints of run time, one of which may be -1: n groups of k rows.
+    None for other shapes, also where one of the two is the tensor's own extent, so that the other one is a constant."""
+    have = shape(x)
+    last = max(i for i, e in enumerate(have) if e is None)
+    width, rest = math.prod(e or 1 for e in have[last + 1 :]), [known(e)[1] for e in extents[2:]]
+    first = [known(e)[1] if known(e)[0] else None for e in extents[:2]]
+    if len(first) < 2 or not any(e is None for e in first) or not all(e in (None, -1) for e in first):
+        return None
+    if first == [None, None] and None not in rest and rest.count(-1) == 1:
+        others = -math.prod(rest)
+        rest[rest.index(-1)] = width // others if others > 0 and width % others == 0 else -1
+    if not all(isinstance(e, int) and e > 0 for e in rest) or math.prod(rest) != width:
+        return None
+    if -1 in first and (last == axis(x) and any(is_length_of(f, e, x) for e in extents[:2]) or not rest):
+        return None
+    rows = _parts(f, x, last)
+    if is_unknown(rows):
+        return unknown()
+    counts = [Static(None) if e == -1 else extents[i] for i, e in enumerate(first)]
+    groups = f.program.call(f, ast.Pass(), moving.rows_grouped, [rows, *counts], {})
+    if is_unknown(groups):
+        return unknown()
+
+    def group(part: Any) -> Value:
+        dense = not is_numbers(retyped(part, ListT(item_type(part), 0))) and shape(guess(item_type(part))) != tuple(rest)
+        as_tensor = retyped(part, ListT(item_type(part), 0))
+        return over_rows(f, as_tensor, 0, lambda row: op(f, "reshape", [row], {"shape": tuple(rest)})) if dense else as_tensor
+
+    return of_rows(mapped(f, [groups], group), 0)  # type: ignore[list-item]
 
 
 def _by_quotient(f: Frame, x: Array, extents: Sequence[Any], runtime: Sequence[int]) -> Value | None:

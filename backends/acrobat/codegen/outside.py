@@ -101,9 +101,10 @@ class Varying:
         dimensions, order, part = list(range(len(all_extents))), [], type
         while isinstance(part, ListT):
             assert part.rows is not None
-            order.append(dimensions.pop(part.rows))
+            if dimensions:  # one number as a tensor without dimensions is a list of it
+                order.append(dimensions.pop(part.rows))
             part = part.item
-        return Varying(part, len(order), all_extents, (*order, *dimensions))
+        return Varying(part, max(len(order), 1), all_extents, (*order, *dimensions))
 
     @property
     def number(self) -> str:
@@ -140,7 +141,7 @@ class ResultTensor:
         v = Varying.of(type)
         if isinstance(v.part, TensorT):
             return ResultTensor(v.part.dtype, v.part.shape, "", v.lists, v.order)
-        units = (1,) * (len(v.order) - v.lists)
+        units = (1,) * (len(v.order) - v.lists)  # none for one number without dimensions
         return ResultTensor(
             {"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order
         )
@@ -148,7 +149,7 @@ class ResultTensor:
     @property
     def needs_arranging(self) -> bool:
         """Whether the parts, concatenated, have to be reshaped or permuted to become the tensor."""
-        return self.lists > 1 or self.order != tuple(range(len(self.order)))
+        return self.lists > min(len(self.order), 1) or self.order != tuple(range(len(self.order)))
 
     @property
     def cpp(self) -> str:

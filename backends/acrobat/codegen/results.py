@@ -43,6 +43,8 @@ class Results:
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
         """Brings concatenated parts into the shape of their tensor; `sizes` are the extents that vary, outermost list first."""
         shape, _, _, _, order = self._types[index]
+        if not order:  # one number
+            return parts.view(())
         positions = sorted(range(len(order)), key=order.__getitem__)
         return parts.view((*sizes, *shape)).permute(positions).contiguous()
 

@@ -58,7 +58,8 @@ class ListT:
     extent: int | None = None
     """Of a tensor of ints that the host has: its extent along `rows`, where that is known at compile time."""
     units: int = 0
-    """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it."""
+    """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it. In
+    the type of a result -1 stands for a tensor of one number that has no dimensions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,8 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
     match type:
         case TensorT(shape):
             return shape
+        case ListT(ScalarT(), int(), units=-1):
+            return ()
         case ListT(item, int() as k):
             inner = (1,) * (k + type.units) if isinstance(item, ScalarT) else extents(item)
             return None if inner is None else (*inner[:k], type.extent, *inner[k:])

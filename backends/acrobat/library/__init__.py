@@ -15,22 +15,32 @@ from typing import Any
 from torch import nn
 
 from backends.acrobat.library import (
+    activation_modules,
     activations,
+    arranging,
     attention,
     convolution,
     elementwise,
     functional,
     images,
     indexing,
+    loss_functions,
     losses,
+    margins,
     mathematics,
     moving,
     normalisation,
+    placing,
     pooling,
+    products,
     recurrent,
+    running,
     searching,
     selection,
+    special,
+    statistics,
     tables,
+    trigonometry,
 )
 
 MODULES: dict[type[nn.Module], Callable[..., Any]] = {
@@ -49,16 +59,16 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.RMSNorm: normalisation.rms_norm_module,
     nn.Bilinear: functional.bilinear,
     nn.EmbeddingBag: tables.embedding_bag,
-    nn.SiLU: activations.silu_module,
-    nn.LeakyReLU: activations.leaky_relu_module,
-    nn.ELU: activations.elu_module,
-    nn.Softplus: activations.softplus_module,
-    nn.PReLU: activations.prelu_module,
-    nn.Mish: activations.mish_module,
-    nn.ReLU6: activations.relu6_module,
-    nn.Hardtanh: activations.hardtanh_module,
-    nn.Softsign: activations.softsign_module,
-    nn.LogSigmoid: activations.logsigmoid_module,
+    nn.SiLU: activation_modules.silu_module,
+    nn.LeakyReLU: activation_modules.leaky_relu_module,
+    nn.ELU: activation_modules.elu_module,
+    nn.Softplus: activation_modules.softplus_module,
+    nn.PReLU: activation_modules.prelu_module,
+    nn.Mish: activation_modules.mish_module,
+    nn.ReLU6: activation_modules.relu6_module,
+    nn.Hardtanh: activation_modules.hardtanh_module,
+    nn.Softsign: activation_modules.softsign_module,
+    nn.LogSigmoid: activation_modules.logsigmoid_module,
     nn.Flatten: functional.flatten_module,
     nn.CosineSimilarity: functional.cosine_similarity_module,
     nn.TransformerDecoderLayer: attention.transformer_decoder_layer,
@@ -84,34 +94,87 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.L1Loss: losses.l1_module,
     nn.SmoothL1Loss: losses.smooth_l1_module,
     nn.KLDivLoss: losses.kl_div_module,
+    nn.SELU: activation_modules.selu_module,
+    nn.CELU: activation_modules.celu_module,
+    nn.RReLU: activation_modules.rrelu_module,
+    nn.Hardswish: activation_modules.hardswish_module,
+    nn.Hardsigmoid: activation_modules.hardsigmoid_module,
+    nn.Tanhshrink: activation_modules.tanhshrink_module,
+    nn.Softshrink: activation_modules.softshrink_module,
+    nn.Hardshrink: activation_modules.hardshrink_module,
+    nn.Threshold: activation_modules.threshold_module,
+    nn.GLU: activation_modules.glu_module,
+    nn.Softmin: activation_modules.softmin_module,
+    nn.Softmax2d: activation_modules.softmax2d_module,
+    nn.LocalResponseNorm: normalisation.local_response_norm_module,
+    nn.ConvTranspose1d: convolution.conv_transpose1d_module,
+    nn.Unflatten: arranging.unflatten_module,
+    nn.Unfold: arranging.unfold_module,
+    nn.PixelShuffle: arranging.pixel_shuffle_module,
+    nn.PixelUnshuffle: arranging.pixel_unshuffle_module,
+    nn.ChannelShuffle: arranging.channel_shuffle_module,
+    nn.PairwiseDistance: functional.pairwise_distance_module,
+    nn.HuberLoss: losses.huber_module,
+    nn.HingeEmbeddingLoss: margins.hinge_embedding_module,
+    nn.MarginRankingLoss: margins.margin_ranking_module,
+    nn.CosineEmbeddingLoss: margins.cosine_embedding_module,
+    nn.TripletMarginLoss: margins.triplet_margin_module,
+    nn.SoftMarginLoss: margins.soft_margin_module,
+    nn.MultiLabelSoftMarginLoss: margins.multilabel_soft_margin_module,
+    nn.MultiMarginLoss: margins.multi_margin_module,
+    nn.PoissonNLLLoss: margins.poisson_nll_module,
+    nn.GaussianNLLLoss: margins.gaussian_nll_module,
 }
 """Class of a PyTorch module -> the function that is compiled in place of its `forward`."""
 
 _OWN_NAMES: dict[ModuleType, str] = {
-    activations: "silu leaky_relu elu softplus mish relu6 hardtanh softsign logsigmoid absolute clamp reciprocal",
+    activations: "silu leaky_relu elu softplus mish relu6 hardtanh softsign logsigmoid rrelu absolute clamp reciprocal",
+    arranging: """
+        unfold atleast_1d atleast_2d atleast_3d column_stack dstack
+        adjoint msort meshgrid cartesian_prod combinations diagonal trace diag diag_embed diagflat pixel_shuffle
+        pixel_unshuffle channel_shuffle image_windows
+    """,
     attention: "scaled_dot_product_attention",
-    convolution: "conv1d",
+    convolution: "conv1d conv_transpose1d",
     elementwise: """
-        power sign ceil trunc frac erf quotient floor_divide remainder fmod tan log1p expm1 log2 log10 exp2 sinh cosh
-        logaddexp nan_to_num clamp_min clamp_max lerp addcmul addcdiv hardsigmoid hardswish selu celu tanhshrink
-        softshrink hardshrink threshold glu softmin dropout fill zero isclose allclose equal
+        power sign ceil trunc frac erf quotient floor_divide remainder fmod log1p expm1 log2 log10 exp2 logaddexp nan_to_num
+        clamp_min clamp_max lerp addcmul addcdiv hardsigmoid hardswish selu celu tanhshrink softshrink hardshrink threshold
+        glu softmin dropout fill zero isclose allclose equal
     """,
     functional: """
-        mse_loss l1_loss cross_entropy nll_loss smooth_l1_loss huber_loss binary_cross_entropy
-        binary_cross_entropy_with_logits kl_div pairwise_distance normalize cosine_similarity norm vector_norm
-        linalg_norm logsumexp outer addmm cdist
+        pairwise_distance normalize cosine_similarity norm vector_norm linalg_norm logsumexp cdist pdist
         generate_square_subsequent_mask
     """,
     images: "adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d adaptive_avg_pool2d",
     indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
-    moving: """
-        roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin diagonal
-        trace diag tile unflatten
+    loss_functions: """
+        mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div nll_loss
+        cross_entropy
     """,
-    normalisation: "rms_norm group_norm",
+    margins: """
+        hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss soft_margin_loss
+        multilabel_soft_margin_loss multi_margin_loss poisson_nll_loss gaussian_nll_loss
+    """,
+    moving: """
+        roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin tile unflatten
+    """,
+    normalisation: "rms_norm group_norm instance_norm local_response_norm",
+    placing: "masked_select masked_scatter take put take_along_dim index_copy index_put select_scatter",
+    products: """
+        addmm addmv addr baddbmm addbmm outer vdot inner vecdot kron multi_dot chain_matmul matrix_power cross
+        linalg_cross
+    """,
     pooling: "max_pool1d avg_pool1d max_pool2d avg_pool2d",
     recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence",
-    selection: "topk bucketize searchsorted unique_consecutive unique median",
+    running: "cummax cummin logcumsumexp diff trapezoid cumulative_trapezoid",
+    selection: "topk bucketize searchsorted unique_consecutive unique",
+    special: "erfc logit xlogy heaviside fmax fmin isposinf isneginf logaddexp2 rsub",
+    statistics: """
+        count_nonzero nansum nanmean var_mean std_mean aminmax kthvalue mode median quantile histc isin renorm
+    """,
+    trigonometry: """
+        atan atan2 signbit copysign asin acos asinh acosh atanh sinh cosh tan hypot sinc rad2deg deg2rad
+    """,
 }
 """File -> the functions in it that have the name of the function of torch or the method that they stand for."""
 
@@ -120,7 +183,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": activations.absolute,
     "clip": activations.clamp,
     "dist": functional.distance,
-    "ger": functional.outer,
+    "ger": products.outer,
     "bilinear": functional.bilinear_function,
     "var": functional.variance,
     "std": functional.standard_deviation,
@@ -130,6 +193,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cpu": elementwise.unchanged,
     "reshape_as": moving.view_as,
     "swapdims": moving.swapaxes,
+    "positive": elementwise.unchanged,
+    "sgn": elementwise.sign,
+    "row_stack": moving.vstack,
+    "trapz": running.trapezoid,
+    "batch_norm": normalisation.batch_norm_function,
+    **{f"arc{name}": getattr(trigonometry, f"a{name}") for name in ["sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh"]},
+    **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), elementwise.dropout),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), elementwise.dropout_in_training),
 }
 """Name of a function of torch or a method of tensors -> the function that is compiled in its place."""
 

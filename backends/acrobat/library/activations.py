@@ -1,4 +1,4 @@
-"""Activation functions that are made of primitive operations, and the modules that apply them."""
+"""Activation functions that are made of primitive operations."""
 
 import torch
 
@@ -70,47 +70,7 @@ def logsigmoid(input):
     return -softplus(-input)
 
 
-def silu_module(self, input):
-    return silu(input)
-
-
-def leaky_relu_module(self, input):
-    return leaky_relu(input, self.negative_slope)
-
-
-def elu_module(self, input):
-    return elu(input, self.alpha)
-
-
-def softplus_module(self, input):
-    return softplus(input, self.beta)
-
-
-def prelu_module(self, input):
-    if self.num_parameters == 1:
-        slope = self.weight
-    elif input.dim() > 1:
-        slope = self.weight.reshape((self.num_parameters,) + (1,) * (input.dim() - 2))
-    else:
-        refuse("PReLU with several parameters, which takes a batch,")
-    return torch.relu(input) - slope * torch.relu(-input)
-
-
-def mish_module(self, input):
-    return mish(input)
-
-
-def relu6_module(self, input):
-    return relu6(input)
-
-
-def hardtanh_module(self, input):
-    return hardtanh(input, self.min_val, self.max_val)
-
-
-def softsign_module(self, input):
-    return softsign(input)
-
-
-def logsigmoid_module(self, input):
-    return logsigmoid(input)
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    if training:
+        refuse("the random slopes of `rrelu` in training", "call .eval() on the model first")
+    return leaky_relu(input, (lower + upper) / 2)

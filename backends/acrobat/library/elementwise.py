@@ -4,7 +4,10 @@ import math
 
 import torch
 
-from backends.acrobat.library.words import refuse, unrolled
+from backends.acrobat.library.words import at_most, less, refuse, same, unrolled
+
+HIGHEST = 3.4028234663852886e38
+"""The highest finite number of float32."""
 
 
 def power(input, exponent):
@@ -12,12 +15,14 @@ def power(input, exponent):
     exponent = exponent + torch.zeros(())
     size = torch.exp(exponent * torch.log(torch.maximum(input, -input)))
     odd = exponent - 2.0 * torch.floor(exponent * 0.5)
-    signed = torch.where(odd == 1.0, -size, torch.where(odd == 0.0, size, float("nan")))
-    return torch.where(exponent == 0.0, 1.0, torch.where(input < 0.0, signed, size))
+    signed = torch.where(same(odd, 1.0), -size, torch.where(same(odd, 0.0), size, float("nan")))
+    return torch.where(same(exponent, 0.0), 1.0, torch.where(less(input, 0.0), signed, size))
 
 
 def sign(input):
-    return (input > 0.0).float() - (input < 0.0).float()
+    if input.dtype == torch.int64:
+        return input.clamp(-1, 1)
+    return less(0.0, input).float() - less(input, 0.0).float()
 
 
 def ceil(input):
@@ -25,7 +30,7 @@ def ceil(input):
 
 
 def trunc(input):
-    return torch.where(input < 0.0, -torch.floor(-input), torch.floor(input))
+    return torch.where(less(input, 0.0), -torch.floor(-input), torch.floor(input))
 
 
 def rounded(input):
@@ -33,7 +38,7 @@ def rounded(input):
     low = torch.floor(input)
     rest = input - low
     odd = low - 2.0 * torch.floor(low * 0.5)
-    return low + torch.where(rest == 0.5, odd, torch.where(rest > 0.5, 1.0, 0.0))
+    return low + torch.where(same(rest, 0.5), odd, torch.where(less(0.5, rest), 1.0, 0.0))
 
 
 def frac(input):
@@ -44,7 +49,7 @@ def floor_divide(input, other):
     x, y = input + torch.zeros(()), other + torch.zeros(())  # one may be a number
     rest = _remains(x, y)
     rounded = torch.floor((x - rest) / y + 0.5)
-    return torch.where(y == 0.0, x / y, _of_sign(y, rest, rounded - 1.0, rounded))
+    return torch.where(same(y, 0.0), x / y, _of_sign(y, rest, rounded - 1.0, rounded))
 
 
 def quotient(input, other, rounding_mode):
@@ -68,19 +73,19 @@ def fmod(input, other):
     return _remains(input + torch.zeros(()), other + torch.zeros(()))
 
 
-def _of_sign(y, rest, moved, same):
-    """`moved` where `rest` and `y` have different signs, else `same`."""
-    return torch.where(y < 0.0, torch.where(rest > 0.0, moved, same), torch.where(rest < 0.0, moved, same))
+def _of_sign(y, rest, moved, kept):
+    """`moved` where `rest` and `y` have different signs, else `kept`."""
+    return torch.where(less(y, 0.0), torch.where(less(0.0, rest), moved, kept), torch.where(less(rest, 0.0), moved, kept))
 
 
 def _remains(x, y):
     """What remains of `x` when multiples of `y` are taken off, with the sign of `x`, as C's `fmod`: exact where the quotient is
     below 2 ** 46. Taking off multiples of `y * 2 ** 23` first leaves a quotient that float32 holds."""
     size, unit = torch.maximum(x, -x), torch.maximum(y, -y)
-    first = torch.where(unit < 4e31, _less_multiples(size, unit * 8388608.0), size)
+    first = torch.where(less(unit, 4e31), _less_multiples(size, unit * 8388608.0), size)
     rest = _less_multiples(first, unit)
-    rest = torch.where(unit == math.inf, size - (size - size), rest)  # all of a finite number, and none of infinity
-    return torch.where(x < 0.0, -rest, rest)
+    rest = torch.where(same(unit, math.inf), size - (size - size), rest)  # all of a finite number, and none of infinity
+    return torch.where(less(x, 0.0), -rest, rest)
 
 
 def _less_multiples(size, unit):
@@ -89,28 +94,24 @@ def _less_multiples(size, unit):
     count = torch.floor(size / unit)
     many = torch.floor(count * (1.0 / 4096.0)) * 4096.0
     few = count - many
-    part = torch.where(unit < 1.0, unit, unit * (1.0 / 8192.0))  # so that 4097 times as much is no infinity
+    part = torch.where(less(unit, 1.0), unit, unit * (1.0 / 8192.0))  # so that 4097 times as much is no infinity
     scaled = part * 4097.0
     high = scaled - (scaled - part)
-    high = torch.where(unit < 1.0, high, high * 8192.0)
+    high = torch.where(less(unit, 1.0), high, high * 8192.0)
     low = unit - high
     rest = size - many * high - many * low - few * high - few * low
-    rest = torch.where(rest < 0.0, rest + unit, rest)  # the quotient was rounded up to the next whole number
-    return torch.where(rest >= unit, rest - unit, rest)
-
-
-def tan(input):
-    return torch.sin(input) / torch.cos(input)
+    rest = torch.where(less(rest, 0.0), rest + unit, rest)  # the quotient was rounded up to the next whole number
+    return torch.where(at_most(unit, rest), rest - unit, rest)
 
 
 def log1p(input):
     near = input * (1.0 - input * (0.5 - input / 3.0))
-    return torch.where(torch.maximum(input, -input) < 0.005, near, torch.log(1.0 + input))
+    return torch.where(less(torch.maximum(input, -input), 0.005), near, torch.log(1.0 + input))
 
 
 def expm1(input):
     near = input * (1.0 + input * (0.5 + input / 6.0))
-    return torch.where(torch.maximum(input, -input) < 0.01, near, torch.exp(input) - 1.0)
+    return torch.where(less(torch.maximum(input, -input), 0.01), near, torch.exp(input) - 1.0)
 
 
 def log2(input):
@@ -125,21 +126,16 @@ def exp2(input):
     return torch.exp(input * 0.6931471805599453)
 
 
-def sinh(input):
-    return 0.5 * (expm1(input) - expm1(-input))
-
-
-def cosh(input):
-    return 0.5 * (torch.exp(input) + torch.exp(-input))
-
-
 def logaddexp(input, other):
     high, low = torch.maximum(input, other), torch.minimum(input, other)
-    return torch.where(high == low, high + 0.6931471805599453, high + log1p(torch.exp(low - high)))
+    return torch.where(same(high, low), high + 0.6931471805599453, high + log1p(torch.exp(low - high)))
 
 
-def nan_to_num(input, nan=0.0, posinf=3.4028234663852886e38, neginf=-3.4028234663852886e38):
-    return torch.where(input != input, nan, torch.minimum(torch.maximum(input, torch.full((), neginf)), torch.full((), posinf)))
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    posinf = HIGHEST if posinf is None else posinf
+    neginf = -HIGHEST if neginf is None else neginf
+    finite = torch.where(same(input, math.inf), posinf, torch.where(same(input, -math.inf), neginf, input))
+    return torch.where(torch.isnan(input), nan, finite)
 
 
 def clamp_min(input, min):
@@ -188,11 +184,11 @@ def softshrink(input, lambd=0.5):
 
 
 def hardshrink(input, lambd=0.5):
-    return torch.where(torch.maximum(input, -input) > lambd, input, 0.0)
+    return torch.where(at_most(torch.maximum(input, -input), float(lambd)), 0.0, input)
 
 
 def threshold(input, threshold, value, inplace=False):
-    return torch.where(input > threshold, input, float(value))
+    return torch.where(less(float(threshold), input) | torch.isnan(input), input, float(value))
 
 
 def glu(input, dim=-1):
@@ -216,6 +212,11 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return input
 
 
+def dropout_in_training(input, p=0.5, training=False, inplace=False):
+    """The forms of dropout that drop nothing unless they are told that they are in training."""
+    return dropout(input, p, training)
+
+
 def unchanged(input):
     return input
 
@@ -230,9 +231,9 @@ def zero(input):
 
 def erf(input):
     """Computed from gelu(y) = y / 2 (1 + erf(y / sqrt 2)) with y = sqrt(2) x; near zero it is 2 x / sqrt(pi)."""
-    y = input * 1.4142135623730951
+    y = torch.minimum(torch.maximum(input * 1.4142135623730951, torch.full((), -9.0)), torch.full((), 9.0))
     return torch.where(
-        torch.maximum(input, -input) < 0.001, input * 1.1283791670955126, 2.0 * torch.nn.functional.gelu(y) / y - 1.0
+        less(torch.maximum(input, -input), 0.001), input * 1.1283791670955126, 2.0 * torch.nn.functional.gelu(y) / y - 1.0
     )
 
 
@@ -240,7 +241,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """`torch.isclose`: a mask. Infinities are close to themselves only, and NaN to none but, with `equal_nan`, NaN."""
     apart = input - other
     apart = torch.maximum(apart, -apart)
-    close = (input == other) | ((apart <= atol + rtol * torch.maximum(other, -other)) & torch.isfinite(apart))
+    close = same(input, other) | (at_most(apart, atol + rtol * torch.maximum(other, -other)) & torch.isfinite(apart))
     return close | (torch.isnan(input) & torch.isnan(other)) if equal_nan else close
 
 
@@ -256,4 +257,4 @@ def equal(input, other):
     for d in unrolled(range(input.dim())):
         if input.size(d) != other.size(d):
             return False
-    return input.numel() == 0 or bool((input == other).all())
+    return input.numel() == 0 or bool(same(input, other).all())

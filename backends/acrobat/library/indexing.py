@@ -133,7 +133,7 @@ def put_in_rows(input, index, src):
 
 def put_at(input, index, src):
     parts = list(input.unbind(0))
-    for i, part in zip(within(index, input.size(0)), src):
+    for i, part in zip(within(index.tolist(), input.size(0)), src):
         parts[i] = part
     return torch.stack(parts)
 

@@ -2,33 +2,28 @@
 
 import torch.nn.functional as F
 
-from backends.acrobat.library.words import refuse
-
 
 def cross_entropy_module(self, input, target):
-    if self.weight is not None:
-        refuse("weights of classes")
     return F.cross_entropy(
-        input, target, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
+        input,
+        target,
+        self.weight,
+        ignore_index=self.ignore_index,
+        reduction=self.reduction,
+        label_smoothing=self.label_smoothing,
     )
 
 
 def nll_module(self, input, target):
-    if self.weight is not None:
-        refuse("weights of classes")
-    return F.nll_loss(input, target, ignore_index=self.ignore_index, reduction=self.reduction)
+    return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 def binary_cross_entropy_module(self, input, target):
-    if self.weight is not None:
-        refuse("weights of elements")
-    return F.binary_cross_entropy(input, target, reduction=self.reduction)
+    return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 def binary_cross_entropy_with_logits_module(self, input, target):
-    if self.weight is not None or self.pos_weight is not None:
-        refuse("weights of elements")
-    return F.binary_cross_entropy_with_logits(input, target, reduction=self.reduction)
+    return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight)
 
 
 def mse_module(self, input, target):
@@ -41,6 +36,10 @@ def l1_module(self, input, target):
 
 def smooth_l1_module(self, input, target):
     return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+def huber_module(self, input, target):
+    return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
 def kl_div_module(self, input, target):

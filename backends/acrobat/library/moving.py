@@ -6,7 +6,7 @@ import torch
 
 from backends.acrobat.library.indexing import index_select
 from backends.acrobat.library.iteration import accumulated
-from backends.acrobat.library.words import in_order, is_counts, is_fixed, refuse, unrolled
+from backends.acrobat.library.words import in_order, is_counts, is_fixed, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -15,9 +15,7 @@ def roll(input, shifts, dims=None):
             input = roll(input, shift, dim)
         return input
     if dims is None:
-        if input.dim() != 1:
-            refuse("`roll` without a dimension of several dimensions", "give it `dims`")
-        return roll(input, shifts, 0)
+        return roll(input, shifts, 0) if input.dim() == 1 else roll(input.flatten(), shifts, 0).view(input.shape)
     if not is_fixed(shifts):
         extent = input.size(dims)
         return index_select(input, dims, torch.tensor([(i - shifts) % extent for i in range(extent)]))
@@ -49,6 +47,11 @@ def cumprod(input, dim):
 
 
 def prod(input, dim=None, keepdim=False):
+    if input.dtype == torch.int64 and (dim is None or input.dim() == 1):
+        whole = 1
+        for i in input.flatten().tolist():
+            whole = whole * i
+        return torch.tensor([whole]) if keepdim else torch.tensor(whole)
     if dim is None:
         input, dim = input.flatten(), 0
     total = torch.ones_like(input.sum(dim, keepdim))
@@ -128,24 +131,6 @@ def vstack(tensors):
 
 def argmin(input, dim=None, keepdim=False):
     return torch.argmax(-input, dim, keepdim)
-
-
-def diagonal(input, offset=0):
-    if offset != 0 or input.dim() != 2:
-        refuse("`diagonal` but of a matrix's own")
-    return torch.stack([input[i][i] for i in unrolled(range(min(input.size(0), input.size(1))))])
-
-
-def trace(input):
-    return diagonal(input).sum()
-
-
-def diag(input, diagonal_=0):
-    if diagonal_ != 0:
-        refuse("`diag` of another diagonal")
-    if input.dim() == 2:
-        return diagonal(input)
-    return torch.eye(input.size(0)) * input
 
 
 def rows_joined(rows, count, size):

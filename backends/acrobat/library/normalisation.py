@@ -81,9 +81,47 @@ def mean_of_groups(input, num_groups):
 
 
 def instance_norm_module(self, input):
-    """`nn.InstanceNorm1d` and `nn.InstanceNorm2d` of (batch, channels, ...)."""
-    if input.dim() != (3 if isinstance(self, torch.nn.InstanceNorm1d) else 4):
-        refuse("InstanceNorm of a tensor without a batch", "unsqueeze it")
+    """`nn.InstanceNorm1d` and `nn.InstanceNorm2d` of (channels, ...), or of a batch of such."""
+    if input.dim() == (2 if isinstance(self, torch.nn.InstanceNorm1d) else 3):
+        return instance_norm_module(self, input.unsqueeze(0)).squeeze(0)
     if self.track_running_stats:
         return batch_norm(self, input)
     return group_norm(input, self.num_features, self.weight, self.bias, self.eps)
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
+    if not use_input_stats:
+        refuse("instance normalisation with running statistics")
+    if input.dim() < 3:
+        refuse("`instance_norm` of a tensor without a batch", "unsqueeze it")
+    return group_norm(input, input.size(1), weight, bias, eps)
+
+
+def local_response_norm_module(self, input):
+    return local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Each channel of (batch, channels, ...) divided by a power of the mean square of so many channels around it."""
+    if input.dim() < 3:
+        refuse("`local_response_norm` of a tensor without a batch", "unsqueeze it")
+    parts = (input * input).unbind(1)
+    sums = [sum(parts[max(c - size // 2, 0) : c + (size - 1) // 2 + 1]) for c in unrolled(range(len(parts)))]
+    return input / (k + alpha / size * torch.stack(sums, 1)) ** beta
+
+
+def batch_norm_function(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if training or running_mean is None:
+        refuse("batch normalisation with the statistics of the batch", "call .eval() on the model first")
+    scale = 1.0 / torch.sqrt(running_var + eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -running_mean * scale
+    if bias is not None:
+        shift = shift + bias
+    if input.dim() > 2:
+        shape = (-1,) + (1,) * (input.dim() - 2)
+        return input * scale.reshape(shape) + shift.reshape(shape)
+    return input * scale + shift

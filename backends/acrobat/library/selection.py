@@ -22,14 +22,6 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
 
 
-def median(input):
-    """The lower one of the two in the middle, as PyTorch has it; NaN where one is. The instance waits for the elements."""
-    numbers = input.flatten().tolist()
-    ordered = in_order(numbers, False)
-    highest_one = numbers[ordered[-1]]
-    return torch.tensor(highest_one if highest_one != highest_one else numbers[ordered[(len(ordered) - 1) // 2]])
-
-
 def bucketize(input, boundaries, out_int32=False, right=False):
     """How many of the sorted `boundaries` are below each element, or with `right` not above it; NaN is above all."""
     if boundaries.dim() != 1:
@@ -69,6 +61,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if return_inverse and return_counts:
         return result, places.view(input.shape), counts
     return (result, places.view(input.shape)) if return_inverse else (result, counts)
+
+
+def highest_places(rows):
+    """For each column of rows of numbers, of which there is one at least, the index of the row with the highest; NaN is the
+    highest, and of equal ones the first counts."""
+    return [highest([row[j] for row in rows], 1)[0] for j in range(len(rows[0]))]
 
 
 def selected(items, flags):

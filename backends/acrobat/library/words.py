@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+import torch
+
 
 def unrolled(items: Iterable[Any]) -> list[Any]:
     """The items as a list. The compiler unrolls loops over it: how many items there are is known at compile time."""
@@ -26,6 +28,21 @@ def is_fixed(extent: int) -> bool:
 def is_counts(value: Any) -> bool:
     """Whether a value is a tensor of ints of one dimension, rather than an int or a tensor of one."""
     return not isinstance(value, int) and value.dim() == 1
+
+
+def less(a: Any, b: Any) -> Any:
+    """The mask `a < b` of tensors of floats and numbers, also of one element, for which the instance would wait."""
+    return torch.as_tensor(a < b)
+
+
+def at_most(a: Any, b: Any) -> Any:
+    """The mask `a <= b`, as `less`."""
+    return torch.as_tensor(a <= b)
+
+
+def same(a: Any, b: Any) -> Any:
+    """The mask `a == b`, as `less`."""
+    return torch.as_tensor(a == b)
 
 
 def has_dimensions(value: Any) -> bool:

@@ -15,7 +15,7 @@ from torch import nn
 from backends.acrobat import compile, library
 from backends.acrobat.errors import CompileError, ModuleChanged
 from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tensors.torch_functions import OF_LINALG
+from backends.acrobat.frontend.tensors.torch_functions import OF_OTHER_MODULES
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
@@ -114,6 +114,60 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.InstanceNorm2d(2, track_running_stats=True), "self.inner(x)", (1, 2, 3, 4)),
     (lambda: nn.LayerNorm((3, 4)), "self.inner(x)", (2, 3, 4)),
     (lambda: nn.LayerNorm(5, elementwise_affine=False), "self.inner(x)", SEQUENCE),
+    (lambda: nn.SELU(), "self.inner(x)", SEQUENCE),
+    (lambda: nn.CELU(0.7), "self.inner(x)", FIXED),
+    (lambda: nn.RReLU(0.1, 0.5), "self.inner(x)", FIXED),
+    (lambda: nn.Hardswish(), "self.inner(x * 4.0)", SEQUENCE),
+    (lambda: nn.Hardsigmoid(), "self.inner(x * 4.0)", FIXED),
+    (lambda: nn.Tanhshrink(), "self.inner(x)", FIXED),
+    (lambda: nn.Softshrink(0.3), "self.inner(x)", SEQUENCE),
+    (lambda: nn.Hardshrink(0.3), "self.inner(x)", SEQUENCE),
+    (lambda: nn.Threshold(0.1, -3.0), "self.inner(x)", FIXED),
+    (lambda: nn.GLU(), "self.inner(x)", (None, 4)),
+    (lambda: nn.GLU(0), "self.inner(x)", (4, 5)),
+    (lambda: nn.Softmin(dim=0), "self.inner(x)", SEQUENCE),
+    (lambda: nn.Softmax2d(), "self.inner(x)", (1, 2, 3, 4)),
+    (lambda: nn.InstanceNorm1d(5, affine=True), "self.inner(x)", (5, 7)),
+    (lambda: nn.InstanceNorm1d(5), "self.inner(x.transpose(1, 2))", (1, 4, 5)),
+    (lambda: nn.InstanceNorm2d(2, affine=True), "self.inner(x)", (1, 2, 3, 4)),
+    (lambda: nn.LocalResponseNorm(3, alpha=0.5, k=2.0), "self.inner(x)", (1, 5, 3)),
+    (lambda: nn.LocalResponseNorm(2), "self.inner(x)", (1, 4, 2, 3)),
+    (lambda: nn.ConvTranspose1d(5, 3, 2), "self.inner(x)", (5, None)),
+    (
+        lambda: nn.ConvTranspose1d(5, 3, 3, stride=2, padding=1, output_padding=1, dilation=2, bias=False),
+        "self.inner(x)",
+        (1, 5, 4),
+    ),
+    (lambda: nn.Conv1d(4, 4, 3, padding="same", groups=4), "self.inner(x)", (4, None)),
+    (lambda: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), "self.inner(x)", (1, 4, None)),
+    (lambda: nn.Conv1d(4, 6, 2, padding="valid"), "self.inner(x)", (4, 5)),
+    (lambda: nn.MaxPool1d(3, stride=1, padding=1), "self.inner(x)", (2, None)),
+    (lambda: nn.AvgPool1d(2, padding=1), "self.inner(x)", (1, 2, 6)),
+    (lambda: nn.Dropout1d(), "self.inner(x)", (2, 6)),
+    (lambda: nn.Dropout2d(), "self.inner(x)", (1, 2, 6, 6)),
+    (lambda: nn.AlphaDropout(), "self.inner(x)", SEQUENCE),
+    (lambda: nn.Unflatten(1, (2, 3)), "self.inner(x)", (None, 6)),
+    (lambda: nn.Unfold((2, 3), padding=1, stride=2), "self.inner(x)", (1, 2, 4, 5)),
+    (lambda: nn.PixelShuffle(2), "self.inner(x)", (1, 8, 2, 3)),
+    (lambda: nn.PixelUnshuffle(2), "self.inner(x)", (2, 4, 6)),
+    (lambda: nn.ChannelShuffle(2), "self.inner(x)", (1, 4, 2, 3)),
+    (lambda: nn.PairwiseDistance(), "self.inner(x, x.sin())", SEQUENCE),
+    (lambda: nn.PairwiseDistance(p=1.0, keepdim=True), "self.inner(x, x.sin())", (2, 5)),
+    (lambda: nn.HuberLoss(delta=0.3), "self.inner(x, x.sin())", FIXED),
+    (lambda: nn.HingeEmbeddingLoss(0.5), "self.inner(x, x.sign())", SEQUENCE),
+    (lambda: nn.MarginRankingLoss(0.2), "self.inner(x[:, 0], x[:, 1], x[:, 2].sign())", SEQUENCE),
+    (lambda: nn.CosineEmbeddingLoss(0.1), "self.inner(x, x.sin(), x[:, 2].sign())", SEQUENCE),
+    (lambda: nn.TripletMarginLoss(swap=True), "self.inner(x, x.sin(), x.cos())", SEQUENCE),
+    (lambda: nn.SoftMarginLoss(reduction="sum"), "self.inner(x, x.sign())", FIXED),
+    (lambda: nn.MultiLabelSoftMarginLoss(), "self.inner(x, (x > 0.0).float())", (2, 5)),
+    (lambda: nn.MultiMarginLoss(), "self.inner(x, torch.tensor(2))", FIXED),
+    (lambda: nn.MultiMarginLoss(p=2, margin=0.5), "self.inner(x, x.argmin(1))", (3, 5)),
+    (lambda: nn.PoissonNLLLoss(full=True), "self.inner(x, x.abs() * 3.0)", FIXED),
+    (lambda: nn.GaussianNLLLoss(), "self.inner(x, x.sin(), x.abs())", SEQUENCE),
+    (lambda: nn.KLDivLoss(reduction="batchmean"), "self.inner(x.log_softmax(-1), x.sigmoid())", (2, 5)),
+    (lambda: nn.CrossEntropyLoss(torch.linspace(0.5, 2.0, 5)), "self.inner(x, x.argmin(1))", SEQUENCE),
+    (lambda: nn.CrossEntropyLoss(), "self.inner(x, x.softmax(-1))", SEQUENCE),
+    (lambda: nn.BCEWithLogitsLoss(pos_weight=torch.linspace(0.5, 2.0, 5)), "self.inner(x, x.sigmoid())", SEQUENCE),
     (nn.Identity, "x[torch.relu(x[:, 0]) > 0.0]", SEQUENCE),
     (nn.Identity, "torch.zeros(4).scatter_add(0, torch.tensor([1, 3, 1, 0, 1]), x)", FIXED),
     (nn.Identity, "torch.zeros(4, 5).index_add_(0, torch.tensor([1, 3]), x)", (2, 5)),
@@ -194,6 +248,22 @@ def test_every_module_of_the_library_is_tested() -> None:
     assert library.MODULES.keys() <= inside
 
 
+ROWS = [torch.randn(3, 5, generator=torch.Generator().manual_seed(k)) for k in range(3)]
+ARGUMENTS: dict[str, tuple[torch.Tensor | int, ...]] = {
+    "margin_ranking_loss": tuple(ROWS),
+    "triplet_margin_loss": tuple(ROWS),
+    "cosine_embedding_loss": (ROWS[0], ROWS[1], ROWS[2][:, 0].sign()),
+    "gaussian_nll_loss": (ROWS[0], ROWS[1], ROWS[2].abs()),
+    "multi_margin_loss": (ROWS[0], torch.tensor([4, 0, 1])),
+    "multilabel_soft_margin_loss": (ROWS[0], ROWS[1].sigmoid()),
+    "instance_norm": (ROWS[0].unsqueeze(0),),
+    "local_response_norm": (ROWS[0].unsqueeze(0), 3),
+    "renorm": (ROWS[0], 2, 0, 1),
+    "batch_norm": (ROWS[0], ROWS[1][0], ROWS[2][0].abs()),
+}
+"""Arguments of those functions below that do not take one or two vectors."""
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -204,11 +274,12 @@ def test_every_module_of_the_library_is_tested() -> None:
 )
 def test_the_library_is_python_that_eager_runs(name: str) -> None:
     x, y = torch.randn(6), torch.randn(6)
-    theirs = OF_LINALG.get(name) or getattr(torch, name, None) or getattr(nn.functional, name)
+    theirs = OF_OTHER_MODULES.get(name) or getattr(nn.functional, name, None) or getattr(torch, name)
     if name == "nll_loss":
         x, y = torch.log_softmax(x, 0), torch.tensor(2)
     two = name.endswith("loss") or name == "outer"
-    assert torch.allclose(library.FUNCTIONS[name](*((x, y) if two else (x,))), theirs(*((x, y) if two else (x,))), atol=1e-6)
+    arguments = ARGUMENTS.get(name, (x, y) if two else (x,))
+    assert torch.allclose(library.FUNCTIONS[name](*arguments), theirs(*arguments), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide"])

@@ -30,12 +30,12 @@ def _size_ragged(f: Frame, c: CallArguments) -> Value | None:
     return TupleV(tuple(extent_of(f, v, d) for d in range(rank)))
 
 
-@operation("numel")
+@operation("numel", "nelement")
 def _numel(f: Frame, call: CallArguments) -> Value:
     return Static(math.prod(shape_of(call.args[0])))  # type: ignore[arg-type]
 
 
-@ragged("numel")
+@ragged("numel", "nelement")
 def _numel_ragged(f: Frame, c: CallArguments) -> Value | None:
     return _elements(f, c.args[0])
 
@@ -50,11 +50,11 @@ def _elements(f: Frame, x: Any) -> Value:
     return length(f, x) if each == 1 else f.host("mul", [length(f, x), Static(each)], INT)
 
 
-@operation("dim")
+@operation("dim", "ndimension")
 def _dim(f: Frame, call: CallArguments) -> Value:
     return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
 
 
-@ragged("dim")
+@ragged("dim", "ndimension")
 def _dim_ragged(f: Frame, c: CallArguments) -> Value | None:
     return Static(len(shape(c.args[0])))

@@ -190,6 +190,8 @@ def computed(value: Any) -> bool:
 
 ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "floordiv": "floordiv"}
 ARITHMETIC |= {"floor_divide": "floordiv", "mod": "mod", "remainder": "mod", "maximum": "max", "minimum": "min"}
+ARITHMETIC |= {"bitand": "bitand", "bitor": "bitor", "bitxor": "bitxor", "shl": "shl", "shr": "shr"}
+ARITHMETIC |= {"bitwise_and": "bitand", "bitwise_or": "bitor", "bitwise_xor": "bitxor"}
 """The operations of two tensors of ints that give ints -> those of the host."""
 
 

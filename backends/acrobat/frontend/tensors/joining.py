@@ -200,14 +200,14 @@ def _repeat(f: Frame, call: CallArguments) -> Value:
     return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), False)
 
 
-@operation("expand")
+@operation("expand", "broadcast_to")
 def _expand(f: Frame, call: CallArguments) -> Value:
     return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), True)
 
 
-@ragged("repeat", "expand")
+@ragged("repeat", "expand", "broadcast_to")
 def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
-    return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")
+    return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name != "repeat")
 
 
 @either("expand_as")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
@@ -10,6 +11,8 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import shape
+from backends.acrobat.frontend.tensors.masks import mask_of
+from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Held, Static, Value, is_array, is_unknown, known, nothing_known, unknown
 from backends.acrobat.library import words
 
@@ -41,10 +44,35 @@ def _is_counts(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
     return Static(isinstance(value, Held) and value.kind == "ids" or is_array(value) and len(shape(value)) == 1)
 
 
+COMPARED: dict[object, ast.cmpop] = {words.less: ast.Lt(), words.at_most: ast.LtE(), words.same: ast.Eq()}
+
+
+def _compared(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str, compare: ast.cmpop) -> Value:
+    """The mask that a comparison of tensors gives, also of one element."""
+    if any(map(nothing_known, args)):
+        return unknown()
+    result = mask_of(f, compare, *args)
+    assert result is not None
+    return result
+
+
+for _word, _compare in COMPARED.items():
+    handles(FUNCTIONS, _word)(partial(_compared, compare=_compare))
+
+
 @handles(FUNCTIONS, words.has_dimensions)
 def _has_dimensions(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (value,) = args
-    return unknown() if nothing_known(value) else Static(is_array(value) and len(shape(value)) > 0)
+    if nothing_known(value):
+        return unknown()
+    match value:
+        case Held("ids"):
+            return Static(True)
+        case Held("mask", inner):
+            return Static(len(shape(inner)) > 0)
+        case HostTensor():
+            return Static(value.tensor.ndim > 0)
+    return Static(is_array(value) and len(shape(value)) > 0)
 
 
 @handles(FUNCTIONS, words.packed)

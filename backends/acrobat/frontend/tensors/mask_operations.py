@@ -118,7 +118,8 @@ def _not(f: Frame, call: CallArguments) -> Value:
 
 @handles(MASK_OPERATIONS, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
 def _both(f: Frame, call: CallArguments) -> Value:
-    return both(f, "bit" + call.name.rpartition("_")[2], *call.args)
+    sides = [v if is_mask(v) or not call.name.startswith("logical") else as_mask(f, v) for v in call.args]
+    return both(f, "bit" + call.name.rpartition("_")[2], *sides)
 
 
 @handles(MASK_OPERATIONS, "any", "all")
@@ -164,7 +165,20 @@ def read_flags(f: Frame, flags: Any) -> Any:
     return mapped(f, [as_rows(f, flags, 0)], lambda part: read_flags(f, part))
 
 
-@handles(MASK_OPERATIONS, "nonzero")
+@either("logical_not")
+def _logical_not(f: Frame, call: CallArguments) -> Value:
+    """Of numbers: the mask of the zeros."""
+    return negated(f, as_mask(f, call.args[0]))
+
+
+@either("logical_and", "logical_or", "logical_xor")
+def _logical(f: Frame, call: CallArguments) -> Value:
+    """Of numbers, or numbers and masks: what is not zero counts as true."""
+    sides = [v if is_mask(v) else as_mask(f, v) for v in call.bind("input", "other")]
+    return both(f, "bit" + call.name.rpartition("_")[2], *sides)
+
+
+@handles(MASK_OPERATIONS, "nonzero", "argwhere")
 def _nonzero(f: Frame, call: CallArguments) -> Value:
     """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()`, which has a row of indices for each true element."""
     chosen, as_tuple = call.bind("input", "as_tuple", as_tuple=Static(False))
@@ -179,7 +193,7 @@ def _nonzero(f: Frame, call: CallArguments) -> Value:
     )
 
 
-@either("nonzero")
+@either("nonzero", "argwhere")
 def _nonzero_of_numbers(f: Frame, call: CallArguments) -> Value:
     return _nonzero(f, CallArguments("nonzero", [as_mask(f, call.args[0]), *call.args[1:]], call.kwargs))
 
@@ -310,6 +324,10 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
             return mask(select(f, table, 0, inner))
         case Held("ids", inner):
             return mask(op(f, "stack", [select(f, table, 0, v) for v in f.components(inner) or ()], {"dim": 0}))
+    if computed(i):
+        i = on_host_in_parts(f, i)
+    if is_number(i):
+        return mask(select(f, table, 0, i))  # type: ignore[arg-type]
     if is_ragged(i) and dtype_of(i) == torch.int64:
         return mask(looked_up(f, i, lambda v: select(f, table, 0, v)))  # type: ignore[arg-type]
     raise Refused("`one_hot` takes a tensor of an int, or of a list of ints")

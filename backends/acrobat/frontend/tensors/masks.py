@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -44,6 +44,7 @@ from backends.acrobat.frontend.values import (
     known,
     type_or_none,
 )
+from backends.acrobat.ir import nodes as n
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
 VARIABLES.add("mask")
@@ -90,11 +91,14 @@ def _whole(value: Value) -> bool:
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The mask that a comparison of tensors gives; None if no operand is a tensor of several elements."""
-    if not _whole(a) and not _whole(b):
-        return None
+    return mask_of(f, compare, a, b) if _whole(a) or _whole(b) else None
+
+
+def mask_of(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
+    """The mask that a comparison of tensors gives, also of one element; None for comparisons that give none."""
     sides = [on_host_in_parts(f, v) if dtype_of(v) == torch.int64 else plain(v) for v in (a, b)]
     ints = [v for v in sides if is_ragged(v) and isinstance(item_type(v), ScalarT)]
-    if ints and all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
+    if all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
         name = COMPARISONS[type(compare)][0]
 
         def each(v: Any) -> Value:
@@ -137,10 +141,19 @@ def negated(f: Frame, value: Any) -> Value:
 
 
 def _as_result(f: Frame, value: Any) -> Value | None:
-    """A mask that is a result, or in a list that is one, as a tensor of bools. The instance waits for it."""
-    if not is_mask(value) or is_unknown(value.value) or not shape(value.value):
+    """A mask that is a result, or in a list that is one, as a tensor of bools, and a tensor of one int as a tensor. For a mask
+    the instance waits."""
+    if isinstance(value, Held) and value.kind == "index" and not is_unknown(value.value):
+        return _without_dimensions(f, value.value, INT)
+    if not is_mask(value) or is_unknown(value.value):
         return None
-    return bools_of(f, value)
+    bools = bools_of(f, value)
+    return bools if shape(value.value) or is_unknown(bools) else _without_dimensions(f, bools, BOOL)
+
+
+def _without_dimensions(f: Frame, number: Value, type: ScalarT) -> Value:
+    """A number of the program as a tensor of it in a result."""
+    return f.bind(n.ListOf((f.atom(number),), ListT(type, rows=0, extent=1, units=-1), span=f.span), "number")
 
 
 def bools_of(f: Frame, value: Any) -> Value:

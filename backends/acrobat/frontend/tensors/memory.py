@@ -23,6 +23,8 @@ VIEWS |= {"broadcast_tensors", "broadcast_to", "chunk", "contiguous", "cpu", "de
 VIEWS |= {"dropout", "dropout1d", "dropout2d", "einsum", "expand", "expand_as", "feature_alpha_dropout", "flatten"}
 VIEWS |= {"float", "half", "int", "long", "meshgrid", "moveaxis", "movedim", "narrow", "permute", "positive", "ravel"}
 VIEWS |= {"reshape", "reshape_as", "select", "split", "squeeze", "swapaxes", "swapdims", "t", "tensor_split", "to"}
+VIEWS |= {"adjoint", "atleast_3d", "channel_shuffle", "dropout3d", "hsplit", "pixel_shuffle", "pixel_unshuffle"}
+VIEWS |= {"split_with_sizes", "vsplit"}
 VIEWS |= {"transpose", "type", "type_as", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as"}
 """Operations whose result may share memory with the operand."""
 

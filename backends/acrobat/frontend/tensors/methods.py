@@ -29,6 +29,7 @@ from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_array, is_ragged, is_tensor, is_unknown
 
 PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
+PAIRS |= {"min": 0, "max": 1}  # and of what torch.aminmax returns
 
 
 @handles(ATTRIBUTES, "tensor", "ragged")
@@ -145,6 +146,8 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
     args, kwargs = with_flags(f, args, kwargs)
     if is_mask(owner) and method.name == "tolist":
         return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
+    if is_mask(owner) and method.name in library.FUNCTIONS and method.name not in MASK_OPERATIONS:
+        return f.program.call(f, node, library.FUNCTIONS[method.name], [owner, *args], kwargs)
     if is_mask(owner):
         return with_masks(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
     if owner.kind == "index" and method.name in ("item", "long", "int") and not args:

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torc
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_ragged, variable_of
 from backends.acrobat.library import MODULES, normalisation
 
-NEW = (nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
+NEW = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
 """Modules of the library whose result is a new tensor, which may be changed in place."""
 MISSING = object()
 """Stands for an attribute that an object does not have."""
@@ -200,8 +200,8 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
             return embedded(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
             return _in_sequence(f, node, m, CallArguments("Sequential", args, kwargs).bind("input")[0])
-        case nn.Identity() | nn.Dropout():
-            if isinstance(module, nn.Dropout) and module.training and module.p > 0:
+        case nn.Identity() | nn.modules.dropout._DropoutNd():
+            if isinstance(module, nn.modules.dropout._DropoutNd) and module.training and module.p > 0:
                 return f.problem(node, "dropout in training mode is not in the language", "call .eval() on the model first")
             same: Value = CallArguments(kind.__name__, args, kwargs).bind("input")[0]
             return same

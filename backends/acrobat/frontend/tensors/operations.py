@@ -182,6 +182,15 @@ _element_wise(
 )
 
 
+@either("bitwise_and", "bitwise_or", "bitwise_xor")
+def _of_bits(f: Frame, call: CallArguments) -> Value:
+    """`torch.bitwise_and` and the like of tensors of ints; of masks they are in `mask_operations`."""
+    result = arithmetic(f, call.name, *call.bind("input", "other"))
+    if result is None:
+        raise Refused(f"`{call.name}` takes tensors of ints, or masks")
+    return result
+
+
 @ragged("gelu", "square", "rsqrt")
 def _each(f: Frame, c: CallArguments) -> Value:
     return elementwise(f, c.args[:1], lambda v: call_operation(f, c.name, CallArguments(c.name, list(v), c.kwargs)))

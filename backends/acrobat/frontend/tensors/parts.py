@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from backends.acrobat.core.types import ListT
@@ -24,6 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
+from backends.acrobat.frontend.tensors.shapes import permute
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -93,6 +95,34 @@ def _split(f: Frame, call: CallArguments) -> Value:
     if sum(sizes_known) != extent:
         raise Refused(f"`split`: the sizes {tuple(sizes_known)} do not add up to {extent}")
     return _slices(f, x, d, list(sizes_known))
+
+
+@operation("split_with_sizes")
+def _split_with_sizes(f: Frame, call: CallArguments) -> Value:
+    x, sizes, dim = call.bind("input", "split_sizes", "dim", dim=Static(0))
+    return call_operation(f, "split", CallArguments("split", [x, sizes, dim], {}))
+
+
+@either("tensor_split", "hsplit", "vsplit")
+def _tensor_split(f: Frame, call: CallArguments) -> Value:
+    """So many parts of nearly one size, or parts that begin at the given indices."""
+    x, sections, dim = call.bind("input", "indices_or_sections", "dim", dim=Static(0))
+    rank = len(shape(x))
+    d = {"hsplit": min(1, rank - 1), "vsplit": 0}.get(call.name)
+    d = dim_of(dim, rank, call.name) if d is None else d
+    extent, at = shape(x)[d], constant(f.static_list(sections), "the sections")
+    if extent is None:
+        raise Refused(f"`{call.name}` along an extent that varies is not in the language", "`chunk` and `split` take it")
+    if isinstance(at, int):
+        if at < 1 or call.name != "tensor_split" and extent % at:
+            raise Refused(f"`{call.name}`: an extent of {extent} is not divided in {at}")
+        sizes = [(extent + at - 1 - i) // at for i in range(at)]
+    else:
+        ends = [0, *(min(max(i + extent if i < 0 else i, 0), extent) for i in at), extent]
+        sizes = [max(b - a, 0) for a, b in pairwise(ends)]
+        if sum(sizes) != extent or 0 in sizes:
+            raise Refused(f"`{call.name}`: the indices are in ascending order, and leave no part empty")
+    return call_operation(f, "split", CallArguments("split", [x, Static(sizes), Static(d)], {}))
 
 
 def _slices(f: Frame, x: Dyn, dim: int, sizes: list[int]) -> TupleV:
@@ -180,3 +210,21 @@ def _flip(f: Frame, call: CallArguments) -> Value:
     for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
         x = reversed_along(f, x, dim_of(d, len(shape(x)), call.name))
     return x  # type: ignore[no-any-return]
+
+
+@either("rot90")
+def _rotated(f: Frame, call: CallArguments) -> Value:
+    """`torch.rot90`: `k` quarter turns from the first of two dimensions towards the second."""
+    x: Any
+    x, k, dims = call.bind("input", "k", "dims", k=Static(1), dims=Static((0, 1)))
+    turns = constant(k, "the number of turns") % 4
+    a, b = (dim_of(Static(d), len(shape(x)), "rot90") for d in constant(f.static_list(dims), "the dimensions"))
+    if turns == 2:
+        return reversed_along(f, reversed_along(f, x, a), b)  # type: ignore[arg-type]
+    if turns == 1:
+        x = reversed_along(f, x, b)
+    if turns:
+        order = list(range(len(shape(x))))
+        order[a], order[b] = b, a
+        x = permute(f, x, order)
+    return reversed_along(f, x, b) if turns == 3 else x  # type: ignore[no-any-return]

@@ -11,11 +11,11 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.tensors.fixing import with_extent
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, elementwise, of_rows, op, over_rows, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
 from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_tensor
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_ragged, is_tensor
 
 LONGEST = 64
 """The longest fixed dimension that is summed over together with one that varies."""
@@ -116,6 +116,32 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 # ---- einsum
+
+
+@either("tensordot")
+def _tensordot(f: Frame, call: CallArguments) -> Value:
+    """Sums of products over `dims`: so many last dimensions of `a` and first ones of `b`, or the dimensions of each."""
+    a, b, dims = call.bind("a", "b", "dims", dims=Static(2))
+    ranks, over = (len(shape(a)), len(shape(b))), _contracted_dims(f, dims)
+    if isinstance(over, int):
+        over = (list(range(ranks[0] - over, ranks[0])), list(range(over)))
+    over = [[o] if isinstance(o, int) else o for o in over]
+    pairs = [[dim_of(Static(d), rank, "tensordot") for d in o] for o, rank in zip(over, ranks, strict=True)]
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    names = [[next(letters) for _ in range(r)] for r in ranks]
+    for d, e in zip(*pairs, strict=True):
+        names[1][e] = names[0][d]
+    kept = [name for side, taken in zip(names, pairs, strict=True) for d, name in enumerate(side) if d not in taken]
+    equation = f"{''.join(names[0])},{''.join(names[1])}->{''.join(kept)}"
+    return call_operation(f, "einsum", CallArguments("einsum", [Static(equation), a, b], {}))
+
+
+def _contracted_dims(f: Frame, dims: Value) -> Any:
+    """The argument `dims` of `tensordot`: an int, or two of ints or lists of ints."""
+    dims = f.static_list(dims)
+    if isinstance(dims, TupleV):
+        return [constant(f.static_list(v), "the dimensions of `tensordot`") for v in dims.items]
+    return constant(dims, "the dimensions of `tensordot`")
 
 
 @either("einsum", of_tensor=False)

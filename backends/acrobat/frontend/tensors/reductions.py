@@ -21,12 +21,14 @@ from backends.acrobat.frontend.evaluator.lists import (
     mapped,
     transposed_lists,
 )
+from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     elementwise,
     extent_of,
     item,
+    numbers_in,
     of_rows,
     op,
     over_rows,
@@ -48,6 +50,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import selection
 
 
 def reduce(f: Frame, how: str, xs: Array) -> Value:
@@ -84,10 +87,10 @@ def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
         return _softmax(f, how, x, dim)
     if how == "argmax":
         place = _argmax(f, x)
-        if not keep:
+        if not keep or is_unknown(place):
             return place
         if len(shape(x)) > 1:
-            raise Refused("`argmax` with `keepdim` along an outer extent that varies is not in the language", "leave it out")
+            return with_dimension(f, place, dim)
         return of_rows(list_of(f, ast.Pass(), [_number(place)]), 0)
     if how == "mean":
         total = reduce(f, "sum", x)
@@ -132,9 +135,9 @@ def _argmax(f: Frame, x: Array) -> Any:
     row = shape(x)[1:] if axis(x) == 0 else tuple(e for i, e in enumerate(shape(x)) if i != axis(x))
     if row and all(e is None for e in row[:1]) and isinstance(item_type(x), ListT):
         turned = transposed_lists(f, mapped(f, [x], lambda part: retyped(part, ListT(item_type(part)))))
-        return of_rows(mapped(f, [turned], lambda scores: _argmax(f, of_rows(scores, 0)).value), 0)
+        return of_rows(mapped(f, [turned], lambda scores: _number(_argmax(f, of_rows(scores, 0)))), 0)
     if any(e != 1 for e in row):
-        raise Refused("`argmax` along an extent that varies takes one score for each part here")
+        return _argmax_of_columns(f, x, row)
     numbers = x if isinstance(item_type(x), ScalarT) else mapped(f, [x], lambda score: item(f, score))
     numbers = retyped(numbers, ListT(item_type(numbers)))
     pairs = f.host("enumerate", [numbers], ListT(TupleT((INT, item_type(numbers)))))
@@ -154,7 +157,20 @@ def _argmax(f: Frame, x: Array) -> Any:
     folded = f.bind(
         n.Fold(each, f.atom(pairs), (best, where), (f.atom(first), n.Lit(0, INT)), body, state, span=f.span), "highest"
     )
-    return Held("index", f.bind(n.Field(folded.atom, 1, INT, span=f.span), "argmax"))
+    place = Held("index", f.bind(n.Field(folded.atom, 1, INT, span=f.span), "argmax"))
+    return arranged(f, elements(f, place), list(row)) if row else place
+
+
+def _argmax_of_columns(f: Frame, x: Array, row: tuple[int | None, ...]) -> Value:
+    """As `_argmax`, of parts that all have the shape `row`: the index of the highest for each place in them. The instance waits
+    for all scores."""
+    if None in row:
+        raise Refused("`argmax` along an extent that varies takes parts of a fixed shape, or of one dimension, here")
+    size = (math.prod(e or 0 for e in row),)
+    parts = retyped(x, ListT(item_type(x)))
+    scores = mapped(f, [parts], lambda part: numbers_in(f, op(f, "reshape", [part], {"shape": size})))  # type: ignore[arg-type]
+    places = f.program.call(f, ast.Pass(), selection.highest_places, [scores], {})
+    return arranged(f, places, list(row))
 
 
 def _reduced(f: Frame, how: str, x: Array, dim: Any, keep: bool) -> Value:
@@ -262,7 +278,9 @@ def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
         return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", CallArguments(c.name, list(v), {})))
     v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
     k, keep = dim_of(dim, len(shape(v)), c.name), bool(constant(keepdim, "keepdim"))
-    compared = v if c.name == "max" else elementwise(f, [v], lambda parts: op(f, "neg", parts))
+    compared = v
+    if c.name == "min":
+        compared = arithmetic(f, "sub", Static(0), v) or elementwise(f, [v], lambda parts: op(f, "neg", parts))
     try:
         which = along(f, "argmax", compared, k, keep)
     except Refused:

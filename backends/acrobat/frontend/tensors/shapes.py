@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, ListT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
@@ -161,9 +161,19 @@ def _t_ragged(f: Frame, c: CallArguments) -> Value | None:
 def _movedim(f: Frame, call: CallArguments) -> Value:
     x, source, destination = call.bind("input", "source", "destination")
     rank = len(shape(x))
-    own, to = (dim_of(v, rank, call.name) for v in (source, destination))
-    rest = [d for d in range(rank) if d != own]
-    return permute(f, x, [*rest[:to], own, *rest[to:]])
+    own, to = (_dims_of(f, v, rank, call.name) for v in (source, destination))
+    if len({*own}) < len(own) or len({*to}) < len(to) or len(own) != len(to):
+        raise Refused(f"`{call.name}`: as many different dimensions are given as places for them")
+    order = [d for d in range(rank) if d not in own]
+    for place, d in sorted(zip(to, own, strict=True)):
+        order.insert(place, d)
+    return permute(f, x, order)
+
+
+def _dims_of(f: Frame, dims: Any, rank: int, name: str) -> list[int]:
+    """The dimensions that an int or a tuple of them names."""
+    several = constant(f.static_list(dims), f"the dimensions of `{name}`")
+    return [dim_of(Static(d), rank, name) for d in (several if isinstance(several, (tuple, list)) else (several,))]
 
 
 @operation("permute")

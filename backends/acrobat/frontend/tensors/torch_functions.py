@@ -28,20 +28,40 @@ from backends.acrobat.frontend.values import Held, Static, Value, is_array
 ADDITIONS += [torch.add]
 
 
+OF_FUNCTIONAL = {name for name in vars(functional) if name.endswith("_loss")}
+OF_FUNCTIONAL |= {"kl_div", "binary_cross_entropy_with_logits", "instance_norm", "batch_norm"}
+"""Functions of `torch.nn.functional` whose names in torch itself stand for others, which take other arguments."""
+OF_SPECIAL = "erf erfc exp2 expm1 log1p log_softmax logit logsumexp round sinc softmax xlogy"
+"""Functions of `torch.special` that are those of torch."""
 OTHER_NAMES = {"log_sigmoid": "logsigmoid"}
 """The names that functions of torch give themselves -> those by which the source finds them."""
 OF_LINALG = {"linalg_norm": torch.linalg.norm, "vector_norm": torch.linalg.vector_norm}
 """Names of the library's for functions of `torch.linalg` whose own names stand for others in torch."""
+OF_OTHER_MODULES: dict[str, Any] = {
+    **OF_LINALG,
+    "linalg_cross": torch.linalg.cross,
+    "matmul": torch.linalg.matmul,
+    "matrix_power": torch.linalg.matrix_power,
+    "multi_dot": torch.linalg.multi_dot,
+    "vecdot": torch.linalg.vecdot,
+    "image_windows": functional.unfold,
+    "sigmoid": torch.special.expit,
+    **{name: getattr(torch.special, name) for name in OF_SPECIAL.split()},
+}
+"""Names of operations for functions that torch has in other places than others of their names."""
 
 
 def torch_name(function: Any) -> str | None:
     """The name under which `call_operation` knows a function object of torch, or None."""
+    for name, of_other in OF_OTHER_MODULES.items():
+        if of_other is function:
+            return name
     for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer):
         name = str(getattr(function, "__name__", ""))
         name = OTHER_NAMES.get(name, name)
         if name and getattr(module, name, None) is function:
-            return name
-    return next((name for name, known in OF_LINALG.items() if known is function), None)
+            return f"torch.{name}" if module is torch and name in OF_FUNCTIONAL else name
+    return None
 
 
 def _of_torch(function: Any) -> Callable[..., Value] | None:

@@ -50,12 +50,12 @@ CASES = [
         1,
         """
 def forward(self, s: In) -> Tensor:
-    return torch.cummax(s.x, dim=0)
+    return torch.polygamma(2, s.x)
 """,
         """
-model.py:28:16: `cummax` is not an operation of the language
-            return torch.cummax(s.x, dim=0)
-                   ^^^^^^^^^^^^^^^^^^^^^^^^
+model.py:28:16: `polygamma` is not an operation of the language
+            return torch.polygamma(2, s.x)
+                   ^^^^^^^^^^^^^^^^^^^^^^^
     LANGUAGE.md lists the operations
 """,
     ),
@@ -64,12 +64,12 @@ model.py:28:16: `cummax` is not an operation of the language
         1,
         """
 def forward(self, s: In) -> Tensor:
-    return s.x.kron()
+    return s.x.geqrf()
 """,
         """
-model.py:28:16: `kron` is not an operation of the language
-            return s.x.kron()
-                   ^^^^^^^^^^
+model.py:28:16: `geqrf` is not an operation of the language
+            return s.x.geqrf()
+                   ^^^^^^^^^^^
     LANGUAGE.md lists the operations
 """,
     ),
@@ -761,20 +761,20 @@ class M(nn.Module):
 """
 ALL: dict[str, tuple[str, list[str]]] = {
     "a field without a shape, and a statement": (
-        "def forward(self, bag: Bag):\n    try:\n        y = torch.zeros(3).quantile(0.5)\n    except TypeError:\n"
+        "def forward(self, bag: Bag):\n    try:\n        y = torch.zeros(3).nanquantile(0.5)\n    except TypeError:\n"
         "        pass\n    return nonexistent + self.layer(bag.xs[0])",
         [
             "20: the shape of `Bag.xs` is not known",
             "21: a `TypeError` is not caught in the language",
-            "22: `quantile` is not an operation of the language",
+            "22: `nanquantile` is not an operation of the language",
             "25: `nonexistent` is not defined",
         ],
     ),
     "several arguments, and what is done with them": (
-        "def forward(self, x, y):\n    a = torch.zeros(3).quantile(0.5)\n    return missing",
+        "def forward(self, x, y):\n    a = torch.zeros(3).nanquantile(0.5)\n    return missing",
         [
             "20: the parameter `x, y` of `forward` has no annotation",
-            "21: `quantile` is not an operation of the language",
+            "21: `nanquantile` is not an operation of the language",
             "22: `missing` is not defined",
         ],
     ),

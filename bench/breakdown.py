@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ NUMBERS = frozenset(
     {*(f"{phase}_ms" for phase in PHASES), "nodes", "batches", "launches", "mean_batch_width", "gathered_bytes"}
 )
 """The counters of the contract that are numbers; a backend may have others, of any kind."""
+LARGEST = 1 << 18  # bytes of what a backend says of itself; more is not kept in a row
 MAPPINGS = frozenset({"unbatched"})  # the counters of the contract that are texts by name
 
 
@@ -45,6 +47,19 @@ def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if key in MAPPINGS and not isinstance(merged[str(key)], Mapping):
             merged[str(key)] = None
     return merged
+
+
+def too_large(value: Any) -> bool:
+    """Whether a value of plain types would take too much room in a row."""
+    return len(json.dumps(value)) > LARGEST
+
+
+def limited(counters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The counters without those beyond the contract's where all together are too large for a row, and a flag that says so."""
+    if not too_large(counters):
+        return dict(counters), []
+    kept = {key: value for key, value in counters.items() if key in NUMBERS}
+    return kept, [f"counters of more than {LARGEST >> 10} KiB: only those that are numbers of the contract are kept"]
 
 
 def split(counters: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:

@@ -20,6 +20,8 @@ from bench.software import changes, software
 from bench.status import UNSUCCESSFUL, Exit, Status, exit_code
 from bench.store import Record, Store
 
+CHANGED = "{}: another program has changed it while this one measured, so rows in it may be of nobody's measuring"
+
 
 @dataclass
 class Row:
@@ -114,11 +116,15 @@ class Campaign:
                     self.unkept += not keep(store, cell, row)
 
             order = random.Random(config.seed).sample(todo, len(todo))
+            if config.measure.stored:
+                store.watch()
             measuring = CellGroup(order, config.measure, config.isolate, store.results, progress.tell, done, until)
             try:
                 self.cut = not measuring.run() or self.cut
             finally:
                 index.keep()
+                if config.measure.stored and store.was_changed():
+                    print(CHANGED.format(store.path), file=sys.stderr)
 
     def exit(self) -> Exit:
         code = exit_code((row.record["status"] for row in self.rows), self.cut)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
-from bench import elapsed, fresh, stats
+from bench import elapsed, fresh, standing, stats
+from bench.cell import Cell
 from bench.config import Measure
 from bench.isolate import Ended
+from bench.log import one_line
 from bench.monitor import left_behind, own_load
 from bench.oracle import Oracle
 from bench.prepare import Tell
@@ -19,12 +22,13 @@ CLOSE_S = 60.0  # the time that a backend may take to close what it has compiled
 class LastChecks:
     """The last checks of the cells of one group, which may be made of several cells at once."""
 
-    def __init__(self, measure: Measure, oracle: Oracle, tell: Tell) -> None:
+    def __init__(self, cells: Sequence[Cell], measure: Measure, oracle: Oracle, tell: Tell) -> None:
         self._measure = measure
         self._oracle = oracle
         self._tell = tell
-        self._seed = fresh.random_seed()
-        self._chosen: list[int] | None = None
+        self._numbers = _numbers(cells)
+        self._seeds = {number: fresh.random_seed() for number in self._numbers.values()}
+        self._chosen: dict[int, list[int]] = {}
         self._lock = threading.Lock()
 
     def close(self, running: Running) -> Ended:
@@ -34,10 +38,11 @@ class LastChecks:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
         row["elapsed"] = elapsed.check(child, running.minibatches, thorough=self._measure.stored)
+        row["flags"] += elapsed.judge(row["elapsed"], stats.summary(stats.rounds_of(row)).median)
         closed = child.ask("close")
         running.verifier.judge_fetches(closed["fetches"])
         row["ran"] = closed["ran"] | ({"instructions_seen": running.instructions} if running.instructions else {})
-        row["flags"] += closed["flags"]
+        row["flags"] += [one_line(flag) for flag in closed["flags"]]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
         halves = stats.drift(stats.rounds_of(row))
         if halves is not None:
@@ -56,6 +61,7 @@ class LastChecks:
         except Ended as ended:  # all samples are taken and right: they stand
             row["flags"].append(f"close() did not work: {ended.why}")
         row["flags"] += left_behind(child.family)
+        row["flags"] += standing.altered(child.standing, standing.standing(child.process.pid))
         return Ended(Status.OK, None)
 
     def _unseen(self, running: Running) -> None:
@@ -65,36 +71,45 @@ class LastChecks:
         told_s = stats.summary(stats.rounds_of(row)).median
         size = running.cell.batch_size
         plan = fresh.plan(told_s, size, running.minibatches, thorough=self._measure.stored)
-        count = plan.drawn
+        seed = self._seeds[self._numbers[running.cell.id]]
         try:
-            child.ask("draw", seed=self._seed, count=count)
-            passes = fresh.look(child, plan)
-            instances = self._compared(size)
-            mine = [i for i in instances if i < count * size]
-            shown = child.ask("show", instances=mine)["outputs"]
+            passes, shown = fresh.look(child, plan, size, seed)
         except Ended as ended:
             row["flags"].append(f"mini-batches that it had never seen could not be run: {ended.why}")
             return
         try:
-            right = self._oracle.unseen(self._seed, instances, lambda text: self._tell(running.cell, text, 1.0))
-            compared = mine[: len(right)]
-            verified = verifier.check_unseen(shown[: len(compared)], right[: len(compared)])
+            instances = self._compared(seed, size)
+            right = self._oracle.unseen(seed, instances, lambda text: self._tell(running.cell, text, 1.0))
+            mine = [(i, answer) for i, answer in zip(instances, right, strict=False) if i < plan.drawn * size]
+            verified = verifier.check_unseen(shown, mine)
         except Ended as ended:
             if ended.status != Status.UNVERIFIED:
                 raise
             row["flags"].append(f"its outputs for mini-batches that it had never seen were not verified: {ended.why}")
             verified = 0
-        row["fresh"], flags = fresh.judge(passes, told_s, verifier.fetch_s)
+        row["fresh"], flags = fresh.judge(passes, told_s, verifier.fetch_s, fresh.drawing_s(passes, running.draw_s))
         row["fresh"]["verified"] = verified
         why = fresh.overwhelming(passes, size, told_s, verifier.fetch_s)
         if why is not None:
             raise Ended(Status.WRONG, why)
         row["flags"] += flags
 
-    def _compared(self, size: int) -> list[int]:
+    def _compared(self, seed: int, size: int) -> list[int]:
         """The numbers of the unseen instances that are compared with the oracle's answers. They are chosen when the first cell
-        has run them, and are the same for all cells, so that the answers are computed once."""
+        has run them, and are the same for all cells with this seed, so that the answers are computed once."""
         with self._lock:
-            if self._chosen is None:
-                self._chosen = fresh.instances_to_compare(size)
-            return self._chosen
+            if seed not in self._chosen:
+                self._chosen[seed] = fresh.instances_to_compare(size)
+            return self._chosen[seed]
+
+
+def _numbers(cells: Sequence[Cell]) -> dict[str, int]:
+    """For each cell, by id, how many cells of its backend come before it. Cells with one number get the same new mini-batches,
+    so that their answers are computed once; variants of one backend get different ones, so that none knows what another has
+    just run and can leave the answers for it."""
+    numbers: dict[str, int] = {}
+    met: dict[str, int] = {}
+    for cell in cells:
+        numbers[cell.id] = met.get(cell.backend.name, 0)
+        met[cell.backend.name] = numbers[cell.id] + 1
+    return numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -186,16 +187,18 @@ def _is_chosen(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def variants(base: Part, target: Target) -> Sequence[Part]:
-    """The backend with the options of each of its variants; as it is where the backend cannot be imported. Raises
-    ConfigError."""
+    """The backend with the options of each of its variants; as it is where the backend cannot be imported, made or asked, since
+    its cell will then fail with the reason. Raises ConfigError where the backend refuses its options by a ValueError."""
     try:
         cls = targets.resolve(base.target)
         overrides = cls(target, **base.options).variants()
-    except ImportError:
-        return [base]
+        parts = [replace(base, options=registry.conform(cls, {**base.options, **each}, base.name)) for each in overrides]
+        json.dumps([each.options for each in parts])
     except ValueError as error:
         raise ConfigError(f"backend.{base.name}: {error}") from error
-    return [replace(base, options={**base.options, **override}) for override in overrides]
+    except Exception:
+        return [base]
+    return parts or [base]
 
 
 def _environment(isolate: Isolate) -> dict[str, str]:

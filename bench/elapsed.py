@@ -1,8 +1,11 @@
 """Checks in the parent process, by clocks that a cell cannot change, that the clock by which a cell times its runs is right.
 
 The cell's process is asked for runs and replies with the sum of their times by its own clock, the seconds *told*. The seconds
-*passed* are the time from request to reply, or the processor time that the operating system counted for the cell meanwhile if
-that is less: on a busy machine a process also waits before, between and after its runs, which takes no processor time.
+*passed* are the time from request to reply, less what the operating system counted as waiting for a processor: on a busy
+machine a process also waits before, between and after its runs (`family.Used`).
+
+The same runs show whether samples are the times of runs: between these there is no fetching and no reading of counters, where a
+system could work on the next mini-batch.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ ALLOWED_S = 0.05  # for the request and the reply
 ALLOWED_RUN_S = 20e-6  # for what surrounds each run: making the list, freeing the outputs
 SHARE = 0.5  # the least part of the time passed that a correct clock tells
 ATTEMPTS = 3
+LONGER = 4.0  # a flag if these runs take so many times as long as the samples say
 GROWTH = 16  # the next request asks for at most so many times as many runs
 MOST_RUNS = 100_000
 
@@ -43,9 +47,17 @@ def check(child: Child, minibatches: int, thorough: bool = True) -> dict[str, An
     return {"runs": runs, "told_s": round(told_s, 6), "passed_s": round(passed_s, 6)}
 
 
+def judge(found: dict[str, Any], steady_s: float) -> list[str]:
+    """A flag if the runs of `check` took much longer than those of the turns, `steady_s`, although nothing else was to do."""
+    each_s = min(found["told_s"], found["passed_s"]) / found["runs"]
+    if each_s <= LONGER * steady_s + ALLOWED_RUN_S:
+        return []
+    return [f"runs with nothing between them took {each_s / steady_s:.1f} times as long as its samples: it worked between them"]
+
+
 def _ask(child: Child, runs: int, minibatches: int) -> tuple[float, float]:
     """Ask the cell for `runs` runs. Returns the seconds told and the seconds passed."""
     before = child.usage.asked.get("elapsed", Used())
     told_s = child.ask("elapsed", runs=runs, minibatches=minibatches)["told_s"]
     after = child.usage.asked["elapsed"]
-    return told_s, min(after.wall_s - before.wall_s, after.cpu_s - before.cpu_s)
+    return told_s, after.cost_s - before.cost_s

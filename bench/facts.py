@@ -8,6 +8,7 @@ from typing import Any
 from bench import breakdown
 from bench.contract import Compiled
 from bench.instructions import instruction_sets
+from bench.log import LONGEST, one_line
 
 TEXTS = ("instruction_set", "library", "load_time", "precision")
 SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
@@ -33,9 +34,11 @@ def validated_facts(facts: Any) -> dict[str, Any]:
         if key in TEXTS:
             if not isinstance(value, str):
                 raise Invalid(f"facts() gave {key}={value!r}, not a text")
+            if value != one_line(value):
+                raise Invalid(f"facts() gave {key}={value[:40]!r}, not a plain line of at most {LONGEST} letters")
         elif key == "properties":
-            if not isinstance(value, Mapping) or breakdown.plain(value) != dict(value):
-                raise Invalid(f"facts() gave properties={value!r}, not a mapping that JSON can hold")
+            if not isinstance(value, Mapping) or breakdown.plain(value) != dict(value) or breakdown.too_large(value):
+                raise Invalid(f"facts() gave properties={str(value)[:40]}, not a small mapping that JSON can hold")
         elif key != "threads":
             raise Invalid(f"facts() gave {key!r}; known are {', '.join(TEXTS)}, threads and properties")
         elif isinstance(value, bool) or not isinstance(value, int) or value < 1:

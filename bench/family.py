@@ -16,6 +16,8 @@ from pathlib import Path
 from time import clock_gettime, monotonic, sleep
 from typing import NamedTuple
 
+from bench.delays import Delays, between, delays
+
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 1, 36, 37  # of prctl(2)
 TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE_S = 5.0  # how long to go on ending processes that keep starting others
@@ -104,34 +106,53 @@ class Usage:
         self.asked: dict[str, Used] = {}
         self.idle = Used()
         self._cpu_s = 0.0
+        self._delayed: Delays | None = None
         self._since: float | None = None  # the end of the last request
 
     def ask(self) -> None:
         """To be called before a request is sent: the time since the last reply counts as idle."""
         cpu_s, now = self.family.cpu_s(), monotonic()
         if self._since is not None:
-            self.idle = self.idle.plus(cpu_s - self._cpu_s, now - self._since)
-        self._cpu_s = cpu_s
+            self.idle = self.idle.plus(cpu_s - self._cpu_s, now - self._since, between(self._delayed, self._delays()))
+        self._cpu_s, self._delayed = cpu_s, self._delays()
 
     def replied(self, do: str, wall_s: float) -> None:
         """To be called when the reply to the request `do` has come, `wall_s` seconds after the request."""
-        cpu_s = self.family.cpu_s()
-        self.asked[do] = self.asked.get(do, Used()).plus(cpu_s - self._cpu_s, wall_s)
-        self._cpu_s, self._since = cpu_s, monotonic()
+        cpu_s, delayed = self.family.cpu_s(), self._delays()
+        self.asked[do] = self.asked.get(do, Used()).plus(cpu_s - self._cpu_s, wall_s, between(self._delayed, delayed))
+        self._cpu_s, self._delayed, self._since = cpu_s, delayed, monotonic()
+
+    def _delays(self) -> Delays | None:
+        return delays([self.family.head, *self.family.descendants()])
 
 
 class Used(NamedTuple):
-    """The processor time and the wall time that all requests of one kind took, in seconds."""
+    """The processor time and the wall time that all requests of one kind took, in seconds. `cost_s` is what a request would
+    have taken at least on a machine without others: its wall time less the time in which threads were ready but others ran
+    (bench/delays.py), and no less than its processor time, if that is shorter than its wall time. So it contains the time that
+    the family slept, waiting for somebody else to do its work. `ready_s` is the time in which threads ran or were ready to,
+    added up over all of them."""
 
     cpu_s: float = 0.0
     wall_s: float = 0.0
+    cost_s: float = 0.0
+    ready_s: float = 0.0
 
-    def plus(self, cpu_s: float, wall_s: float) -> Used:
-        return Used(self.cpu_s + max(cpu_s, 0.0), self.wall_s + wall_s)
+    def plus(self, cpu_s: float, wall_s: float, delay: Delays | None = None) -> Used:
+        """With another request. `delay`: how long threads were kept waiting for a processor, if known."""
+        cpu_s = max(cpu_s, 0.0)
+        alone_s = cpu_s if delay is None else max(cpu_s, wall_s - sum(delay))
+        ready_s = cpu_s + (0.0 if delay is None else delay.theirs)
+        return Used(self.cpu_s + cpu_s, self.wall_s + wall_s, self.cost_s + min(wall_s, alone_s), self.ready_s + ready_s)
 
     @property
     def cores(self) -> float:
         return self.cpu_s / self.wall_s if self.wall_s > 0 else 0.0
+
+    @property
+    def threads(self) -> float:
+        """How many threads had work at a time. A busy machine does not lower this, as it lowers the number of `cores`."""
+        return self.ready_s / self.wall_s if self.wall_s > 0 else 0.0
 
 
 def kill_orphans(children: Container[int]) -> list[int]:

@@ -10,17 +10,21 @@ machine lengthens only one of them. Each ratio is taken twice: from the times th
 clock from request to reply, which the cell cannot change. Outputs of new mini-batches are asked for, so the work on them has to
 be done; a process that tells shorter times is found where the difference exceeds the cost of a request (`hidden`). A large
 ratio is a flag, and makes the cell wrong where no other explanation is left (`overwhelming`).
+
+The new mini-batches are drawn only when the timed ones have been run for the last time, and the clock of the parent also runs
+while they are drawn, placed and shown: from the moment at which a cell can know of them, work on them has no place to hide.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple, Protocol
 
+from bench import placing
 from bench.family import Used
 
 LONGER = 4.0  # a larger ratio is a flag; smaller ones occur because mini-batches differ, and new memory and cold caches cost
@@ -32,6 +36,8 @@ FEW = 3  # the least number of new mini-batches for a system that is not slow
 WORK_S, MOST_INSTANCES = 0.1, 256  # of short ones there are more, until they take so long or have so many instances together
 COMPARED = 16  # new instances whose outputs are compared with the oracle's answers
 ASKING_S = 0.01  # the cost of a request with its reply, which the parent's clock cannot tell from the runs
+SHOWING_S = 5e-5  # the cost of handing over the outputs of one instance
+DRAWING = 3.0  # making a new instance may take so many times as long as making one of the timed ones took
 
 Runs = Sequence[Sequence[int]]  # for each mini-batch the wall and the processor time, in nanoseconds
 
@@ -66,6 +72,10 @@ class Passes:
 
     timed: list[Pass] = field(default_factory=list)  # over mini-batches that were timed before
     unseen: list[Pass] = field(default_factory=list)  # over new ones, which the system meets in the first of these passes
+    draw_s: float = 0.0  # seconds by the parent's clock for making and placing the new ones
+    placed: Mapping[str, Any] = field(default_factory=dict)  # what they consist of, as `placing.place` tells
+    show_s: float = 0.0  # and for handing over the outputs of so many instances:
+    shown: int = 0
 
 
 class Plan(NamedTuple):
@@ -104,32 +114,49 @@ def instances_to_compare(batch_size: int) -> list[int]:
     return sorted([*first, *draw(later, min(len(later), COMPARED - len(first)))])
 
 
-def look(child: CellProcess, plan: Plan) -> Passes:
-    """Run the passes of `plan`, those over timed mini-batches first."""
+def look(child: CellProcess, plan: Plan, batch_size: int, seed: int) -> tuple[Passes, list[Any]]:
+    """Run the passes of `plan`, those over timed mini-batches first, then draw new ones from `seed` and run these. Returns also
+    the descriptions of the outputs for all new instances: which of them will be compared, the cell does not know."""
     if plan.warm:
         _pass(child, plan.timed, unseen=False)
     passes = Passes([_pass(child, plan.timed, unseen=False) for _ in range(plan.passes)])
+    passes.placed, passes.draw_s = _timed(child, "draw", seed=seed, count=plan.drawn)
     for _ in range(plan.passes + 1):
         passes.unseen.append(_pass(child, plan.drawn, unseen=True))
-    return passes
+    passes.shown = plan.drawn * batch_size
+    shown, passes.show_s = _timed(child, "show", instances=list(range(passes.shown)))
+    return passes, shown["outputs"]
 
 
 def _pass(child: CellProcess, minibatches: int, unseen: bool) -> Pass:
-    before = child.usage.asked.get("replay", Used())
-    reply = child.ask("replay", minibatches=minibatches, unseen=unseen)
-    after = child.usage.asked["replay"]
-    return Pass(reply["times"], min(after.wall_s - before.wall_s, after.cpu_s - before.cpu_s))
+    reply, seconds = _timed(child, "replay", minibatches=minibatches, unseen=unseen)
+    return Pass(reply["times"], seconds)
 
 
-def judge(passes: Passes, told_s: float, allowed_s: float) -> tuple[dict[str, Any], list[str]]:
+def _timed(child: CellProcess, do: str, **request: Any) -> tuple[dict[str, Any], float]:
+    """The reply to a request, and what it cost by the parent's clock (`Used.cost_s`)."""
+    before = child.usage.asked.get(do, Used())
+    reply = child.ask(do, **request)
+    return reply, child.usage.asked[do].cost_s - before.cost_s
+
+
+def drawing_s(passes: Passes, one_s: float) -> float:
+    """The seconds that making and placing the new mini-batches may take, where the process needed `one_s` seconds to make one
+    before it had compiled anything."""
+    return DRAWING * one_s * len(passes.unseen[0].times) + placing.allowed_s(passes.placed, first=False)
+
+
+def judge(passes: Passes, told_s: float, allowed_s: float, drawing_s: float) -> tuple[dict[str, Any], list[str]]:
     """The ratios that the row keeps, and the flags. `told_s`: the steady latency of the timed mini-batches; `allowed_s`: the
-    seconds that fetching the outputs of a mini-batch may cost."""
+    seconds that fetching the outputs of a mini-batch may cost; `drawing_s`: those that making the new mini-batches may."""
     first, *again = passes.unseen
+    excess_s = max(0.0, passes.draw_s - ASKING_S - drawing_s)
     ratios = {
         "n": len(first.times),
         "ratio_first": round(max(_ratio(passes.timed, [first]), _parents_ratio(passes.timed, [first])), 3),
         "ratio_again": round(max(_ratio(passes.timed, again), _parents_ratio(passes.timed, again)), 3),
         "ratio_hidden": round(hidden(passes, told_s, allowed_s), 3),
+        "ratio_drawn": round(excess_s / (len(first.times) * told_s), 3),
     }
     message = "mini-batches that it had never seen took {:.1f} times as long as the timed ones"
     flags = []
@@ -139,15 +166,21 @@ def judge(passes: Passes, told_s: float, allowed_s: float) -> tuple[dict[str, An
         flags.append(message.format(ratios["ratio_first"]) + ", the first time")
     if ratios["ratio_hidden"] > LONGER:
         flags.append(message.format(ratios["ratio_hidden"]) + ", by the clock of the process that asked for them")
+    if ratios["ratio_drawn"] > LONGER:
+        flags.append(
+            f"while mini-batches that it had never seen were made and placed, {excess_s:.2g} s of other work were done, "
+            f"{ratios['ratio_drawn']:.1f} times what its samples tell of running them"
+        )
     return ratios, flags
 
 
 def hidden(passes: Passes, told_s: float, allowed_s: float) -> float:
-    """How many times the steady latency `told_s` a new mini-batch took by the parent's clock, in the fastest pass, less what
-    the request and fetching the outputs may cost. 0 where nothing is left."""
+    """How many times the steady latency `told_s` a new mini-batch took by the parent's clock, in the fastest pass or while its
+    outputs were handed over, less what the request and fetching the outputs may cost. 0 where nothing is left."""
     shortest = min(passes.unseen, key=lambda each: each.parent_s)
     count = len(shortest.times)
-    return max(0.0, shortest.parent_s - ASKING_S - count * allowed_s) / (count * told_s)
+    worked_s = max(shortest.parent_s, passes.show_s - passes.shown * SHOWING_S)
+    return max(0.0, worked_s - ASKING_S - count * allowed_s) / (count * told_s)
 
 
 def overwhelming(passes: Passes, batch_size: int, told_s: float, allowed_s: float) -> str | None:

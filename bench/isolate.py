@@ -26,9 +26,11 @@ from bench.log import cap, end_of, last_line, one_line
 from bench.memory import kills_for_memory
 from bench.outcome import OUT_OF_MEMORY
 from bench.replies import LONGEST, Unreadable, parse
+from bench.standing import standing
 from bench.status import Status
 from bench.template import Adopted, Lost, Template
 
+BLOCK = 512  # bytes, the unit in which the operating system counts the memory of shared files
 LOOK_S = 0.5  # how often the memory of a working child is checked
 ANSWERS = "BENCH_CACHE"  # not passed on, so that a backend does not learn where the oracle's answers are kept
 TOKEN = "BENCH_CHILD"  # the variable in the environment of a child and its descendants by which they are found
@@ -108,6 +110,7 @@ class Child:
         os.set_blocking(self._requests, False)
         if cpus is not None:
             os.sched_setaffinity(self.process.pid, cpus)
+        self.standing = standing(self.process.pid)
 
     def _start(
         self, log: int, requests: int, replies: int, threads: int, env: Mapping[str, str] | None, template: Template | None
@@ -231,7 +234,7 @@ class Child:
         self._requests = self._replies = -1
 
     def _look_at_memory(self) -> None:
-        used = 0
+        used = 0 if self.outputs.descriptor < 0 else os.fstat(self.outputs.descriptor).st_blocks * BLOCK
         try:
             child = psutil.Process(self.process.pid)
             for process in (child, *child.children(recursive=True)):

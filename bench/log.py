@@ -46,12 +46,15 @@ def text_of(value: object) -> str:
 def one_line(value: object, longest: int = LONGEST) -> str:
     """The first line that is not blank, without control characters, terminal escapes and unpaired surrogates, and cut."""
     for line in text_of(value).splitlines():
-        plain = ESCAPES.sub("", line)
-        clean = "".join(c if not unicodedata.category(c).startswith("C") else " " for c in plain)
-        short = " ".join(clean.split())
+        short = " ".join(printable(line).split())
         if short:
             return short if len(short) <= longest else short[: longest - 3] + "..."
     return ""
+
+
+def printable(text: str) -> str:
+    """The text without terminal escapes, and with a blank for each control character and unpaired surrogate."""
+    return "".join(c if not unicodedata.category(c).startswith("C") else " " for c in ESCAPES.sub("", text))
 
 
 def end_of(log: Path, size: int = 8192) -> str:

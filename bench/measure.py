@@ -64,7 +64,7 @@ class CellGroup:
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
         self.seen: set[str] = set()  # the ids of the cells that were begun
-        self.last_checks = LastChecks(measure, self.preparer.oracle, tell)
+        self.last_checks = LastChecks(cells, measure, self.preparer.oracle, tell)
         self._telling = threading.Lock()
         self._interrupted = False  # from then on cells end because the harness ends them, which is no outcome of theirs
         self._processors = len(processors(isolate.cpus) or os.sched_getaffinity(0))
@@ -254,7 +254,8 @@ class CellGroup:
     def _complete(self, running: Running) -> None:
         """Add to a cell's row what is made of all its turns: counters, energy and what else the machine did."""
         row = running.row
-        counters = breakdown.over_minibatches(running.counters)
+        counters, flags = breakdown.limited(breakdown.over_minibatches(running.counters))
+        row["flags"] += flags
         if row["memory"] and isinstance(counters.get("arena_bytes"), int | float):
             row["memory"]["arena_bytes"] = int(counters["arena_bytes"])
         row["breakdown"], row["counters"] = breakdown.split(counters)

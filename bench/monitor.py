@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from bench.family import Family, Usage
+from bench.family import Family, Usage, Used
 from bench.machine import Gpu
 
 WINDOW_S = 0.5  # the kernel counts processor time in hundredths of a second, so shorter windows say nothing
@@ -18,7 +18,9 @@ CLOCK_SPREAD = 0.05  # a flag if the clock varies by more, relative to its large
 
 
 MORE_CORES = 0.2  # a flag if a cell uses so much more than the threads that it was asked to use
+READY_S = 0.5  # where only delays tell of work, this too must be exceeded: seconds of work beyond what the cell may do
 IDLE_CORES, IDLE_CPU_S = 0.1, 0.25  # a flag if a cell uses more of both while it has nothing to do
+IDLE_THREADS = 0.5  # the same for threads that have work, on a busy machine
 
 
 class Monitor:
@@ -77,13 +79,18 @@ def report(windows: Sequence[dict[str, float]]) -> tuple[dict[str, Any], list[st
 
 def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
     """The flags for a cell's own use of processors: that it used more of them than `threads` while it worked on requests
-    `timed`, or that it worked between requests, which slows the others. Other load on the machine can only lower both."""
+    `timed`, or had work for more, or that it worked between requests, which slows the others."""
     flags = []
-    used = usage.asked.get(timed)
-    if used is not None and used.cores > threads + MORE_CORES:
-        flags.append(f"used {used.cores:.1f} cores, asked for {threads} thread" + "s" * (threads != 1))
+    used = usage.asked.get(timed) or Used()
+    asked = f"asked for {threads} thread" + "s" * (threads != 1)
+    if used.cores > threads + MORE_CORES:
+        flags.append(f"used {used.cores:.1f} cores, {asked}")
+    elif used.threads > threads + MORE_CORES and used.ready_s - threads * used.wall_s > READY_S:  # on a busy machine
+        flags.append(f"had work for {used.threads:.1f} threads at a time, {asked}")
     if usage.idle.cores > IDLE_CORES and usage.idle.cpu_s > IDLE_CPU_S:
         flags.append(f"used {usage.idle.cores:.1f} cores while others had their turn")
+    elif usage.idle.threads > IDLE_THREADS and usage.idle.ready_s > READY_S:
+        flags.append(f"had work for {usage.idle.threads:.1f} threads at a time while others had their turn")
     return flags
 
 

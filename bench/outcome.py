@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from bench.contract import Backend, Unsupported
 from bench.log import one_line, text_of
@@ -40,6 +41,14 @@ def ensure_available(backend: Backend) -> None:
         reason = backend.available()
     if reason is not None:
         raise Unavailable(reason)
+
+
+def ensure_variants(backend: Backend, made_with: Callable[[Mapping[str, Any]], Backend]) -> None:
+    """Raises what kept the process that measures from making a cell for each variant of the backend. `made_with` makes the
+    backend with some of its options changed."""
+    variants = [made_with({**options}) for options in backend.variants()]
+    if not variants:
+        raise ValueError("variants() gave none; [{}] is a single one, with the options as they are")
 
 
 def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:

@@ -45,7 +45,8 @@ def flatten(outputs: Any) -> Flat:
         elif array.dtype.kind in "iub":
             integers.append(array.ravel())
         else:
-            raise Wrong(f"an output is a {type(value).__name__}, not an array")
+            what = f"an array of {array.dtype.name}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+            raise Wrong(f"an output is {what}, not an array of floats or integers")
         return array.shape
 
     shape = walk(outputs)

@@ -6,7 +6,7 @@ It is not called for instances without tensors. For others its cost is compared 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter_ns, process_time_ns
 from typing import Any
 
@@ -36,10 +36,23 @@ def place(compiled: Compiled, instances: Sequence[Instance]) -> tuple[list[Insta
     return placed, {"place_s": place_s, "place_busy_s": min(place_s, cpu_s), **cost}
 
 
+def duration(work: Callable[[], Any]) -> float:
+    """The seconds that `work` takes: by the clock, or the processor time of the process if that is less."""
+    start = _now()
+    work()
+    return min(_since(start))
+
+
+def allowed_s(cost: Mapping[str, Any], first: bool = True) -> float:
+    """The seconds that placing may take. `cost`: what `place` returned; `first`: for the first time in the process."""
+    fixed_s = FIXED_S if first else 0.0
+    return float(TIMES * cost["copy_s"] + NUMBER_S * cost["numbers"] + TENSOR_S * cost["tensors"] + fixed_s)
+
+
 def judge(cost: Mapping[str, Any]) -> list[str]:
     """A flag if placing took too long. `cost`: what `place` returned."""
     place_s, copy_s = cost["place_busy_s"], cost["copy_s"]
-    if place_s <= TIMES * copy_s + NUMBER_S * cost["numbers"] + TENSOR_S * cost["tensors"] + FIXED_S:
+    if place_s <= allowed_s(cost):
         return []
     return [f"place() took {place_s:.3g} s where a copy takes {copy_s:.3g} s"]
 

@@ -40,6 +40,7 @@ class Prepared:
     minibatches: int = 0  # how many of the cell's mini-batches it is measured on; fewer than asked for if it is slow
     pass_s: float = 0.0  # seconds that running all of them once takes, as far as known
     identity: str | None = None  # of its compiled model: equal for cells that run the same program
+    draw_s: float = 0.0  # seconds in which its process made the instances of one mini-batch, before it compiled the model
 
 
 @dataclass
@@ -135,7 +136,7 @@ class Preparer:
         row["limits"]["memory_bytes"] = child.memory_bytes
         self.tell(cell, "compiling", 0)
         opened = child.ask("open")
-        prepared.identity = opened["identity"]
+        prepared.identity, prepared.draw_s = opened["identity"], opened["draw_s"]
         row["cold"] |= {key: round(opened[key], 6) for key in ("compile_s", "place_s", "first_s")}
         row["flags"] += placing.judge(opened)
         run_s = opened["first_s"]

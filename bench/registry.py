@@ -45,7 +45,10 @@ def conform(cls: type, options: Mapping[str, Any], section: str) -> dict[str, An
             close = difflib.get_close_matches(str(key), schema, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else f"; there are: {', '.join(schema) or 'none'}"
             raise ConfigError(f"{section} has no option '{key}'{hint}")
-    hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
+    try:
+        hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
+    except Exception as error:
+        raise ConfigError(f"{section}: the types of its options cannot be read: {type(error).__name__}: {error}") from error
     full = {}
     for key, parameter in schema.items():
         if key not in options and parameter.default is inspect.Parameter.empty:

@@ -30,6 +30,8 @@ class Store:
         self.folder = results / machine
         self.path = self.folder / "cells.jsonl"
         self._history: dict[str, list[Record]] | None = None
+        self._as_left: tuple[int, ...] | None = None  # what `_state` said after the last change that this store knows of
+        self._foreign = False
 
     def __iter__(self) -> Iterator[Record]:
         """All whole records, oldest first."""
@@ -70,6 +72,16 @@ class Store:
             scratch.flush()
             os.fsync(scratch.fileno())
 
+    def watch(self) -> None:
+        """From now on notice when another program changes the file, until `was_changed` is asked."""
+        self._as_left, self._foreign = _state(self.path), False
+
+    def was_changed(self) -> bool:
+        """Whether another program has changed the file since `watch`."""
+        changed = self._foreign or _state(self.path) != self._as_left
+        self._as_left = None
+        return changed
+
     def append(self, record: Record) -> None:
         """Append a row. Raises OSError if it cannot be written whole, and ValueError for a row of an emulated device."""
         if record.get("emulated"):
@@ -79,6 +91,7 @@ class Store:
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # two invocations may share a store
+            self._foreign = self._foreign or (self._as_left is not None and _state(descriptor) != self._as_left)
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
@@ -92,6 +105,8 @@ class Store:
                 os.ftruncate(descriptor, size)
                 raise
         finally:
+            if self._as_left is not None:
+                self._as_left = _state(descriptor)
             os.close(descriptor)
         if self._history is not None:
             self._history.setdefault(record["id"], []).append(record)
@@ -112,6 +127,15 @@ class Store:
             scratch = path.with_suffix(".tmp")
             scratch.write_text(json.dumps(description, indent=2, sort_keys=True) + "\n")
             scratch.replace(path)
+
+
+def _state(file: Path | int) -> tuple[int, ...]:
+    """What differs after any change of a file, which no user can set back: which file it is, its size, when it changed."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
 
 
 def _description(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from bench import columns, fairness
 from bench.breakdown import PHASES
 from bench.campaign import Row
 from bench.columns import Column, number_text
+from bench.log import printable
 from bench.notes import notes
 from bench.record import label, title
 
@@ -44,7 +45,7 @@ def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> 
         for block in blocks:
             console.print(_table([shown[i] for i in block], sections))
     for note in notes(rows, variants, shown, results):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(note), markup=False, highlight=False, soft_wrap=True)
 
 
 def _blocks(shown: Sequence[Column], sections: Sequence[Section], width: int) -> list[list[int]]:

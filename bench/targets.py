@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 
 def resolve(target: str) -> type:
-    """The class that a `_target_` names. Raises ImportError if there is none."""
+    """The class that a `_target_` names. Raises ImportError if there is none, or if its module raises anything."""
     module, _, name = target.rpartition(".")
     try:
-        resolved = getattr(importlib.import_module(module), name)
+        resolved = getattr(_imported(module), name)
     except AttributeError as error:
         raise ImportError(f"{module} has no {name}") from error
     except ValueError as error:
@@ -19,6 +20,17 @@ def resolve(target: str) -> type:
     if not isinstance(resolved, type):
         raise ImportError(f"{target} is not a class")
     return resolved
+
+
+def _imported(module: str) -> ModuleType:
+    if not module:
+        raise ValueError("no module")
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ImportError(f"importing {module} raises {type(error).__name__}: {error}") from error
 
 
 def place(module: str) -> Path | None:

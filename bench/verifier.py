@@ -29,8 +29,15 @@ class Verifier:
 
     def expect(self, minibatch: int, answers: Sequence[Answer]) -> None:
         """Set the answers that outputs of `minibatch` are compared with: the oracle's, one for each instance."""
-        self.expected[minibatch] = Expected(answers, self.precision)
+        self.expected[minibatch] = self._expected(answers)
         self.allowances_ns[minibatch] = judge.allowance_ns([answer.output for answer in answers])
+
+    def _expected(self, answers: Sequence[Answer]) -> Expected:
+        """The answers to compare with. Raises `Ended` (unverified) where they cannot be right: that is the workload's fault."""
+        try:
+            return Expected(answers, self.precision)
+        except Wrong as error:
+            raise Ended(Status.UNVERIFIED, f"no oracle: {error}", again=True) from error
 
     @property
     def fetch_s(self) -> float:
@@ -52,13 +59,15 @@ class Verifier:
             self.reader.empty()
         return instances
 
-    def check_unseen(self, handed: Sequence[Described], answers: Sequence[Answer]) -> int:
-        """Verify outputs for instances that the cell had never seen; returns their number. Raises `Ended` if one is wrong."""
+    def check_unseen(self, handed: Sequence[Described], answers: Sequence[tuple[int, Answer]]) -> int:
+        """Verify those outputs for which there are `answers`, each with its number among the instances that the cell had never
+        seen; returns how many there are. Raises `Ended` if one is wrong."""
         try:
-            if len(handed) != len(answers):
-                raise Ended(Status.FAILED, f"{len(handed)} outputs for {len(answers)} instances")
-            for described, answer in zip(handed, answers, strict=True):
-                expected = Expected([answer], self.precision)
+            for number, answer in answers:
+                if number >= len(handed):
+                    raise Ended(Status.FAILED, f"{len(handed)} outputs for over {number} instances")
+                described = handed[number]
+                expected = self._expected([answer])
                 self.seen = expected.check(self.reader.read(described, expected), self.seen)
         except Wrong as error:
             raise Ended(Status.WRONG, f"an instance that it had never seen: {error}") from error

@@ -27,7 +27,7 @@ from bench.family import adopt_orphans, die_with
 from bench.handover import Writer
 from bench.instructions import instruction_sets, observe
 from bench.log import one_line
-from bench.outcome import Unavailable, ensure_available, explain, optional_modules, outcome
+from bench.outcome import Unavailable, ensure_available, ensure_variants, explain, optional_modules, outcome
 from bench.outputs import Flat, Wrong, fingerprint
 from bench.targets import resolve
 
@@ -48,6 +48,7 @@ class Session:
         start = _now()
         self.cell = cell
         self.backend = self._backend(cell)
+        ensure_variants(self.backend, lambda options: self._backend(cell, options))
         ensure_available(self.backend)
         self.workload = _workload(cell["workload"])
         with optional_modules(self.backend):
@@ -63,6 +64,7 @@ class Session:
         batch_size, count = cell["batch_size"], cell["minibatches"]
         self.device = cell["device"]
         instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
+        draw_s = placing.duration(lambda: workload.instances(cell["size"], cell["seed"], batch_size))
         start = _now()
         with optional_modules(backend):
             self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
@@ -73,7 +75,8 @@ class Session:
         first = self._checked_run(0)
         self.opened = True
         identity = str(self.compiled.identity()) if hasattr(self.compiled, "identity") else None
-        return {"compile_s": compile_s, "first_s": first.run_ns / 1e9, "identity": identity, **placing_cost}
+        timed = {"draw_s": draw_s, "compile_s": compile_s, "first_s": first.run_ns / 1e9}
+        return {**timed, "identity": identity, **placing_cost}
 
     def probe(self) -> Reply:
         """The time of a second run, on other instances, which is not cold any more."""
@@ -137,13 +140,13 @@ class Session:
         return reply
 
     def draw(self, seed: int, count: int) -> Reply:
-        """Make and place `count` mini-batches that the system has never seen, drawn from `seed`."""
+        """Make and place `count` mini-batches that the system has never seen, drawn from `seed`; returns what placing cost."""
         size = len(self.minibatches[0])
         instances = _unseen(self.workload)(self.cell["size"], seed, size * count)
-        placed, _ = placing.place(self.compiled, instances)
+        placed, cost = placing.place(self.compiled, instances)
         self.unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
         self.given: list[Flat] = []
-        return {}
+        return cost
 
     def replay(self, minibatches: int, unseen: bool) -> Reply:
         """Run each of the first `minibatches` mini-batches, or of the unseen ones, once, and fetch the outputs. `times`: for
@@ -156,7 +159,7 @@ class Session:
 
     def show(self, instances: list[int]) -> Reply:
         """The outputs of the first pass over the unseen mini-batches for the instances with these numbers. In this order, each
-        is handed over like the outputs of a mini-batch of one instance."""
+        is handed over like the outputs of a mini-batch of one instance; its number is its place in the order."""
         return {"outputs": self.writer.write([(number, self.given[i]) for number, i in enumerate(instances)])}
 
     def elapsed(self, runs: int, minibatches: int) -> Reply:
@@ -232,10 +235,11 @@ class Session:
             return f"failed: {explain(error)}"
         return None
 
-    def _backend(self, cell: Mapping[str, Any]) -> Backend:
+    def _backend(self, cell: Mapping[str, Any], instead: Mapping[str, Any] | None = None) -> Backend:
+        """The backend of a cell, with the options `instead` in place of those of the same names."""
         part = cell["backend"]
         cls: Callable[..., Backend] = resolve(part["target"])
-        return cls(Target(cell["device"], cell["threads"]), **part["options"])
+        return cls(Target(cell["device"], cell["threads"]), **{**part["options"], **(instead or {})})
 
     def _run(self, i: int, fetches: int = 1) -> clock.Sample:
         return clock.sample(self.compiled, self.minibatches[i], i, fetches)

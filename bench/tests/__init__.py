@@ -1,1 +1,1 @@
-"""Tests of the harness, on a toy workload and fake backends (fakes.py)."""
+"""Tests of the harness, on a toy workload and fake backends (fakes/, faults.py)."""

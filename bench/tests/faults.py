@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bench.contract import Outputs, Target, Unsupported, Workload
 from bench.tests.fakes import Applied, Honest, Toy, Vector
 
@@ -66,8 +68,8 @@ class Forged(Writes):
     """Writes a well-formed reply before the true one, which is then one too many."""
 
     text = (
-        b'{"compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, "copy_s": 0.0, '
-        b'"identity": null}\n'
+        b'{"draw_s": 0.0, "compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, '
+        b'"copy_s": 0.0, "identity": null}\n'
     )
 
 
@@ -103,6 +105,25 @@ class OddCounters(Applied):
 class OddMapping(Applied):
     def counters(self) -> Mapping[str, Any]:
         return {"unbatched": 3}
+
+
+class TensorCounters(Applied):
+    """Gives numbers as arrays and tensors."""
+
+    def counters(self) -> Mapping[str, Any]:
+        import torch
+
+        return {"batches": np.float32(3), "launches": np.array(3), "nodes": torch.tensor(3)}
+
+
+class CountersRaise(Applied):
+    def counters(self) -> Mapping[str, Any]:
+        raise RuntimeError("lost count")
+
+
+class NoCounters(Applied):
+    def counters(self) -> Any:
+        return None
 
 
 class ForkSurvives(Applied):
@@ -150,8 +171,33 @@ class Slow(Applied):
         return super().run(minibatch)
 
 
+class NaNWeights(Toy):
+    """A toy workload whose weights are not finite, so that no answer is."""
+
+    def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
+        return {name: np.full_like(values, np.nan) for name, values in super().params(size, seed).items()}
+
+
 class NoAnswers(Toy):
     """A toy workload whose model cannot be made, so that the oracle fails; the backends do not need the model."""
 
     def model(self, size: str) -> Any:
         raise RuntimeError("this model cannot be evaluated")
+
+
+class OddVariants(Honest):
+    """A backend that cannot tell its variants."""
+
+    name = "odd"
+
+    def __init__(self, target: Target, how: str = "raises") -> None:
+        super().__init__(target)
+        self.how = how
+        if how == "cannot be made":
+            raise KeyError("a part of me")
+
+    def variants(self) -> Any:
+        odd: dict[str, Any] = {"none": [], "no list": None, "unknown": [{"colour": 3}], "no options": [3]}
+        if self.how not in odd:
+            raise RuntimeError("which one?")
+        return odd[self.how]

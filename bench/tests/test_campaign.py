@@ -42,6 +42,25 @@ def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measure
         Campaign().run(config(tmp_path / "results"))
 
 
+@pytest.mark.parametrize(
+    ("backend", "why"),
+    [
+        ({"_target_": "bench.tests.broken.Backend"}, "importing bench.tests.broken raises RuntimeError: half of me is missing"),
+        ({"_target_": "bench.tests.faults.OddVariants"}, "RuntimeError: which one?"),
+        ({"_target_": "bench.tests.faults.OddVariants", "how": "none"}, "variants() gave none"),
+        ({"_target_": "bench.tests.faults.OddVariants", "how": "no list"}, "TypeError"),
+        ({"_target_": "bench.tests.faults.OddVariants", "how": "no options"}, "TypeError"),
+        ({"_target_": "bench.tests.faults.OddVariants", "how": "unknown"}, "TypeError"),
+        ({"_target_": "bench.tests.faults.OddVariants", "how": "cannot be made"}, "KeyError: 'a part of me'"),
+    ],
+)
+def test_a_backend_that_cannot_be_made_is_a_row_and_the_others_go_on(backend: dict[str, str], why: str, tmp_path: Path) -> None:
+    rows = Campaign().run(config(tmp_path, backend={"odd": backend, "honest": {"_target_": f"{FAKES}.Honest"}}))
+    odd, honest = (row.record for row in rows)
+    assert odd["status"] == "failed" and why in odd["why"], odd["why"]
+    assert honest["status"] == "ok", honest["why"]
+
+
 def test_a_run_that_is_not_stored_needs_no_place_for_rows(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file")
     quick = Measure(**{**SHORT.settings(), "name": "quick", "stored": False})

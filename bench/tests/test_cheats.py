@@ -1,4 +1,4 @@
-"""Backends that cheat or break (fakes.py): each gets the right status with the right reason."""
+"""Backends that cheat or break (fakes/): each gets the right status with the right reason."""
 
 from __future__ import annotations
 
@@ -33,6 +33,22 @@ from bench.tests.fakes import WORK_S
         ("TooFew", Status.WRONG, "structure"),
         ("LateThread", Status.WRONG, "before timing"),
         ("LateReused", Status.WRONG, "before timing"),
+        ("ChangesAndRestoresInput", Status.OK, None),
+        ("RaisesWhenFreed", Status.OK, None),
+        ("ChangesLibraries", Status.OK, None),
+        ("Swapped", Status.WRONG, "2 of 4 instances"),
+        ("Integers", Status.WRONG, "wrong kind (integer for float, or the reverse)"),
+        ("Complex", Status.WRONG, "an output is an array of complex64, not an array of floats or integers"),
+        ("Texts", Status.WRONG, "an output is a str, not an array of floats or integers"),
+        ("NestsEndlessly", Status.FAILED, "RecursionError"),
+        ("GarbageInTheSeventhRun", Status.WRONG, "as timed"),
+        ("RemembersStructure", Status.WRONG, "before timing"),
+        ("ComputesOnAccess", Status.WRONG, "not complete when run() returned"),
+        ("PatchesNumpy", Status.WRONG, "not complete when run() returned"),
+        ("WorksInCounters", Status.WRONG, "times as long as its samples tell, every time"),
+        ("AnswersInCompile", Status.WRONG, "never seen took at least"),
+        ("AsksAnotherEveryTime", Status.WRONG, "never seen took at least"),
+        ("PatchesShow", Status.WRONG, "times as long as its samples tell, every time"),
         ("LateFetch", Status.WRONG, "not complete when run() returned"),
         ("LazyEveryTime", Status.WRONG, "not complete when run() returned"),
         ("LazyTwoOfThree", Status.WRONG, "not complete when run() returned"),
@@ -42,11 +58,18 @@ from bench.tests.fakes import WORK_S
         ("Float16Outputs", Status.WRONG, "outputs are float16"),
         ("RoundedToFloat16", Status.WRONG, "10 bits of fraction"),
         ("InFewerBits", Status.WRONG, "times as far from the right ones as eager float32's"),
+        ("InFloat16", Status.WRONG, ""),
+        ("InBfloat16", Status.WRONG, ""),
         ("KnowsWhatItWasChecked", Status.WRONG, "an instance that it had never seen: instance 0"),
         ("PatchesSession", Status.WRONG, "times as long as its samples tell, every time"),
         ("Raises", Status.FAILED, "ValueError: no such thing"),
         ("Crashes", Status.FAILED, "SIGSEGV"),
+        ("RaisesMute", Status.FAILED, "Mute (its text cannot be made)"),
         ("Exits", Status.FAILED, "ended with code 0"),
+        ("ExitsPolitely", Status.FAILED, "SystemExit: 0"),
+        ("KillsItself", Status.FAILED, "SIGKILL"),
+        ("SharesMemory", Status.OOM, "its limit is 1.0 GiB"),
+        ("FillsTheHandover", Status.OOM, "its limit is 1.0 GiB"),
         ("ExhaustsMemory", Status.OOM, "allocate"),
         ("ExhaustsInChildren", Status.OOM, "its limit is 1.0 GiB"),
         ("AbortsForMemory", Status.OOM, "SIGABRT"),
@@ -69,12 +92,13 @@ def test_status(how: str, status: Status, why: str | None, tmp_path: Path) -> No
         assert len(set(row["sample_round"])) >= QUICK.min_rounds
 
 
-@pytest.mark.parametrize("how", ["Hangs", "HangsTimed"])
+@pytest.mark.parametrize("how", ["Hangs", "HangsTimed", "StopsItself", "IgnoresTermination", "FloodsErrors"])
 def test_a_hang_ends_at_its_deadline(how: str, tmp_path: Path) -> None:
     started = tmp_path / "started"
     row = bench.run(cell(how, note=str(started)), QUICK, Isolate(deadline_s=4.0), tmp_path)
     assert row["status"] == Status.TIMEOUT
     assert "deadline of 4 s" in row["why"]
+    assert (tmp_path / row["log"]).stat().st_size < 150 << 20
     if how == "Hangs":
         for pid in started.read_text().split():
             assert _ended(int(pid)), "the deadline must end everything that the cell started"
@@ -85,7 +109,7 @@ def test_what_a_backend_prints_is_in_its_log(tmp_path: Path) -> None:
     assert '"why": "printed"' in (tmp_path / row["log"]).read_text()
 
 
-@pytest.mark.parametrize("how", ["Detaches", "DetachesAndDies"])
+@pytest.mark.parametrize("how", ["Detaches", "DetachesAndDies", "DetachesAsAnOrphan"])
 def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
     started = tmp_path / "started"
     row = bench.run(cell(how, note=str(started)), QUICK, STRICT, tmp_path)
@@ -97,7 +121,16 @@ def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "which"),
-    [("RemembersContent", "first"), ("RemembersIdentity", "first"), ("Applied", "")],
+    [
+        ("RemembersContent", "first"),
+        ("RemembersIdentity", "first"),
+        ("AsksAnother", "first"),
+        ("WorksInGc", "first"),
+        ("AnswersWhereDrawn", "drawn"),
+        ("AnswersWherePlaced", "drawn"),
+        ("Applied", ""),
+        ("Works", ""),
+    ],
 )
 def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tmp_path: Path) -> None:
     row = bench.run(cell(how), QUICK, STRICT, tmp_path)
@@ -105,6 +138,13 @@ def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tm
     found = [flag for flag in row["flags"] if "had never seen" in flag]
     assert bool(found) == bool(which), (row["flags"], row["fresh"])
     assert not which or row["fresh"][f"ratio_{which}"] > 4
+
+
+def test_work_between_runs_is_missing_where_nothing_is_between_them(tmp_path: Path) -> None:
+    row = bench.run(cell("WorksInCountersLittle"), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    found = [flag for flag in row["flags"] if flag.startswith("runs with nothing between them took")]
+    assert found, (row["flags"], row["elapsed"])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 
 import bench
 from bench.cell import Cell
+from bench.delays import Delays, between
 from bench.family import Family, Usage, Used, adopting, is_running
 from bench.isolate import Child, environment
 from bench.monitor import own_load
@@ -50,6 +51,31 @@ def test_cores_against_threads(cores: float, threads: int, flags: list[str]) -> 
     assert own_load(usage, threads, "turn") == flags
 
 
+@pytest.mark.parametrize(
+    ("delay_s", "wall_s", "flags"),
+    [
+        (0.5, 1.0, []),
+        (1.5, 1.0, ["had work for 2.0 threads at a time, asked for 1 thread"]),
+        (0.2, 0.1, []),  # that is too short to tell
+    ],
+)
+def test_a_busy_machine_hides_no_threads(delay_s: float, wall_s: float, flags: list[str]) -> None:
+    """The family's threads run for half of the time, and are kept waiting for `delay_s` together."""
+    usage = Usage(Counted())
+    usage.asked["turn"] = Used().plus(wall_s / 2, wall_s, Delays(delay_s, 0.3))
+    assert own_load(usage, 1, "turn") == flags
+
+
+def test_who_sleeps_takes_time_and_who_is_kept_waiting_does_not() -> None:
+    assert Used().plus(0.1, 1.0).cost_s == pytest.approx(0.1), "nothing is known of delays"
+    assert Used().plus(0.1, 1.0, Delays(0.0, 0.0)).cost_s == pytest.approx(1.0)
+    assert Used().plus(0.1, 1.0, Delays(0.3, 0.2)).cost_s == pytest.approx(0.5)
+    assert Used().plus(0.1, 1.0, Delays(5.0, 0.0)).cost_s == pytest.approx(0.1)
+    assert Used().plus(3.0, 1.0, Delays(0.0, 0.0)).cost_s == pytest.approx(1.0)
+    assert between(Delays(2.0, 1.0), Delays(1.0, 1.5)) == Delays(0.0, 0.5), "a thread with a long delay has ended"
+    assert between(None, Delays(1.0, 1.0)) is None
+
+
 def test_work_while_others_have_their_turn() -> None:
     family = Counted()
     usage = Usage(family)
@@ -59,6 +85,10 @@ def test_work_while_others_have_their_turn() -> None:
     assert own_load(usage, 1, "turn") == [], "a library's threads may wait a moment before they sleep"
     usage.idle = Used(0.9, 1.0)
     assert own_load(usage, 1, "turn") == ["used 0.9 cores while others had their turn"]
+    usage.idle = Used().plus(0.2, 1.0, Delays(0.7, 0.0))
+    assert own_load(usage, 1, "turn") == ["had work for 0.9 threads at a time while others had their turn"]
+    usage.idle = Used().plus(0.05, 2.0, Delays(0.5, 0.0))
+    assert own_load(usage, 1, "turn") == []
 
 
 def test_all_of_a_family_counts() -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import bench
-from bench import memory, replies, table
+from bench import closing, memory, replies, table
 from bench.campaign import Row
 from bench.cell import Cell, Part
 from bench.measure import CellGroup
@@ -43,6 +43,8 @@ def faulty(how: str) -> Cell:
         ("RemovesLog", Status.FAILED, "the process was ended by SIGSEGV"),
         ("UnsupportedLate", Status.FAILED, "Unsupported: trees after all"),
         ("AllocatesNames", Status.FAILED, "ValueError: cannot allocate a name"),
+        ("CountersRaise", Status.FAILED, "RuntimeError: lost count"),
+        ("NoCounters", Status.FAILED, "TypeError"),
     ],
 )
 def test_what_breaks_the_protocol_is_a_failed_row(how: str, status: Status, why: str, tmp_path: Path) -> None:
@@ -59,6 +61,33 @@ def test_counters_that_are_no_numbers_are_null_and_flagged(tmp_path: Path) -> No
     assert row["breakdown"] == {}
     assert row["counters"] == {"batches": None, "launches": 3.0, "which": None}
     assert row["flags"][:1] == ["counters that are no finite numbers: kernel_ms, copy_ms, batches, which"]
+
+
+def test_counters_are_numbers_and_no_tensors(tmp_path: Path) -> None:
+    row = bench.run(faulty("TensorCounters"), QUICK, STRICT, tmp_path, stored=True)
+    assert row["status"] == Status.OK, row["why"]
+    assert row["counters"] == {"batches": 3.0, "launches": None, "nodes": None}
+    assert row["flags"][:1] == ["counters that are no finite numbers: launches, nodes"]
+
+
+def test_what_a_backend_says_of_itself_fills_no_row_and_no_terminal(tmp_path: Path) -> None:
+    row = bench.run(cell("BoastsOfItself"), QUICK, STRICT, tmp_path, stored=True)
+    assert row["status"] == Status.OK, row["why"]
+    assert len(json.dumps(row)) < 100_000
+    assert row["counters"] == {"batches": 3.0} and "library" not in row["ran"]
+    facts, counters = row["flags"][:2]
+    assert facts.startswith("facts() gave library='\\x1b[2Jxxx") and counters.startswith("counters of more than 256 KiB")
+    shown = io.StringIO()
+    named = {**row, "counters": {"unbatched": {"\x1b[2Jsum": "no\x07"}}, "flags": ["\x1b[31mred"]}
+    table.show([Row(cell("BoastsOfItself"), named)], Console(file=shown))
+    assert "not batched: sum (no )" in shown.getvalue() and "red" in shown.getvalue() and "\x1b" not in shown.getvalue()
+
+
+def test_answers_that_are_not_finite_are_not_the_backends_fault(tmp_path: Path) -> None:
+    weights = Part("toy", "bench.tests.faults.NaNWeights", {"data": None})
+    row = bench.run(replace(cell(), workload=weights), QUICK, STRICT, tmp_path)
+    assert (row["status"], row["again"]) == (Status.UNVERIFIED, True)
+    assert row["why"] == "no oracle: the oracle's own output is not finite"
 
 
 def test_a_counter_that_is_no_mapping_is_null_and_flagged(tmp_path: Path) -> None:
@@ -116,6 +145,14 @@ def test_a_mistake_in_completing_a_row_is_a_row_too(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(CellGroup, "_complete", mistaken)
     row = bench.run(cell(), QUICK, STRICT, tmp_path)
     assert (row["status"], row["why"]) == (Status.FAILED, "error of the harness: OverflowError: too large")
+
+
+def test_samples_stand_when_closing_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing, "CLOSE_S", 1.0)
+    row = bench.run(cell("HangsInClose"), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    found = [flag for flag in row["flags"] if flag.startswith("close() did not work: still in 'end' at its deadline")]
+    assert found, row["flags"]
 
 
 @pytest.mark.parametrize(("how", "why"), [("CloseRaises", "RuntimeError: cannot let go"), ("CloseCrashes", "SIGABRT")])

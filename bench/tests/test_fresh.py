@@ -42,7 +42,7 @@ def test_beyond_doubt(
 
 def test_flags() -> None:
     def flags(first: float, again: float) -> list[str]:
-        return fresh.judge(looked([(first, first)] * 2, [(again, again)] * 2, 0.0), 0.001, ALLOWED_S)[1]
+        return fresh.judge(looked([(first, first)] * 2, [(again, again)] * 2, 0.0), 0.001, ALLOWED_S, 0.0)[1]
 
     assert flags(1.0, 1.0) == []
     assert "the first time" in flags(9.0, 1.0)[0]
@@ -57,6 +57,21 @@ def test_a_process_that_tells_too_little_of_all_runs(true_ms: float, hidden: flo
     found = Passes([known] * 2, [unseen] * 3)
     assert int(fresh.hidden(found, 0.001, 0.0)) == hidden
     assert (fresh.overwhelming(found, 4, 0.001, 0.0) is not None) is (hidden > fresh.OVERWHELMING)
+
+
+@pytest.mark.parametrize(("draw_s", "show_s", "flags"), [(0.02, 0.01, 0), (0.2, 0.01, 1), (0.02, 0.2, 1)])
+def test_work_that_is_done_while_new_ones_are_drawn_or_shown(draw_s: float, show_s: float, flags: int) -> None:
+    """Each of the requests may take some 10 ms for 8 instances, and drawing as long as it did before."""
+    found = looked([(1.0, 1.0)] * 2, [(1.0, 1.0)] * 2, 0.0)
+    found.draw_s, found.show_s, found.shown = draw_s, show_s, 8
+    assert len(fresh.judge(found, 0.001, ALLOWED_S, 0.01)[1]) == flags
+
+
+@pytest.mark.parametrize(("drawn", "tensors", "seconds"), [(1, 0, 0.3), (5, 0, 1.5), (5, 10, 1.501)])
+def test_more_mini_batches_may_take_longer_to_draw(drawn: int, tensors: int, seconds: float) -> None:
+    found = looked([(1.0, 1.0)] * drawn, [(1.0, 1.0)] * drawn)
+    found.placed = {"copy_s": 0.0, "numbers": 0, "tensors": tensors}
+    assert fresh.drawing_s(found, one_s=0.1) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("size", [1, 4, 64])

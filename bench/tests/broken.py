@@ -1,0 +1,3 @@
+"""A module of a backend that cannot be imported."""
+
+raise RuntimeError("half of me is missing")

@@ -8,7 +8,7 @@ The files by subject, in an order in which they can be read. (`pyproject.toml` h
 The function that is compiled. `tables.py` and `services.py`; `frame_state.py`, `coercion.py`, `components.py` and `frame.py`,
     one class on top of the other; `joined_tuples.py`; `arguments.py` of calls; `syntax.py`, `uses.py` and `order.py` about
     the syntax tree alone; `given.py`, a node for what is compiled already.
-What is rewritten before. `desugar.py`, with `aliases.py`, `counting.py`, `dict_calls.py`, `indexed.py`,
+What is rewritten before. `desugar.py`, with `aliases.py`, `chosen_walks.py`, `counting.py`, `dict_calls.py`, `indexed.py`,
     `iterators_or_none.py`, `limits.py` and `properties.py`.
 Statements. `statements.py`, `assignments.py` and `scope.py`; branches: `conditions.py`, `truths.py`, `narrowing.py`,
     `choice.py`, `arms.py`; `match`: `patterns.py`, `pattern_rows.py`; errors: `failures.py`, `catching.py`,

@@ -21,7 +21,7 @@ def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
     nodes = every_node(definition)
     parameters = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
     local = parameters | {*names_in(definition, ast.Store, ast.Del)}
-    assignments = [s for s in nodes if isinstance(s, ast.Assign) and _makes_counter(s.value, namespace, local)]
+    assignments = [s for s in nodes if isinstance(s, ast.Assign) and makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
     counters = {x: step for x in names - parameters if (step := _step(x, assignments, definition))}
     if not counters:
@@ -32,7 +32,7 @@ def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
     return changed
 
 
-def _makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:
+def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:
     """Whether an expression is a call of `itertools.count`."""
     match node:
         case ast.Call(ast.Name(name)):
@@ -49,6 +49,13 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
     stores, uses = len(mentions(definition, name, ast.Store, ast.Del)), len(mentions(definition, name, ast.Load))
     reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
     return steps.pop() if len(steps) == 1 and stores == len(own) and uses == reads else 0
+
+
+def start_and_step(call: ast.expr) -> tuple[ast.expr, ast.expr]:
+    """The first number of a counter, and its step, as written."""
+    assert isinstance(call, ast.Call)
+    arguments = dict(zip(("start", "step"), call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+    return arguments.get("start", ast.Constant(0)), arguments.get("step", ast.Constant(1))
 
 
 def _parts(call: ast.expr) -> tuple[ast.expr, int]:

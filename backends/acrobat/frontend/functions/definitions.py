@@ -8,6 +8,7 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from backends.acrobat.frontend.evaluator.chosen_walks import with_chosen_walks
 from backends.acrobat.frontend.evaluator.counting import with_counters
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.dict_calls import with_displays
@@ -27,7 +28,8 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     key = (function, cls, tuple(attributes.items()))
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
-        plain = with_displays(with_counters(plainly(source_of(function)[0]), namespace), namespace)
+        walks = with_chosen_walks(plainly(source_of(function)[0]), namespace)
+        plain = with_displays(with_counters(walks, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     return program.definitions[key]

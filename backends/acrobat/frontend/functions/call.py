@@ -47,6 +47,8 @@ DEEPEST = 80
 More than `table.VERSIONS`, which is how many there may be for other constants."""
 
 
+MANY = 64
+"""A function is compiled for at most so many objects of a tree of the model, or the like, each by itself."""
 LONGER = 6
 """After so many calls inside of each other, each with a longer tuple than the one before, its length is taken to vary."""
 
@@ -57,7 +59,7 @@ class FunctionCall(ChangingCall):
     def value(self, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """What the call gives; the function is compiled first where it was not yet. Raises Refused."""
         self._bind(args, kwargs)
-        self.values = list(map(self._of_any_length, self.names, self.values))
+        self.values = [self._of_any_length(name, self._of_many(v)) for name, v in zip(self.names, self.values, strict=True)]
         try:
             self._annotate()
         except AnnotationError as error:
@@ -192,6 +194,14 @@ class FunctionCall(ChangingCall):
         key = (*program.key(function, self.values), *depends)
         program.compile(key, function, self.values)
         return key
+
+    def _of_many(self, value: Value) -> Value:
+        """The argument. Constant objects that lead to each other are numbers where the function is called for `MANY` of them,
+        instead of being compiled for each."""
+        graphs = self.program.datatypes.graphs
+        if not isinstance(value, Static) or not graphs.leads_on(value.value):
+            return value
+        return self.f.as_number(value) if graphs.is_argument(self.function, value.value, MANY) else value
 
     def _of_any_length(self, name: str, value: Value) -> Value:
         """The argument for a parameter. A tuple to which each call of a recursion adds something becomes one of varying

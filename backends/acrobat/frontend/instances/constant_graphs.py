@@ -37,6 +37,8 @@ class ConstantGraphs:
         self.circular: set[type] = set()  # stand-ins of classes of objects that refer to each other in circles
         self.whole: set[type] = set()  # classes whose objects are values of the program with all that is in them instead
         self._numbers: dict[int, int] = {}  # by id
+        self._called_for: dict[Any, dict[int, Any]] = {}  # function -> the objects among its arguments, by id
+        self._takes_numbers: set[Any] = set()  # functions that take them as numbers
         self._asked: dict[int, tuple[Any, bool]] = {}  # by id, the object and what `leads_to_others` gives
         self._stand_ins: dict[type, type] = {}
         self._together: dict[type, list[type]] = {}  # class -> those that stand in one place with it, the same list for all
@@ -104,6 +106,19 @@ class ConstantGraphs:
         """The classes that stand in one place, as their stand-ins."""
         groups = {id(group): group for group in self._together.values()}
         return [[self._stand_ins[c] for c in group] for group in groups.values()]
+
+    def leads_on(self, x: Any) -> bool:
+        """Whether a constant is an object that is a number, or could be one, as it leads to others of its class."""
+        return is_node(x) and type(x) not in self.whole and (self.knows(type(x)) or self.leads_to_others(x))
+
+    def is_argument(self, function: Any, x: Any, most: int) -> bool:
+        """Whether a function takes constant objects as numbers, as it does after it was called for more than `most` of them."""
+        place = function.__code__.co_filename, function.__code__.co_firstlineno, function.__qualname__  # one in each build
+        called = self._called_for.setdefault(place, {})
+        called[id(x)] = x
+        self.version += len(called) == most + 1 and place not in self._takes_numbers
+        self._takes_numbers |= {place} if len(called) > most else set()
+        return place in self._takes_numbers
 
     def has(self, stand_in: type, name: str) -> bool | None:
         """Whether the objects of a class have an attribute, or something of that name in the class; None if only some have."""

@@ -624,6 +624,23 @@ class Grows(GivesOutTrees):
         return node.word, node
 
 
+def grown(depth, number=1):
+    below = [grown(depth - 1, 2 * number + k) for k in range(2)] if depth else [None, None]
+    return Split(f"n{number}", number % 3, *below)
+
+
+@pytest.mark.parametrize("cls", [DecidesByCalls, DecidesByBranches, Evaluates])
+def test_of_many_nodes(cls) -> None:
+    """Functions that call themselves for each node are compiled once, however large the tree is."""
+    model = cls()
+    chain = Sum(Constant(1.0))
+    for k in range(90):
+        chain = Sum(chain) if k % 2 else Product(chain, scale=1)
+    model.root = chain if cls is Evaluates else grown(7)
+    program = agrees(model, VECTORS)
+    assert len(program.functions) < 20
+
+
 @pytest.mark.parametrize("cls", [Keeps, GivesOutTrees, Grows])
 def test_beside_others(cls) -> None:
     agrees(cls(), VECTORS)

@@ -10,6 +10,7 @@ import copy
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,6 +34,8 @@ class ModelSpec(ABC):
     sizes: Sequence[str] = ("tiny", "small", "large")
     shapes: ClassVar[Mapping[str, Mapping[str, int]]]
     gains: ClassVar[Mapping[str, float]] = {}
+    model_class: ClassVar[str]
+    """The name of the model's class, in `model.py` beside the specification."""
     cells: ClassVar[Sequence[str]]
     """The model's methods that are straight-line tensor code: what TorchScript and torch.compile can take."""
 
@@ -49,11 +52,19 @@ class ModelSpec(ABC):
         from workloads.uninitialised import Uninitialised
 
         with torch.device(device), Uninitialised():
-            return self.build(**self.shape(size))
+            module: nn.Module = getattr(self._model_file(), self.model_class)(**self.shape(size), **self.model_options())
+            return module
+
+    def model_options(self) -> Mapping[str, Any]:
+        """The arguments of the model's constructor beside those in `shapes`."""
+        return {}
 
     def load(self) -> None:
         """Import torch and the model's module, so that their import does not count as compile time."""
-        importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.model")
+        self._model_file()
+
+    def _model_file(self) -> ModuleType:
+        return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.model")
 
     def check(self) -> None:  # noqa: B027  most have nothing to check
         """Read the data file, where there is one, to its end. Raises `workloads.text.DataError`."""
@@ -82,10 +93,6 @@ class ModelSpec(ABC):
         if size not in self.shapes:
             raise ValueError(f"{self.name} has no size {size!r}; sizes are {', '.join(self.sizes)}")
         return self.shapes[size]
-
-    @abstractmethod
-    def build(self, **shape: int) -> nn.Module:
-        """The model with these constructor arguments, on torch's default device."""
 
     @abstractmethod
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:

@@ -6,18 +6,16 @@ A hypothesis that has ended leaves the beam, so translations are shorter than gr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from workloads.seq2seq import spec as seq2seq
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(seq2seq.Spec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "beam"
+    model_class = "Beam"
     shapes: ClassVar[Mapping[str, Mapping[str, int]]] = {
         size: {**shape, "width": 3 if size == "tiny" else 4} for size, shape in seq2seq.Spec.shapes.items()
     }
@@ -26,8 +24,3 @@ class Spec(seq2seq.Spec):
     def margins(self, model: Any, instance: Any) -> list[float]:
         """One margin, the smallest of the whole search (`Beam.nearest`): any choice can change every word of the answer."""
         return [model.nearest(instance)]
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.beam.model import Beam
-
-        return Beam(**shape)

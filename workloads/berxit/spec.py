@@ -19,20 +19,18 @@ The weights of residual branches are small, since twelve times one random layer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.spec import Decisions, ModelSpec, draw_key
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(ModelSpec):
     """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "berxit"
+    model_class = "Berxit"
     shapes: ClassVar = {
         "tiny": {"heads": 2, "head_size": 8, "sequence": 8, "layers": 3, "classes": 7},
         "small": {"heads": 12, "head_size": 64, "sequence": 128, "layers": 12, "classes": 16},
@@ -53,10 +51,8 @@ class Spec(ModelSpec):
     def __init__(self, decisions: Decisions = "simulated") -> None:
         self.decisions = decisions
 
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.berxit.model import Berxit
-
-        return Berxit(**shape, real=self.decisions == "real")
+    def model_options(self) -> Mapping[str, Any]:
+        return {"real": self.decisions == "real"}
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         import torch

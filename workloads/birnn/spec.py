@@ -14,18 +14,16 @@ Hidden size 256 (small) and 512 (large), word vectors as wide, and 16 classes, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from workloads.sentences import SentenceSpec
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "birnn"
+    model_class = "BiRNN"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 7},
         "small": {"vocabulary": 10_000, "hidden": 256, "classes": 16},
@@ -33,11 +31,6 @@ class Spec(SentenceSpec):
     }
     gains: ClassVar = {"forward_cell": 1.5, "backward_cell": 1.5, "classifier": 3.0}
     cells = ("step", "classify")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.birnn.model import BiRNN
-
-        return BiRNN(**shape)
 
     def scores(self, model: Any, instance: Any) -> Any:
         return model.scores(instance)

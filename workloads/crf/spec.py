@@ -15,18 +15,16 @@ words; 23.0 words on average), since finding named entities is the usual task of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from workloads.sentences import SentenceSpec
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "crf"
+    model_class = "CRF"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "tags": 7},
         "small": {"vocabulary": 10_000, "hidden": 256, "tags": 16},
@@ -38,11 +36,6 @@ class Spec(SentenceSpec):
         "transitions": 0.5,
     }
     cells = ("step", "emit", "paths")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.crf.model import CRF
-
-        return CRF(**shape)
 
     def scores(self, model: Any, instance: Any) -> Any:
         return model.scores(instance)

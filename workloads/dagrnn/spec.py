@@ -16,18 +16,16 @@ common size of codebooks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.spec import ModelSpec
 
-if TYPE_CHECKING:
-    from torch import nn
-
 
 class Spec(ModelSpec):
     name = "dagrnn"
+    model_class = "DAGRNN"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 7},
         "small": {"vocabulary": 1_024, "hidden": 256, "classes": 33},
@@ -37,11 +35,6 @@ class Spec(ModelSpec):
     """The smallest and the largest height and width, by hidden size."""
     gains: ClassVar = {"U": 0.5, "classifier": 3.0}
     cells = ("cell",)
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.dagrnn.model import DAGRNN
-
-        return DAGRNN(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         low, high = self.extents[shape["hidden"]]

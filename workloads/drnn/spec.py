@@ -24,8 +24,6 @@ import numpy as np
 from workloads.spec import Decisions, ModelSpec, draw_key
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from workloads.drnn.model import Sample
 
 
@@ -33,6 +31,7 @@ class Spec(ModelSpec):
     """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "drnn"
+    model_class = "DRNN"
     shapes: ClassVar = {
         "tiny": {"hidden": 16, "limit": 3},
         "small": {"hidden": 256, "limit": 3},
@@ -44,10 +43,8 @@ class Spec(ModelSpec):
     def __init__(self, decisions: Decisions = "simulated") -> None:
         self.decisions = decisions
 
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.drnn.model import DRNN
-
-        return DRNN(**shape, real=self.decisions == "real")
+    def model_options(self) -> Mapping[str, Any]:
+        return {"real": self.decisions == "real"}
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
         params = super().params(size, seed)

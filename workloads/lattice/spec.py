@@ -24,15 +24,12 @@ average.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.spec import ModelSpec
 from workloads.text import draw_words
-
-if TYPE_CHECKING:
-    from torch import nn
 
 MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 48.3, 19.3, 2, 140
 TINY_MEAN, TINY_SPREAD = 8.0, 4.0
@@ -42,6 +39,7 @@ ENDING: Mapping[int, float] = {2: 0.36, 3: 0.02, 4: 0.02}
 
 class Spec(ModelSpec):
     name = "lattice"
+    model_class = "LatticeLSTM"
     shapes: ClassVar = {
         "tiny": {"characters": 60, "words": 90, "hidden": 16, "classes": 7},
         "small": {"characters": 2_500, "words": 12_000, "hidden": 256, "classes": 13},
@@ -49,11 +47,6 @@ class Spec(ModelSpec):
     }
     gains: ClassVar = {"classifier": 3.0}
     cells = ("character_arc", "word_arc")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.lattice.model import LatticeLSTM
-
-        return LatticeLSTM(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.lattice.model import Lattice, Word

@@ -19,20 +19,18 @@ a node's matrix is about the mean of its children's, however deep the tree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads import trees
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "mvrnn"
+    model_class = "MVRNN"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 5},
         "small": {"vocabulary": 1_000, "hidden": 64, "classes": 5},
@@ -40,11 +38,6 @@ class Spec(trees.TreeSpec):
     }
     gains: ClassVar = {"vectors": 0.5, "W_v": 1.5, "W_m": 0.1, "classifier": 2.0}
     cells = ("compose",)
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.mvrnn.model import MVRNN
-
-        return MVRNN(**shape)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
         params = super().params(size, seed)

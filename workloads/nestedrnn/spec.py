@@ -18,20 +18,18 @@ ones would amplify the rounding of float32 beyond the tolerance: with an edge ga
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.spec import Decisions, ModelSpec, draw_key
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(ModelSpec):
     """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "nestedrnn"
+    model_class = "NestedRNN"
     shapes: ClassVar = {
         "tiny": {"hidden": 16, "low": 2, "high": 5},
         "small": {"hidden": 256, "low": 20, "high": 40},
@@ -43,10 +41,8 @@ class Spec(ModelSpec):
     def __init__(self, decisions: Decisions = "simulated") -> None:
         self.decisions = decisions
 
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.nestedrnn.model import NestedRNN
-
-        return NestedRNN(**shape, real=self.decisions == "real")
+    def model_options(self) -> Mapping[str, Any]:
+        return {"real": self.decisions == "real"}
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         import torch

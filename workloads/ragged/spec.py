@@ -19,15 +19,12 @@ small, as in `berxit`, so that sentences still differ after the last layer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.sentences import SentenceSpec
 from workloads.text import DataError
-
-if TYPE_CHECKING:
-    from torch import nn
 
 LAYERS = 6
 GAINS = {"query": 1.4, "key": 1.4, "value": 2.0, "attended": 0.3, "contract": 0.3, "attention_norm": 0.1, "layer_norm": 0.1}
@@ -38,6 +35,7 @@ class Spec(SentenceSpec):
     sentences."""
 
     name = "ragged"
+    model_class = "Ragged"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "heads": 2, "head_size": 8, "layers": 2, "positions": 200},
         "small": {"vocabulary": 10_000, "heads": 8, "head_size": 64, "layers": LAYERS, "positions": 512},
@@ -45,11 +43,6 @@ class Spec(SentenceSpec):
     }
     gains: ClassVar = {f"layers.{i}.{name}": gain for i in range(LAYERS) for name, gain in GAINS.items()}
     cells = ("apply_layer",)
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.ragged.model import Ragged
-
-        return Ragged(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         sentences = super().samples(shape, random, n)

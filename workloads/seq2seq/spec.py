@@ -23,14 +23,11 @@ sentences of `small` by at least 7e-5 of the largest score, while the error of f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.sentences import SentenceSpec
-
-if TYPE_CHECKING:
-    from torch import nn
 
 END_GAIN = {"tiny": 3.0, "small": 2.0, "large": 2.6}
 """The factor on the output weights of the word `END`, by size."""
@@ -40,6 +37,7 @@ class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "seq2seq"
+    model_class = "Seq2Seq"
     shapes: ClassVar[Mapping[str, Mapping[str, int]]] = {
         "tiny": {"vocabulary": 100, "hidden": 16, "targets": 12, "longest": 10},
         "small": {"vocabulary": 10_000, "hidden": 256, "targets": 1_000, "longest": 60},
@@ -54,11 +52,6 @@ class Spec(SentenceSpec):
         "output": 3.0,
     }
     cells: ClassVar[Sequence[str]] = ("step", "attend", "classify")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.seq2seq.model import Seq2Seq
-
-        return Seq2Seq(**shape)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
         params = super().params(size, seed)

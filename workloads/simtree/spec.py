@@ -19,14 +19,11 @@ are between 3 and 30 words long (chosen here: SICK's publications give the mean 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads import trees
-
-if TYPE_CHECKING:
-    from torch import nn
 
 SICK = trees.Lengths(mean=9.6, spread=3.0, least=3, most=30)
 
@@ -36,6 +33,7 @@ class Spec(trees.TreeSpec):
     generates trees of SICK's lengths, bracketed as unevenly as the treebank's."""
 
     name = "simtree"
+    model_class = "SimTree"
     pairs = True
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "similarity": 10, "classes": 5},
@@ -52,11 +50,6 @@ class Spec(trees.TreeSpec):
         "classifier": 3.0,
     }
     cells = ("leaf", "compose", "compare")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.simtree.model import SimTree
-
-        return SimTree(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.simtree.model import Pair

@@ -20,15 +20,12 @@ in XNLI, the source of that paper's sentences. Ours have the lengths of WikiNER'
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.sentences import SentenceSpec
 from workloads.spec import Decisions, draw_key
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(SentenceSpec):
@@ -36,6 +33,7 @@ class Spec(SentenceSpec):
     `simulated` ones are hashed from the sentence's key, `real` ones follow from the computed probability."""
 
     name = "stackrnn"
+    model_class = "StackRNN"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 3},
         "small": {"vocabulary": 10_000, "hidden": 256, "classes": 3},
@@ -56,10 +54,8 @@ class Spec(SentenceSpec):
         super().__init__(data)
         self.decisions = decisions
 
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.stackrnn.model import StackRNN
-
-        return StackRNN(**shape, real=self.decisions == "real")
+    def model_options(self) -> Mapping[str, Any]:
+        return {"real": self.decisions == "real"}
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.stackrnn.model import Sentence

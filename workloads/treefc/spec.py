@@ -13,19 +13,17 @@ leaves differ, rows of a table of 10,000.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads.spec import ModelSpec
 from workloads.text import draw_words
 
-if TYPE_CHECKING:
-    from torch import nn
-
 
 class Spec(ModelSpec):
     name = "treefc"
+    model_class = "TreeFC"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16},
         "small": {"vocabulary": 10_000, "hidden": 256},
@@ -35,11 +33,6 @@ class Spec(ModelSpec):
     """Levels of inner nodes, by hidden size."""
     gains: ClassVar = {"embedding": 0.7, "cell": 1.5}
     cells = ("compose",)
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.treefc.model import TreeFC
-
-        return TreeFC(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.treefc.model import Leaf

@@ -15,20 +15,18 @@ Stanford Sentiment Treebank's. Vocabulary 10,000, as for TreeLSTM.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads import trees
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "treegru"
+    model_class = "TreeGRU"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 5},
         "small": {"vocabulary": 10_000, "hidden": 256, "classes": 5},
@@ -36,11 +34,6 @@ class Spec(trees.TreeSpec):
     }
     gains: ClassVar = {"U_h": 1.5, "classifier": 3.0}
     cells = ("leaf", "compose")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.treegru.model import TreeGRU
-
-        return TreeGRU(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.treegru.model import Leaf, Node

@@ -16,20 +16,18 @@ table is as large as real ones are (10 and 20 MB, larger than a core's cache) wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloads import trees
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "treelstm"
+    model_class = "TreeLSTM"
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "classes": 5},
         "small": {"vocabulary": 10_000, "hidden": 256, "classes": 5},
@@ -37,11 +35,6 @@ class Spec(trees.TreeSpec):
     }
     gains: ClassVar = {"U_i": 2.0, "U_o": 2.0, "U_u": 2.0, "U_f": 2.0, "classifier": 3.0}
     cells = ("leaf", "compose")
-
-    def build(self, **shape: int) -> nn.Module:
-        from workloads.treelstm.model import TreeLSTM
-
-        return TreeLSTM(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.treelstm.model import Leaf, Node

@@ -34,6 +34,23 @@ def same_tree(a, b):
     return a == b
 
 
+def tree_before(a, b):
+    """Whether two trees of tuples or lists are in this order, and likewise the next three."""
+    return a < b
+
+
+def tree_not_after(a, b):
+    return a <= b
+
+
+def tree_after(a, b):
+    return a > b
+
+
+def tree_not_before(a, b):
+    return a >= b
+
+
 def same_object(one, other):
     """`one is other` where either may be None."""
     if one is None or other is None:

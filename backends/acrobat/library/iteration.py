@@ -35,6 +35,41 @@ def ordered_pairs(items):
     return [(items[i], items[j]) for i in range(len(items)) for j in range(len(items)) if i != j]
 
 
+def combinations(items, r):
+    """`itertools.combinations(items, r)` of a number that is known at run time only: each row of indices is one of the rows
+    before with a further index. The rows are in the order of the indices, as itertools gives them."""
+    check_number(r)
+    rows = [list(range(0))]
+    for _ in range(r):
+        rows = [row + [i] for row in rows for i in range(row[-1] + 1 if row else 0, len(items))]
+    return chosen(items, rows)
+
+
+def combinations_with_replacement(items, r):
+    check_number(r)
+    rows = [list(range(0))]
+    for _ in range(r):
+        rows = [row + [i] for row in rows for i in range(row[-1] if row else 0, len(items))]
+    return chosen(items, rows)
+
+
+def permutations(items, r):
+    check_number(r)
+    rows = [list(range(0))]
+    for _ in range(r):
+        rows = [row + [i] for row in rows for i in range(len(items)) if i not in row]
+    return chosen(items, rows)
+
+
+def check_number(r):
+    if r < 0:
+        raise ValueError("r must be non-negative")
+
+
+def chosen(items, rows):
+    return [tuple([items[i] for i in row]) for row in rows]
+
+
 def product(first, second):
     return [(a, b) for a in first for b in second]
 

@@ -1,6 +1,15 @@
 """Methods of Python's strings, written with their letters: `words.letters(text)` is the list of them."""
 
-from backends.acrobat.library.words import joined, letters
+from backends.acrobat.library.words import joined, letters, spans
+
+SPACES = r"[^\S\x1c-\x1f]*"
+DIGITS = r"\d(?:_?\d)*"
+INT = rf"{SPACES}[+-]?{DIGITS}{SPACES}"
+FLOAT = (
+    rf"{SPACES}[+-]?(?:(?:{DIGITS}\.?(?:{DIGITS})?|\.{DIGITS})(?:[eE][+-]?{DIGITS})?"
+    rf"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]){SPACES}"
+)
+"""The strings of which `int` and `float` make numbers, as regular expressions."""
 
 
 def part(text, start, stop):
@@ -51,6 +60,26 @@ def index(text, part):
 
 def last_index(text, part):
     return index_or_error(last(text, part))
+
+
+def reads_as_int(text):
+    """Whether `int(text)` gives an int."""
+    return len(spans(INT, "fullmatch", text, 0)) > 0
+
+
+def reads_as_float(text):
+    """Whether `float(text)` gives a float."""
+    return len(spans(FLOAT, "fullmatch", text, 0)) > 0
+
+
+def text_of_tree(tree):
+    """`repr` of a tree of tuples or lists, on all levels."""
+    return f"{tree!r}"
+
+
+def str_of_tree(tree):
+    """`str` of such a tree: of a leaf that is a string the string itself."""
+    return tree if isinstance(tree, str) else text_of_tree(tree)
 
 
 def contains(text, part):

@@ -6,6 +6,7 @@ import ast
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.missing_keys import hand_on
@@ -25,6 +26,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_container,
+    is_iterator,
     is_list,
     is_unknown,
     kind,
@@ -45,6 +47,12 @@ def _assign(f: Frame, s: ast.Assign) -> None:
             for t, source, part in zip(targets, sources, f.components(v) or [], strict=True):
                 _one_assigned(f, s, t, source, part)
             return
+        case [ast.Tuple(targets)], ast.Call() if isinstance(v, TupleV) and _are_iterators(v) and len(targets) == len(v.items):
+            for t, part in zip(targets, v.items, strict=True):  # `a, b = tee(xs)`
+                _one_assigned(f, s, t, s.value, part)
+            return
+        case _ if isinstance(v, TupleV) and _are_iterators(v) and isinstance(s.value, ast.Call):
+            raise Refused("iterators that are made together get a name each", "write `a, b = ...`")
         case [target], source if iterates(f, source, v):
             _one_assigned(f, s, target, source, v)
             return
@@ -62,6 +70,10 @@ def _assign(f: Frame, s: ast.Assign) -> None:
         hand_over(f, s, owned)
     if takes_out(f, s):
         f.owned |= claims_taken_out(f, s, owned)
+
+
+def _are_iterators(value: TupleV) -> bool:
+    return bool(value.items) and all(map(is_iterator, value.items))
 
 
 def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> None:

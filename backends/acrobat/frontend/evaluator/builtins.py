@@ -6,13 +6,11 @@ import ast
 import builtins as python_builtins
 import collections
 import operator
-from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
-from types import GeneratorType, UnionType
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import DataT, ScalarT
+from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
@@ -20,9 +18,8 @@ from backends.acrobat.frontend.evaluator.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.containers import in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import attribute_or
-from backends.acrobat.frontend.evaluator.known_classes import is_of_classes
+from backends.acrobat.frontend.evaluator.known_classes import asks_for_tuples, is_instance, several
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.mixed import word_of
 from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
@@ -32,7 +29,6 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Special,
     Static,
-    TupleV,
     Value,
     is_number,
     kind,
@@ -48,7 +44,7 @@ WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
-    if name not in ("isinstance", "type"):  # what else takes a tuple looks at its elements
+    if name not in ("isinstance", "type", "str", "repr"):  # what else takes a tuple looks at its elements
         args = list(map(untupled, args))
     if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:
         return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
@@ -178,55 +174,15 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
     return have.pop() if len(have) == 1 else None
 
 
-MAY_BE: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "tuple": (tuple, list),
-    "list": (list, tuple, range, deque, GeneratorType, type({}.keys())),
-    "dict": (dict, Counter, defaultdict, OrderedDict),
-    "tensor": (int, float, bool),
-}
-"""The word in `PYTHON_TYPES` for a type of the program -> what its values may be in Python, tensors beside."""
-
-
-def _possible_classes(f: Frame, value: Value) -> tuple[type, ...]:
-    """The classes of which one is that of a value in Python; none where that is not known."""
-    word = word_of(value) or ("tuple" if isinstance(value, TupleV) else "")
-    if word == "str" and f.program.datatypes.has_enums:
-        return ()
-    return (*MAY_BE.get(word, ()), *([f.program.datatypes.class_in_mixed("", word)] if word == "tensor" else []))
-
-
-def _is_kind_of_tuple(cls: type) -> bool:
-    """Whether a class is derived from those of tuples or lists, as that of a tensor's shape: a tuple of the program may be of
-    it. Named tuples are objects."""
-    return cls not in MAY_BE["tuple"] and issubclass(cls, MAY_BE["tuple"]) and not hasattr(cls, "_fields")
-
-
-def _several(classes: Any) -> Iterator[type]:
-    """The classes that `isinstance` is given: one, several in a tuple, or a union."""
-    several = classes if isinstance(classes, tuple) else get_args(classes) if isinstance(classes, UnionType) else None
-    if several is None:
-        yield classes
-    else:
-        for each in several:
-            yield from _several(each)
-
-
 @handles(BUILTINS, "isinstance")
 def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
-        case [Static(value), Static(classes)] if type(value) is not tuple or not any(map(_is_kind_of_tuple, _several(classes))):
+        case [Static(value), Static(classes)] if type(value) is not tuple or not asks_for_tuples(classes):
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
-        case [Dyn(type=ScalarT()) as value, Static(classes)]:
-            return is_of_classes(f, node, value, list(_several(classes)))
-        case [value, Static(classes)] if kind(value) == "varying tuple":
-            return Static(issubclass(tuple, classes))
-        case [value, Static(classes)]:
-            answers = {issubclass(c, classes) for c in _possible_classes(f, value)}
-            if len(answers) == 1 and not any(map(_is_kind_of_tuple, _several(classes))):
-                return Static(answers.pop())
+        case [value, Static(classes)] if (answer := is_instance(f, node, value, list(several(classes)))) is not None:
+            return answer
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

@@ -12,7 +12,7 @@ from enum import EnumType
 from functools import partial
 from typing import TypeGuard
 
-from backends.acrobat.core.types import BOOL, INT, DataT
+from backends.acrobat.core.types import BOOL, INT, RANKS, DataT
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, Unbound
@@ -58,6 +58,7 @@ from backends.acrobat.frontend.values import (
     kind,
     known,
     nothing_known,
+    type_inside,
     type_or_none,
     unknown,
 )
@@ -75,7 +76,7 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
             [callee.owner],
             lambda owner: called(f, node, attribute(f, node, owner[0], callee.name), args, kwargs, hint),
         )
-    if _needs_values(callee) and take_several_types(f, args, kwargs):
+    if _needs_values(callee) and take_several_types(f, args, kwargs) and not _puts_in_order(f, callee, args):
         return with_one_type(f, node, args, kwargs, lambda one, named: called(f, node, callee, one, named, hint))
     if callee != Static(len) and _needs_values(callee):  # in a list of which the length is asked there may well be None
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
@@ -101,6 +102,14 @@ def _needs_values(callee: Value) -> bool:
     if isinstance(callee, Static) and isinstance(callee.value, Hashable) and callee.value in NO_NONE:
         return True
     return any(rule(callee) for rule in NEED_VALUES)
+
+
+def _puts_in_order(f: Frame, callee: Value, args: Sequence[Value]) -> bool:
+    """Whether a call of `max` or `min` compares the elements of a list, each of which may be of another type."""
+    if callee not in (Static(max), Static(min)) or len(args) != 1:
+        return False
+    words = f.mixed(f.without_none(getattr(type_inside(args[0]), "item", None))).keys()
+    return bool(words) and words.isdisjoint(("tensor", *RANKS))
 
 
 NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}

@@ -7,22 +7,25 @@
         h = self.cell(x)           h = self.cell(x)
 
 The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them.
+Likewise `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.syntax import placed
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, placed
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.syntax_nodes import children, every_node
-from backends.acrobat.frontend.values import Static, is_string, nothing_known, type_or_none
+from backends.acrobat.frontend.types import SYMBOL, word_of_type
+from backends.acrobat.frontend.values import Dyn, Static, is_string, nothing_known, type_or_none
+from backends.acrobat.library import strings
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError)
 ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
@@ -38,7 +41,8 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     """The statement for a `try` that catches the exceptions `caught`, one class or a tuple of classes of Python's own. Raises
     Refused if it is not of the form above."""
     classes = caught if isinstance(caught, tuple) else (caught,)
-    if others := [cls.__name__ for cls in classes if cls not in CAUGHT]:
+    # Of several that are caught a TypeError is that of `int(None)`; others are errors of the instance.
+    if others := [cls.__name__ for cls in classes if cls not in CAUGHT and (cls is not TypeError or len(classes) == 1)]:
         raise Refused(f"a `{others[0]}` is not caught in the language", "test for what would raise it")
     if s.finalbody:
         raise Refused("a `try` with `except` and `finally` is not in the language", "write one inside of the other")
@@ -50,12 +54,20 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
         if calls := [x for b in s.body for x in every_node(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
             raise Refused(f"it is not known how `{ast.unparse(calls[0])}` fails in this `try`", ADVICE)
         return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
-    if len(tests) > 1 and any(isinstance(node, ast.Call) for node in tests):
+    if len(tests) > 1 and any(isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) for node in tests):
         raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
     if not all(_is_first(s.body[0], node) for node in tests):
         raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
     every = list(tests.values())
-    return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), [*s.body, *s.orelse], handler.body))
+    body = [*_kept(s.body[0]), *s.body[1:], *s.orelse]
+    return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
+
+
+def _kept(first: ast.stmt) -> list[ast.stmt]:
+    """The first statement of a `try`; one that only tries a lookup, as `float(text)`, gives the value a name."""
+    if isinstance(first, ast.Expr) and not (isinstance(first.value, ast.Call) and isinstance(first.value.func, ast.Attribute)):
+        return [ast.Assign([ast.Name(f"{HIDDEN}tried", ast.Store())], first.value)]
+    return [first]
 
 
 def _inner_first(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -79,10 +91,10 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
             pass
         case ast.Call(ast.Attribute(owner, "index" | "remove"), [key], []):
             error = ValueError
-        case ast.Call(ast.Name("int" | "float"), [written]) if ValueError in classes and _may_be_text(f, written):
-            raise Refused(
-                f"it is not known how `{ast.unparse(node)}` fails in this `try`", "test the string before: `isdigit()`"
-            )
+        case ast.Call(ast.Name("int" | "float" as name), [written], []) if ValueError in classes and _may_be_text(f, written):
+            if not _has_no_effect(written):
+                raise Refused("what this `try` reads a number from is computed there", "give it a name before the `try`")
+            return _reads_as_number(f, name, written, TypeError in classes)
         case _:
             return None
     kind = _kind(f, owner)
@@ -123,10 +135,36 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
 
 
 def _may_be_text(f: Frame, written: ast.expr) -> bool:
-    """Whether an expression is a string, of which no number may be made. Nothing is compiled of it."""
+    """Whether an expression is a string, also as one of several types or where it may be None: it may be no number. Nothing is
+    compiled of it."""
     with f.trial():
         value = f.borrowed(written)
-    return is_string(value)
+    return is_string(value) or isinstance(value, Dyn) and "str" in _types_of(f, value)
+
+
+def _types_of(f: Frame, value: Dyn) -> Collection[str]:
+    """The words in `PYTHON_TYPES` for the types that a value may have."""
+    inner = f.without_none(value.type)
+    return f.mixed(inner).keys() or {word_of_type(inner)}
+
+
+def _reads_as_number(f: Frame, name: str, written: ast.expr, of_none: bool) -> ast.expr:
+    """Whether `int(written)` or `float(written)` raises no ValueError, where `written` may be a string, and with `of_none` no
+    TypeError because it is None. Raises Refused."""
+    text: ast.expr = ast.Call(Given(Static(strings.reads_as_int if name == "int" else strings.reads_as_float)), [written], [])
+    with f.trial():
+        value = f.borrowed(written)
+    if not isinstance(value, Dyn) or value.type == SYMBOL:
+        return text
+    if not isinstance(written, (ast.Name, ast.Attribute)):
+        raise Refused("what this `try` reads a number from is not always a string", "give it a name before the `try`")
+    if _types_of(f, value) != {"str"}:
+        is_text = ast.Call(ast.Name("isinstance", ast.Load()), [written, Given(Static(str))], [])
+        text = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), is_text), text])
+    if f.without_none(value.type) == value.type:
+        return text
+    join, of_a_value = (ast.And(), ast.IsNot()) if of_none else (ast.Or(), ast.Is())
+    return ast.BoolOp(join, [ast.Compare(written, [of_a_value], [ast.Constant(None)]), text])
 
 
 def _has_no_effect(node: ast.expr) -> bool:

@@ -48,10 +48,16 @@ def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Valu
 
 
 def one_of(
-    f: Frame, node: ast.AST, arms: Sequence[Arm], build: Callable[[Any, list[n.Expr]], n.Expr], lost: bool = False
+    f: Frame,
+    node: ast.AST,
+    arms: Sequence[Arm],
+    build: Callable[[Any, list[n.Expr]], n.Expr],
+    lost: bool = False,
+    apart: bool = False,
 ) -> Value:
     """Compile `arms`, of which one is taken at run time, and bind the choice `build(type, bodies)`; `type` covers the arms'
-    values. `lost`: the condition is not known in this round of compiling, and so the result is unknown."""
+    values. `lost`: the condition is not known in this round of compiling, and so the result is unknown. `apart`: an int that
+    one arm gives stays one beside the float of another."""
     branches, owned, outside = [], [], set(f.names.taken)
     for arm in arms:
         with f.branch() as b:
@@ -86,7 +92,7 @@ def one_of(
         return OneOf(f.bind(build(INT, numbers), "which"), tuple(alternatives))
     if len(there) > 1 and any(_are_different_functions(column) for column in _columns(f, there)):
         return _part_by_part(f, node, branches, build, outside)
-    type, bodies = f.merge(branches, node)
+    type, bodies = f.merge(branches, node, apart)
     if contains_unknown(type):
         some = [v for v in values if not nothing_known(v)]
         if some and all(v == Static(None) for v in some):  # `xs[-1] if xs else None` of a list that is empty so far

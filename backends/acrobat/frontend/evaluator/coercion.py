@@ -196,6 +196,8 @@ class CoercingFrame(FrameState):
 
     def word_of(self, type: Any, mixed: Any) -> str | None:
         """Which type of a mixed union covers values of a type; None if none does."""
+        if is_leaf(type) and type in self.mixed(mixed).values():
+            return next(word for word, inner in self.mixed(mixed).items() if inner == type)
         for word, inner in self.mixed(mixed).items():
             if is_varying_tuple(inner) and isinstance(type, TupleT) and not type.listed:
                 if all(self.covers(inner.item, t) for t in type.items):
@@ -376,12 +378,18 @@ class CoercingFrame(FrameState):
         self.program.incomplete = True
         return Dyn(FilledPlaceholder("", type, span=self.span))
 
-    def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span) -> tuple[Any, list[n.Expr]]:
-        """The common type of the branches' values and each branch as an expression of that type."""
+    def merge(
+        self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span, apart: bool = False
+    ) -> tuple[Any, list[n.Expr]]:
+        """The common type of the branches' values, each branch as an expression of it; with `apart` ints beside floats
+        stay ints, and in a part of the model's result numbers stay numbers beside tensors."""
         try:
             branches = [(b, self._staged_in(b, v)) for b, v in branches]
-            known = [v for _, v in branches]
-            type = self.common([type_of(v) for v in known], numbers=True)
+            types = [type_of(v) for _, v in branches]
+            kept = self.program.datatypes.numbers_apart(types) if apart else None
+            if where in self.result_parts and (found := self.program.datatypes.number_or_tensor(types)):
+                kept = self.program.datatypes.either({word: self.common(its) for word, its in found.items()}, "Result")
+            type = self.common(types, numbers=True) if kept is None else kept
         except Mismatch:
             places = self.places([v for _, v in branches])
             self.problem(where, f"the branches differ in type: {places}", "give the same type on every path")

@@ -9,13 +9,14 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants, lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, is_tree, word_of
+from backends.acrobat.frontend.evaluator.mixed_order import SIGNS, has_order, of_several_in_order
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import (
@@ -119,6 +120,8 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if type(op) not in COMPARISONS:
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     by_cases = _by_cases(f, node, op, a, b)
+    if by_cases is None and type(op) in SIGNS:
+        by_cases = of_several_in_order(f, node, op, a, b, lambda one, other: comparison(f, node, op, one, other))
     return _of_values(f, node, op, a, b) if by_cases is None else by_cases
 
 
@@ -284,10 +287,15 @@ def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """`a == b` or `a != b`, where `a` is a mixed value of a certain type: values of different types are not equal."""
     if isinstance(b, Dyn) and f.mixed(b.type):
         return comparison(f, node, op, a, b)
-    one, other = word_of(a), word_of(b)
-    if one and other and one != other and not {one, other} <= {*COMPUTED}:
+    if are_of_other_types(a, b):
         return Static(isinstance(op, ast.NotEq))
     return comparison(f, node, op, a, b)
+
+
+def are_of_other_types(a: Value, b: Value) -> bool:
+    """Whether two values are surely not equal, because they are of different types; an int and a float may be."""
+    one, other = word_of(a), word_of(b)
+    return bool(one) and bool(other) and one != other and not {one, other} <= {*COMPUTED}
 
 
 def _by_identity(f: Frame, t: DataT) -> bool:
@@ -343,24 +351,6 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
             )
         result = choose(f, node, result, lambda same=same: same, lambda: Static(False))  # type: ignore[misc]
     return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
-
-
-def has_order(f: Frame, type: Any) -> bool:
-    """Whether values of a type have an order: numbers, tensors of one element, strings, objects whose classes say it, lists of
-    such, and tuples that begin with such. Comparing two that agree in all that has an order is an error of the instance."""
-    match type:
-        case TensorT():
-            return type.size == 1
-        case ScalarT():
-            return True
-        case TupleT(items):
-            return not items or has_order(f, items[0])
-        case ListT(item, rows=None, kind="list" | "tuple"):
-            return contains_unknown(item) or item is NEVER or has_order(f, item)
-        case DataT(name):
-            classes = f.program.datatypes.cases.get(name, ())
-            return bool(classes) and all("__lt__" in {x for k in c.__mro__[:-1] for x in vars(k)} for c in classes)
-    return bool(type == SYMBOL)
 
 
 def _lists_in_order(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:

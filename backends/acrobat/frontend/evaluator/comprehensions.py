@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.laziness import generated
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.named_entries import named_entries
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
@@ -234,6 +235,8 @@ def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.DictComp)
 def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
+    if (named := named_entries(f, node)) is not None:
+        return named
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
     if not nothing_known(pairs) and contains_unknown(type_of(pairs)):

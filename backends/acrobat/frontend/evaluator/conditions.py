@@ -6,6 +6,7 @@ import ast
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.comparisons import are_of_other_types
 from backends.acrobat.frontend.evaluator.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
@@ -37,12 +38,15 @@ def truth(f: Frame, test: ast.expr) -> Value:
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
         case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, Given):
+            operands = [f.borrowed(left), f.borrowed(right)]
 
             def of_one_type(values: list[Value]) -> Value:
+                if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and values != operands and are_of_other_types(*values):
+                    return Static(isinstance(test.ops[0], ast.NotEq))
                 first, other = (ast.copy_location(Given(v), test) for v in values)
                 return condition(f, f.borrowed(ast.copy_location(ast.Compare(first, test.ops, [other]), test)), test)
 
-            return for_each_type(f, test, [f.borrowed(left), f.borrowed(right)], of_one_type)
+            return for_each_type(f, test, operands, of_one_type)
     return condition(f, f.borrowed(test), test)
 
 

@@ -104,11 +104,7 @@ class _Statements:
             case ast.If():
                 return self._if(s)
             case ast.While() if _names_inside(s.test):
-                if s.orelse:
-                    return [s]  # the `break` below would skip the `else`
-                leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
-                endless = ast.While(ast.Constant(True), [leave, *s.body], [])
-                return self.statement(placed(s, ast.copy_location(endless, s)))
+                return self._with_test_inside(s)
             case ast.For() | ast.While():
                 return self._loop(s)
             case ast.With():
@@ -202,6 +198,20 @@ class _Statements:
         result = copy(s)
         result.test, result.body, result.orelse = test, self.body(s.body), self.body(s.orelse)
         return [*hoist.before, result]
+
+    def _with_test_inside(self, s: ast.While) -> list[ast.stmt]:
+        """`while test` as `while True` that is left where the test fails; its `else` follows where it is left there."""
+        self.count += 1
+        flag = f"{HIDDEN}ended{self.count}"
+        noted: list[ast.stmt] = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))] if s.orelse else []
+        leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [*noted, ast.Break()], [])
+        endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], []), s))
+        if not s.orelse:
+            return self.statement(endless)
+        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
+        if not any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x)):
+            return [start, *self.statement(endless), *self.body(s.orelse)]
+        return [start, *self.statement(endless), placed(s, ast.If(ast.Name(flag, ast.Load()), self.body(s.orelse), []))]
 
     def _loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
         result = copy(s)

@@ -76,9 +76,9 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
 
 
 def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callable[[list[Value]], Value]) -> Value:
-    """`work(values)`, compiled once for each combination of the types that the values may have. Of lists of such values the
-    first element decides. A combination for which `work` has a problem is an error of the instance; a problem that it has for
-    all of them is one of the model."""
+    """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of them
+    and a float for others stays so. Of lists of such values the first element decides. A combination for which `work` has a
+    problem is an error of the instance; a problem that it has for all of them is one of the model."""
     if not take_several_types(f, values, {}):
         return work([*values])
     problems: list[tuple[str, str]] = []
@@ -95,7 +95,7 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
 
         deciding = opened(f, node, at(f, several, Static(0)) if is_list else several)
         assert isinstance(deciding, Dyn)
-        return by_type(f, node, deciding, of_one_type)
+        return by_type(f, node, deciding, of_one_type, apart=True)
 
     result = with_values(values)
     return f.problem(node, *problems[-1]) if problems and is_never(result) else result

@@ -10,6 +10,7 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.constant_fields import kept_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_rows, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, nothing_known, type_of, unknown
 
@@ -29,6 +30,7 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         open = cls in datatypes.made or contains_unknown(target) or datatypes.exact
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
             open |= NONE in (target, have) or optional(f, guess(target)) is not None
+            open |= issubclass(cls, RecordOf) and f.without_none(have) != have
             open |= is_rows(target) != is_rows(have) and len(extents(target) or ()) == len(extents(have) or ()) > 0
             open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
         if cls not in datatypes.seen and open and target != have:

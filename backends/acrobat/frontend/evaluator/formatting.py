@@ -13,18 +13,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.lists import list_of
-from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, mixed
+from backends.acrobat.frontend.evaluator.lists import list_of, mapped
+from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, is_tree, mixed
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import TEXTS
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, describe, is_unassigned
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, kind, known, type_or_none, unknown
+from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled, is_unassigned
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    as_kind,
+    is_unknown,
+    kind,
+    known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import strings
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
 """What is shown of a value: itself, or its text by one of these functions."""
@@ -66,7 +78,9 @@ def shown(f: Frame, part: Shown) -> Value | None:
     is_known, x = known(part.value)
     if is_known:
         return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
-    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object"}:
+    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object", "tuple", "list"}:
+        if is_tree(f, type_of(part.value)):
+            return _text_of_tree(f, part)
         return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
     if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
         return _shown_or_none(f, part, part.value, inner)
@@ -77,6 +91,13 @@ def shown(f: Frame, part: Shown) -> Value | None:
             return None
         return text if is_unknown(text) else shown(f, Shown(text, part.spec))
     t = type_or_none(part.value)
+    if _has_elements(t):
+        in_python = part.spec and not part.conversion  # is an error of Python's
+        text = None if in_python or part.conversion == "a" else _of_elements(f, part.value)
+        return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
+    if part.conversion == "r" and t == SYMBOL:
+        text = f.host("text.method", [Static("__repr__"), part.value], SYMBOL, "text")
+        return shown(f, Shown(text, part.spec))
     if part.conversion and (t != SYMBOL or part.conversion == "s"):
         text = part.value if t == SYMBOL else shown(f, Shown(part.value))
         return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
@@ -88,6 +109,53 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
     _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _has_elements(t: Any) -> bool:
+    """Whether a type is that of lists or tuples."""
+    return isinstance(t, TupleT) or isinstance(t, ListT) and t.rows is None and t.kind in ("list", "tuple")
+
+
+def _of_elements(f: Frame, value: Value) -> Value:
+    """The text of a list or a tuple: those of its elements as `repr` gives them. Raises Refused."""
+    t = type_of(value)
+    left, right = ("[", "]") if getattr(t, "listed", False) or getattr(t, "kind", "") == "list" else ("(", ")")
+    if is_never_filled(t):
+        return Static(left + right)
+    if isinstance(t, TupleT):
+        items = f.components(value) or []
+        parts: list[Value] = [Static(", ")] * (2 * len(items) - 1)
+        parts[::2] = [_text_of_element(f, v) for v in items]
+        return concatenation(f, ast.Pass(), [Static(left), *parts, Static(",)" if len(items) == 1 and right == ")" else right)])
+    whole = as_kind(value, "list")
+    texts = mapped(f, [whole], lambda x: _text_of_element(f, x))
+    inside = f.program.call(f, ast.Pass(), strings.join, [Static(", "), texts], {})
+    if is_unknown(inside):
+        return unknown()
+    end: Value = Static(right)
+    if right == ")":
+        alone = f.host("eq", [f.host("list.len", [whole], INT, "size"), Static(1)], BOOL)
+        end = choose(f, ast.Pass(), alone, lambda: Static(",)"), lambda: Static(")"))
+    return concatenation(f, ast.Pass(), [Static(left), inside, end])
+
+
+def _text_of_element(f: Frame, value: Value) -> Value:
+    """The text of an element of a list or tuple. Raises Refused."""
+    if type_or_none(value) == FLOAT and not known(value)[0] and not f.program.datatypes.is_float_in_python():
+        what = "an int is a float where floats are in its place, which the text of a list shows"
+        raise Refused(what, "keep numbers of the two types in lists or names of their own")
+    return _shown_in(f, Shown(value, conversion="r"))
+
+
+def _text_of_tree(f: Frame, part: Shown) -> Value | None:
+    """As `shown`, of a tree of tuples or lists, by a function that calls itself for the trees in it. Raises Refused."""
+    if part.conversion == "a" or part.spec and not part.conversion:
+        return None
+    if f.function is strings.text_of_tree and part.value == f.env.get("tree"):
+        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
+    of_tree = strings.text_of_tree if part.conversion == "r" else strings.str_of_tree
+    text = f.program.call(f, ast.Pass(), of_tree, [part.value], {})
+    return text if is_unknown(text) or not part.spec else shown(f, Shown(text, part.spec))
 
 
 def _shown_in(f: Frame, part: Shown) -> Value:
@@ -109,7 +177,13 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     """As `shown`, for a value of type `inner` or None. With a format specification, None is an error of the instance."""
     words = f.mixed(inner)
     of_text = inner == SYMBOL or "str" in words
-    if inner not in SHOWN_BY and not (words and words.keys() <= {*NUMBERS, "str"}) or of_text and part.conversion in ("r", "a"):
+    if (
+        inner not in SHOWN_BY
+        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list"})
+        and not _has_elements(inner)
+    ):
+        return None
+    if of_text and part.conversion == "a":
         return None
 
     def none() -> Value:

@@ -7,6 +7,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from backends.acrobat.core.types import ListT
@@ -15,11 +16,25 @@ from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.endless import is_endless
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
+from backends.acrobat.frontend.evaluator.laziness import is_lazy
 from backends.acrobat.frontend.evaluator.lists import as_list, flattened, iterable, length, mapped, sliced
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.operators import binary, unary
-from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.specials import Partial
-from backends.acrobat.frontend.values import Held, Static, TupleV, Value, is_list, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import (
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+)
 from backends.acrobat.library import iteration
 
 
@@ -86,6 +101,28 @@ def _chain(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value],
     return _once(result)
 
 
+@handles(WRITTEN, itertools.chain.from_iterable, itertools.chain)
+def _of_iterators(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`chain.from_iterable(combinations(xs, r) for r in sizes)`: the iterators that a comprehension gives are taken as lists,
+    each of which is used once. None for other calls."""
+    match node.args, node.keywords:
+        case [ast.GeneratorExp() | ast.ListComp() as made], [] if function is not itertools.chain:
+            pass
+        case [ast.Starred(ast.GeneratorExp() | ast.ListComp() as made)], [] if function is itertools.chain:
+            pass
+        case _:
+            return None
+    if not isinstance(made.elt, ast.Call):
+        return None
+    with f.trial():
+        callee = f.borrowed(made.elt.func)
+    if not isinstance(callee, Static) or not is_lazy(callee.value):
+        return None
+    listed = copy(made)
+    listed.elt = ast.copy_location(ast.Call(ast.copy_location(Given(Static(list)), made), [made.elt], []), made.elt)
+    return _joined(f, node, [f.borrowed(listed)], {}, "")
+
+
 @handles(FUNCTIONS, itertools.chain.from_iterable)
 def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (xs,) = CallArguments("from_iterable", args, kwargs).bind("iterable")
@@ -104,8 +141,10 @@ def _choices(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Valu
     which = ast.unparse(node.func).rpartition(".")[2]
     xs, r = CallArguments(which, args, kwargs).bind("iterable", "r", r=Static(None))
     whole = iterable(f, xs)
-    count = constant(r, f"how many `{which}` takes")
-    if isinstance(whole, TupleV):
+    if nothing_known(r):
+        return unknown()
+    count = known(r)[1] if known(r)[0] else -1
+    if isinstance(whole, TupleV) and known(r)[0]:
         chosen = getattr(itertools, which)(range(len(whole.items)), *([] if count is None else [count]))
         return Held("iterator", TupleV(tuple(TupleV(tuple(whole.items[i] for i in places)) for places in chosen)))
     of_list = {
@@ -115,10 +154,27 @@ def _choices(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Valu
         ("permutations", 2): iteration.ordered_pairs,
         ("permutations", 3): iteration.ordered_triples,
     }
-    if (which, count) not in of_list:
-        raise Refused(f"`{which}` of a list takes two or three of it here", "write loops")
     items = items_of(f, node, whole)
-    return unknown() if nothing_known(items) else _once(f.program.call(f, node, of_list[which, count], [items], {}))
+    if nothing_known(items):
+        return unknown()
+    if (which, count) in of_list:
+        return _once(f.program.call(f, node, of_list[which, count], [items], {}))
+    if r == Static(None) and which != "permutations":
+        raise Refused(f"`{which}` takes a list and how many of it are chosen")
+    number = length(f, items) if r == Static(None) else opened(f, node, r)
+    of_any_number = {
+        "combinations": iteration.combinations,
+        "combinations_with_replacement": iteration.combinations_with_replacement,
+        "permutations": iteration.permutations,
+    }
+    return _once(f.program.call(f, node, of_any_number[which], [items, number], {}))
+
+
+@handles(FUNCTIONS, itertools.tee)
+def _tee(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, n = CallArguments("tee", args, kwargs).bind("iterable", "n", n=Static(2))
+    items = items_of(f, node, xs)
+    return TupleV(tuple(_once(items) for _ in range(constant(n, "how many iterators `tee` makes"))))
 
 
 @handles(FUNCTIONS, itertools.product)

@@ -28,9 +28,7 @@ def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> 
 def _name_of(s: ast.AST) -> str:
     """The name that a statement gives an iterator or None; "" for all others."""
     match s:
-        case ast.Assign([ast.Name(name)], ast.IfExp(test, one, other)) if not any(
-            isinstance(x, ast.Call) for x in ast.walk(test)
-        ):
+        case ast.Assign([ast.Name(name)], ast.IfExp(_, one, other)):
             there = _is_iterator(one) and _is_none(other) or _is_none(one) and _is_iterator(other)
             return name if there else ""
     return ""
@@ -60,9 +58,9 @@ def _compared(node: ast.AST) -> str:
 
 
 def _next_of(node: ast.AST) -> str:
-    """The name of which an expression is the next item; "" for other expressions."""
+    """The name of which an expression is the next item, also with a default; "" for other expressions."""
     match node:
-        case ast.Call(ast.Name("next"), [ast.Name(name)], []):
+        case ast.Call(ast.Name("next"), [ast.Name(name), *default], []) if len(default) < 2:
             return name
     return ""
 
@@ -84,7 +82,10 @@ class _Parted(ast.NodeTransformer):
         nothing: ast.expr = ast.List([], ast.Load())
         arms = (whole.args[0], nothing) if there else (nothing, whole.args[0])
         test = ast.IfExp(node.value.test, ast.Constant(there), ast.Constant(not there))
-        items = ast.IfExp(deepcopy(node.value.test), *arms)
+        # The test is not computed twice where it calls something; otherwise it says in its arms what is not None.
+        calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(node.value.test))
+        again = _bool_of(name, there) if calls else deepcopy(node.value.test)
+        items = ast.IfExp(again, *arms)
         return [
             placed(node, ast.Assign([ast.Name(_hidden(name), ast.Store())], test)),
             placed(node, ast.Assign(node.targets, ast.Call(whole.func, [items], []))),
@@ -95,6 +96,15 @@ class _Parted(ast.NodeTransformer):
         if (name := _compared(node)) not in self.names:
             return node
         return ast.copy_location(_bool_of(name, isinstance(node.ops[0], ast.IsNot)), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`next(name, default)`: of None it is an error, as `next(name)` of an iterator that gives nothing is."""
+        self.generic_visit(node)
+        if (name := _next_of(node)) not in self.names or len(node.args) < 2:
+            return node
+        of_none = ast.Call(deepcopy(node.func), [deepcopy(node.args[0])], [])
+        choice = ast.IfExp(_bool_of(name, True), node, of_none)
+        return placed(node, ast.Expr(choice)).value  # type: ignore[attr-defined, no-any-return]
 
 
 def _hidden(name: str) -> str:

@@ -69,7 +69,7 @@ def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value])
     before, f.mutated = f.mutated, set()
     value = work()
     changed, f.mutated = f.mutated & set(f.env), before | f.mutated
-    if is_iterator(value) and isinstance(callee, Static) and _is_lazy(callee.value):
+    if is_iterator(value) and isinstance(callee, Static) and is_lazy(callee.value):
         _refuse(f, node, changed)
     for argument in node.args if changed else ():
         made_by = f.iterators_named.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
@@ -103,7 +103,7 @@ def _lazy_parts(f: Frame, node: ast.expr) -> Iterator[ast.AST]:
         case ast.Call(callee, args):
             with f.trial():
                 function = getattr(f.borrowed(callee), "value", None)
-            if _is_lazy(function):
+            if is_lazy(function):
                 yield from args[:1] if function in (map, filter) else [a for a in args if isinstance(a, ast.Lambda)]
                 for a in args:
                     yield from _lazy_parts(f, a)
@@ -140,7 +140,7 @@ def _function_of(value: Value) -> object:
     return getattr(getattr(module, "forward", None), "__func__", None)
 
 
-def _is_lazy(function: object) -> bool:
+def is_lazy(function: object) -> bool:
     return any(function is x for x in LAZY) or getattr(function, "__module__", "") == itertools.__name__
 
 

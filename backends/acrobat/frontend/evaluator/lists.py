@@ -25,7 +25,6 @@ from backends.acrobat.frontend.types import (
     contains_unknown,
     describe,
     is_never_filled,
-    without_tuples,
 )
 from backends.acrobat.frontend.values import (
     END,
@@ -321,7 +320,8 @@ def flattened(f: Frame, xs: Array) -> Dyn:
     """The items of a list of lists, in one list."""
     if is_unknown(xs):
         return unknown()
-    xs = retyped(xs, without_tuples(type_of(xs)))
+    whole = type_of(xs)  # the tuples in the lists stay as they are
+    xs = retyped(xs, replace(whole, kind="list", item=replace(whole.item, kind="list")))
     t = item_type(xs)
     item, so_far = f.var("item", t), f.var("all", t)
     with f.branch() as b:

@@ -47,8 +47,9 @@ def is_tree(f: Frame, type: Any) -> bool:
     return False
 
 
-def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Value]) -> Value:
-    """`arm(word, inner)` for the type that a mixed value has at run time: its word, and the value as one of that type."""
+def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Value], apart: bool = False) -> Value:
+    """`arm(word, inner)` for the type that a mixed value has at run time: its word, and the value as one of that type; `apart`
+    as in `one_of`."""
     types = mixed(f, value)
     variables = {word: f.var(word, t) for word, t in types.items()}
     if any(map(contains_unknown, types.values())):
@@ -58,7 +59,8 @@ def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Val
         arms = [n.Arm(f"of_{word}", (var,), body) for (word, var), body in zip(variables.items(), bodies, strict=True)]
         return n.Match(value.atom, tuple(arms), type, span=f.span)
 
-    return one_of(f, node, [partial(arm, word, held_in(Dyn(var))) for word, var in variables.items()], build)
+    arms = [partial(arm, word, held_in(Dyn(var))) for word, var in variables.items()]
+    return one_of(f, node, arms, build, apart=apart)
 
 
 def of_type(f: Frame, node: ast.AST, value: Value, *words: str) -> Value:

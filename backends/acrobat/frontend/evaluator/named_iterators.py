@@ -2,7 +2,7 @@
 
 An iterator is exhausted by its first use. Where a name for one is used once at most, it stands for all that the iterator gives.
 Where it is used several times, it is a list of the kind "iterator" with what was not given yet, which `next` changes as `pop`
-changes a list; there is no other use of it but as an argument of a function of the model.
+changes a list; there is no other use of it but as an argument of a function of the model, and one that takes all that is left.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import is_generator
@@ -21,10 +21,10 @@ from backends.acrobat.frontend.evaluator.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.ownership import holds_parts
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, claims, reads
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
-from backends.acrobat.frontend.evaluator.uses import SEVERAL, after, uses
-from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.evaluator.uses import SEVERAL, after, innermost, uses
+from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
@@ -33,6 +33,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    as_kind,
     is_iterator,
     is_list,
     kind,
@@ -102,8 +103,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
     if name.startswith(HIDDEN):  # an attribute of an object that is made
         return _remaining(f, s, value)
     rest = after(f.definition.body, s) or f.definition.body
-    read = {x.id for x in every_node(source) if isinstance(x, ast.Name)}
-    if read & _changed_before_used(f, rest, name):
+    if _names_read(source) & _changed_before_used(f, rest, name):
         f.rebind(name, unknown())
         raise Refused(HELD["iterator"])
     if uses(rest, name) >= SEVERAL:
@@ -111,6 +111,19 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
     f.iterators_named[name] = source
     return None
+
+
+def _names_read(source: ast.AST) -> set[str]:
+    """The names from outside of an expression that it reads, without those that its comprehensions bind."""
+    match source:
+        case ast.Name(name):
+            return {name}
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            first = source.generators[0]
+            inside = [x for x in children(source) if x is not first]
+            read = {name for x in (*inside, *first.ifs) for name in _names_read(x)}
+            return _names_read(first.iter) | read - set(assigned([g.target for g in source.generators]))
+    return {name for x in children(source) for name in _names_read(x)}
 
 
 def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:
@@ -143,4 +156,26 @@ def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:
 
 @handles(ITERATION, "iterator")
 def _walked(f: Frame, value: Dyn) -> Value:
+    if _is_used_up(f, value):
+        return as_kind(value, "list")
     raise Refused("an iterator that has a name and several uses is used by `next` alone", "write list(...) where it is made")
+
+
+def _is_used_up(f: Frame, value: Dyn) -> bool:
+    """Whether an iterator has one name, which nothing reads after the expression that walks over it now: what `next` has left
+    is all that it takes. That holds where it is so for each expression of the function that reads the name otherwise."""
+    names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
+    function = f.key[0] if f.key is not None else None
+    outer = LIFTED[function].outer if function in LIFTED else function
+    if len(names) != 1 or names[0] not in f.owned or f.definition is None or f.function is not outer:
+        return False
+    (name,) = names
+    body = f.definition.body
+    given = {id(x.args[0]) for x in every_node(f.definition) if _is_next(x)}
+    read = [x for x in every_node(f.definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load)]
+    around = [innermost(body, x) for x in read if id(x) not in given]
+    return all(s is not None and uses([s], name) == 1 and not uses(after(body, s), name) for s in around)
+
+
+def _is_next(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next" and bool(node.args)

@@ -9,7 +9,7 @@ from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.known_classes import is_of_classes
+from backends.acrobat.frontend.evaluator.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.mixed import by_type, of_type
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
@@ -39,10 +39,10 @@ def of_class(
                 f.env[path] = inner
             if isinstance(inner, Dyn) and isinstance(inner.type, DataT):
                 return of_class(f, node, inner, path, classes, then, orelse, exactly)
-            answer = is_of_classes(f, node, inner, tested, exactly)
+            answer = is_instance(f, node, inner, tested, exactly)
             if answer is None:
                 return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
-            return (then if answer.value else orelse)()
+            return (then if not isinstance(answer, Static) or answer.value else orelse)()
 
         return open_optional(f, node, value, some, orelse)
     assert isinstance(value.type, DataT)

@@ -66,6 +66,12 @@ def changed_captures(f: Frame, value: Nested) -> list[str]:
     return [x for x in changed if x in names and (x in always or x in f.owned and is_container(f.env[x]))]
 
 
+def may_change(f: Frame, value: Nested, name: str) -> bool:
+    """Whether a nested function changes, or binds anew, what a name from around it stands for."""
+    names = captured(f, value)
+    return name in names and name in changed_parameters(lifted(f, value, names), None, Changing(()))
+
+
 def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
     """The function object as which a nested function is compiled: `names` are further keyword parameters of it."""
     key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names)

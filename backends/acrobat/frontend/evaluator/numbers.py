@@ -56,6 +56,11 @@ def _str(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
     return shown(f, Shown(args[0])) if len(args) == 1 else None
 
 
+@handles(BUILTINS, "repr")
+def _repr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return shown(f, Shown(args[0], conversion="r")) if len(args) == 1 else None
+
+
 @handles(BUILTINS, "int")
 def _int(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     return _number(f, int, args)

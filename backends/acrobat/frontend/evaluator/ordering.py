@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
@@ -11,16 +12,17 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
-from backends.acrobat.frontend.evaluator.comparisons import has_order
+from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, fold, head, item_type, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.mixed_order import has_order
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.spreading import is_spread
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, NUMBERS, handles
-from backends.acrobat.frontend.types import describe, is_never_filled
+from backends.acrobat.frontend.types import describe, is_never_filled, is_tuple_type
 from backends.acrobat.frontend.values import (
     Held,
     Static,
@@ -215,6 +217,9 @@ def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
     if any(not isinstance(k, ScalarT) for k in kinds):
         if len(kinds) == 1 and has_order(f, next(iter(kinds))):
             return ordered(f, node, name, [list_of(f, node, args)], {})  # type: ignore[arg-type]
+        if all(map(is_tuple_type, kinds)) and is_list(whole := list_of(f, node, args)):
+            if has_order(f, item_type(whole)) and not any(_becomes_float(t, item_type(whole)) for t in kinds):
+                return ordered(f, node, name, [whole], {})  # type: ignore[arg-type]
         wrong = next(a for a in args if not is_number(a))
         if is_tensor(wrong):
             return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
@@ -225,7 +230,19 @@ def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
             result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
         return result
     kind = FLOAT if FLOAT in kinds else INT
+    if len(kinds) > 1 and f.program.datatypes.tells_numbers_apart:  # it is one of them, an int or a float
+        better = ast.Lt() if name == "min" else ast.Gt()
+        return functools.reduce(
+            lambda a, b: choose(f, node, comparison(f, node, better, b, a), lambda: b, lambda: a), map(partial(as_int, f), args)
+        )
     result = f.coerce(as_int(f, args[0]), kind)
     for a in args[1:]:
         result = f.host(name, [result, f.coerce(as_int(f, a), kind)], kind)
     return result
+
+
+def _becomes_float(have: Any, wanted: Any) -> bool:
+    """Whether an int in a tuple of the type `have` is a float in one of the type `wanted`."""
+    if isinstance(have, TupleT) and isinstance(wanted, TupleT):
+        return any(map(_becomes_float, have.items, wanted.items))
+    return bool(have == INT and wanted == FLOAT)

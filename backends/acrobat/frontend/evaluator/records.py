@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT
 from backends.acrobat.frontend.evaluator import constants
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, one_of
 from backends.acrobat.frontend.evaluator.classes import number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.construction import construct
 from backends.acrobat.frontend.evaluator.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe, innermost
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
+    TupleV,
     Value,
     held_in,
     is_empty,
@@ -72,18 +75,78 @@ def _with_entry(f: Frame, s: ast.AST, cls: type, fields: dict[str, Value], key: 
 
 def _with_entry_of_several(f: Frame, s: ast.AST, whole: Dyn, name: str, value: Value) -> Value:
     """A dictionary that has one of several sets of keys with `value` at the key `name`."""
+    return by_keys(f, s, whole, lambda cls, fields: _with_entry(f, s, cls, fields, Static(name), value))
+
+
+def by_keys(f: Frame, node: ast.AST, whole: Dyn, work: Callable[[type, dict[str, Value]], Value]) -> Value:
+    """`work(cls, entries)` of a dictionary that has one of several sets of keys, for the one that it has."""
     datatypes, heads, arms = f.program.datatypes, list[tuple[str, tuple[n.Var, ...]]](), list[Arm]()
     for cls in records_of(f, whole):
         variables = {x: f.var(x, datatypes.field_type(cls, x)) for x in datatypes.record_fields(cls)}
         fields = {x: held_in(Dyn(v)) for x, v in variables.items()}
         heads.append((cls.__name__, tuple(variables[x] for x in datatypes.field_names(cls))))
-        arms.append(partial(_with_entry, f, s, cls, fields, Static(name), value))
+        arms.append(partial(work, cls, fields))
+    if any(contains_unknown(v.type) for _, variables in heads for v in variables):
+        f.program.incomplete = True
 
     def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
         parts = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
         return n.Match(whole.atom, parts, type, span=f.span)
 
-    return one_of(f, s, arms, build)
+    return one_of(f, node, arms, build)
+
+
+# ---- walking
+
+
+def walked(f: Frame, node: ast.AST, whole: Dyn, what: str = "keys") -> Value:
+    """The "items", "keys" or "values" of a dictionary whose keys are names. Where its values are of one type, it is a list of
+    entries from the next round on; where they are of several, they are a tuple, and loops over it are unrolled. Raises
+    Refused."""
+    classes = records_of(f, whole)
+    types = [f.program.datatypes.field_type(c, x) for c in classes for x in f.program.datatypes.record_fields(c)]
+    if len(classes) == 1:
+        if of_one_kind(f, types) or f.program.datatypes.is_walked(classes[0]):
+            return as_dict(f, classes[0])
+        if any(t is UNKNOWN for t in types):
+            f.program.incomplete = True
+            return unknown()
+        entries = {x: field(f, node, whole, x) for x in f.program.datatypes.record_fields(classes[0])}
+        return TupleV(tuple(_parts(entries, what)))
+    if of_one_kind(f, types) or any(c in f.program.datatypes.seen or f.program.datatypes.is_walked(c) for c in classes):
+        return as_dict(f, *classes)
+    if what != "keys" and {INT, FLOAT} <= {*types}:
+        shown = "dictionaries that lack some of the keys, and have ints and floats, are walked over by a comprehension"
+        raise Refused(f"{shown} that makes a dictionary", "ask for their entries by name")
+    if what != "keys":
+        return as_dict(f, *classes)
+    return by_keys(f, node, whole, lambda _, entries: list_of(f, node, _parts(entries, what)))
+
+
+def _parts(entries: dict[str, Value], what: str) -> list[Value]:
+    match what:
+        case "keys":
+            return [Static(x) for x in entries]
+        case "values":
+            return list(entries.values())
+    return [TupleV((Static(x), v)) for x, v in entries.items()]
+
+
+def of_one_kind(f: Frame, types: Sequence[Any]) -> bool:
+    """Whether a list may have values of all these types as they are: without an int as a float, and not as one of several
+    types. Tensors may differ in their extents. Of types that are not known yet it is not said."""
+    known_ones = [t for t in types if t is not UNKNOWN]
+    before = len(f.program.datatypes.mixtures_apart)
+    of_tensors = all(isinstance(innermost(f.without_none(t)), TensorT) for t in known_ones)
+    try:
+        whole = f.common(known_ones, numbers=of_tensors) if known_ones else UNKNOWN
+    except Mismatch:
+        return False
+    finally:
+        del f.program.datatypes.mixtures_apart[before:]
+    if f.mixed(f.without_none(whole)) and any(f.without_none(t) != f.without_none(whole) for t in known_ones):
+        return False
+    return not (INT in known_ones and FLOAT in known_ones)
 
 
 def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
@@ -113,7 +176,9 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
     cls, several = record_of(f, method.owner), records_of(f, method.owner)
     if method.name == "get" and len(several) > 1 and not kwargs and len(args) in (1, 2) and known(args[0])[0]:
         return _got_of_several(f, method.owner, str(known(args[0])[1]), args[1] if len(args) == 2 else Static(None))
-    if len(several) > 1 and not kwargs and len(args) in ((1, 2) if method.name == "get" else (0,)):
+    if several and method.name in ("items", "keys", "values") and not args and not kwargs:
+        return walked(f, node, method.owner, method.name)
+    if len(several) > 1 and method.name == "get" and not kwargs and len(args) in (1, 2):
         return as_dict(f, *several)
     if cls is None or kwargs:
         return None
@@ -134,8 +199,6 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
                 lambda: constants.constant_by_key(f, node, keys, key, lambda k: field(f, node, method.owner, k)),
                 lambda: otherwise,
             )
-        case "items" | "keys" | "values", []:
-            return as_dict(f, cls)
     return None
 
 

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.callees import called
 from backends.acrobat.frontend.evaluator.classes import class_attribute, number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
-from backends.acrobat.frontend.evaluator.records import as_dict, has_key
+from backends.acrobat.frontend.evaluator.records import as_dict, has_key, walked
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
@@ -70,8 +70,8 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
 
 @handles(ITERATION, "object")
 def _iterated(f: Frame, value: Dyn) -> Value:
-    if records := records_of(f, value):
-        return as_dict(f, *records)
+    if records_of(f, value):
+        return walked(f, ast.Pass(), value)
     if (components := f.components(value)) is not None:  # a named tuple
         return TupleV(tuple(components))
     found = special(f, ast.Pass(), value, "__iter__", [])

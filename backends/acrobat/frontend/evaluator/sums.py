@@ -8,12 +8,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, RANKS, DataT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.containers import as_set, in_any_order
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable, mapped
+from backends.acrobat.frontend.evaluator.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.evaluator.nones import opened_inside
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
@@ -94,6 +95,8 @@ def _of_list(
         return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))  # type: ignore[arg-type]
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
+    if (words := f.mixed(t).keys()) and not words.isdisjoint(NUMBERS) and words.isdisjoint(("tensor", *RANKS)):
+        return _of_mixed(f, node, name, xs, Static(0) if start is None and name == "sum" else start)
     if isinstance(t, DataT) and not f.mixed(t):  # objects with `__add__`
         others, first = head(f, xs) if start is None else (xs, start)
         return fold(f, others, add(Static(0), first) if start is None and name == "sum" else first, add)
@@ -101,6 +104,7 @@ def _of_list(
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (_is_zero(start) and name == "sum"):
         if name == "sum" and isinstance(t, TensorT) and t.dtype == "float32":  # of no tensor the number 0, as a tensor
+            f.program.datatypes.note_number_as_tensor()
             zeros = make_op("full", (), {"shape": t.shape, "value": 0.0}, f.span)
             return fold(f, xs, f.bind(zeros, "zeros"), add)
         return fold(f, *head(f, xs), add)
@@ -109,6 +113,32 @@ def _of_list(
             node, f"`{name}` of {plural(t)} starts with {describe(type_of(start))}", "start with torch.zeros of that shape"
         )
     return fold(f, xs, start, add)
+
+
+def _of_mixed(f: Frame, node: ast.Call, name: str, xs: Value, start: Value | None) -> Value:
+    """As `total`, of a list in which there are ints, floats and values of other types: the sum is an int as long as all of them
+    are ints. Others than numbers are an error of the instance."""
+    words = f.mixed(type_of(xs).item).keys()
+    both = f.program.datatypes.numbers_apart((INT, FLOAT)) if "float" in words else INT
+    if start is None:
+        xs, start = head(f, xs)
+    if not f.mixed(type_or_none(start)) and not is_number(start):
+        return f.problem(node, f"`{name}` of numbers starts with {describe(type_or_none(start))}", "start with a number")
+
+    def each(value: Value, work: Callable[[Value], Value]) -> Value:
+        def of_one(_: str, inner: Value) -> Value:
+            if is_number(inner):
+                return work(as_int(f, inner))
+            text = f"TypeError: unsupported operand types for +: a number and {describe(type_or_none(inner))}"
+            return fail(f, text.replace("{", "{{").replace("}", "}}"))
+
+        return by_type(f, node, value, of_one) if mixed(f, value) else work(as_int(f, value))  # type: ignore[arg-type]
+
+    def add(a: Value, b: Value) -> Value:
+        return each(a, lambda x: each(b, lambda y: f.coerce(binary(f, node, ast.Add(), x, y), total_type)))
+
+    total_type = FLOAT if type_or_none(start) == FLOAT else both
+    return fold(f, xs, each(start, lambda x: f.coerce(x, total_type)), add)
 
 
 def _of_parts(f: Frame, name: str, xs: TupleV, start: Value | None, add: Callable[[Value, Value], Value]) -> Value:

@@ -246,7 +246,7 @@ def way_to(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt
     for i, one in enumerate(body):
         if one is s:
             return [(body, i, None)]
-        for inner in _bodies(one):
+        for inner in bodies(one):
             below = way_to(inner, s)
             if below:
                 loop = one if isinstance(one, (ast.For, ast.While)) and inner is one.body else None
@@ -255,7 +255,8 @@ def way_to(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt
     return []
 
 
-def _bodies(s: ast.stmt) -> list[list[ast.stmt]]:
+def bodies(s: ast.stmt) -> list[list[ast.stmt]]:
+    """The bodies of a statement; none of a statement without such."""
     match s:
         case ast.If() | ast.For() | ast.While():
             return [s.body, s.orelse]

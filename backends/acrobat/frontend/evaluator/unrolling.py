@@ -10,9 +10,10 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.classes import records_of
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
@@ -58,6 +59,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if met := changed_while_walked(f, s):
         what = f"{f.shown(min(met))} is changed while an iterator that reads it is walked over"
         raise Refused(what, "write `list(...)` around the iterator, or a loop")
+    _refuse_changed_entries(f, s)
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
         seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
@@ -74,6 +76,44 @@ def iterated(f: Frame, s: ast.For) -> Value:
             parts = [ast.copy_location(ast.Subscript(Given(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)]
             return TupleV(tuple(map(f.expression, parts)))
     return each
+
+
+def _refuse_changed_entries(f: Frame, s: ast.For) -> None:
+    """Raises Refused for a loop over a dictionary whose keys are names that assigns to other entries of it than that of the
+    round, which Python's loop may show. (Where its values are of one type, it is a list of the program.)"""
+    match s.target, s.iter:
+        case _, ast.Call(ast.Attribute(owner, "items" | "keys" | "values" as what), [], []):
+            key = s.target.elts[0] if isinstance(s.target, ast.Tuple) and what == "items" else s.target
+            key = key if what != "values" else ast.Constant(None)
+        case key, ast.Name() | ast.Attribute() | ast.Subscript() as owner:
+            pass
+        case _:
+            return
+    with f.trial():
+        is_record = bool(records_of(f, f.borrowed(owner)))
+    if not is_record:
+        return
+    text, own = ast.unparse(owner), ast.unparse(ast.Subscript(owner, key, ast.Load()))
+    inside = [x for b in s.body for x in every_node(b)]
+    stored = [x for x in inside if isinstance(x, (ast.Attribute, ast.Subscript, ast.Name)) and not isinstance(x.ctx, ast.Load)]
+    other = [x for x in stored if ast.unparse(getattr(x, "value", x)) == text and ast.unparse(x) != own]
+    bound_anew = isinstance(key, ast.Name) and any(isinstance(x, ast.Name) and x.id == key.id for x in stored)
+    of_calls = any(isinstance(x, ast.Call) and _may_change(f, x, text) for x in inside)
+    if other and not all(isinstance(x, ast.Name) for x in other) or bound_anew or of_calls:
+        raise Refused(f"`{text}` is changed in a loop that walks over it", "walk over `list(...)` of it, and assign afterwards")
+
+
+def _may_change(f: Frame, call: ast.Call, text: str) -> bool:
+    """Whether a call may change what the expression `text` is: by a method, or by a function of the model that is given it, or
+    that sees its name."""
+    if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == text:
+        return changes_owner(call.func.attr)
+    with f.trial():
+        callee = f.borrowed(call.func)
+    if isinstance(callee, Nested) and nested.may_change(f, callee, text):
+        return True
+    of_python = isinstance(callee, Static) and not isinstance(callee.value, FunctionType)
+    return not of_python and text in map(ast.unparse, (*call.args, *(k.value for k in call.keywords)))
 
 
 def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:

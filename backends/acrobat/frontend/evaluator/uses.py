@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.syntax import way_to
-from backends.acrobat.frontend.syntax_nodes import children
+from backends.acrobat.frontend.evaluator.syntax import bodies, way_to
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 SEVERAL = 2
 """Stands for any number of uses above one."""
@@ -62,11 +62,24 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
+def innermost(body: Sequence[ast.stmt], node: ast.AST) -> ast.stmt | None:
+    """The innermost statement of a function's body that a node is a part of; None where it is in a function inside of it."""
+    for s in body:
+        if any(x is node for x in every_node(s)):
+            if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.Try)):
+                return None
+            below = [innermost(inner, node) for inner in bodies(s) if any(x is node for b in inner for x in every_node(b))]
+            return below[0] if below else s
+    return None
+
+
 def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:
     """The statements of a function's body that may run after the statement `s`, in order; in a loop also those before it."""
     later: list[ast.stmt] = []
     for around, at, loop in reversed(way_to(body, s)):
         later += around[at + 1 :]
+        if any(isinstance(x, (ast.Return, ast.Raise)) for x in around[at:]):
+            break  # what follows around this body is not reached from here
         if isinstance(loop, (ast.For, ast.While)):
             later += loop.body
     return later

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.construction import new_object
-from backends.acrobat.frontend.evaluator.desugar import gives_nothing
+from backends.acrobat.frontend.evaluator.desugar import gives_nothing, own_nodes
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lending import changeable_types
 from backends.acrobat.frontend.evaluator.lists import as_list, as_result, mapped
@@ -71,6 +71,8 @@ class FunctionBody:
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
+        if self.is_forward:
+            f.result_parts = set(_conditional_parts(f.definition))
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
@@ -330,3 +332,15 @@ class FunctionBody:
         except Mismatch:
             pass
         return self.f.common([old, new], numbers=True)
+
+
+def _conditional_parts(definition: ast.FunctionDef) -> Iterator[ast.IfExp]:
+    """The conditional expressions of which a function returns the value as it is, also in a tuple or a dictionary."""
+    pending = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
+    while pending:
+        match pending.pop():
+            case ast.IfExp(_, one, other) as choice:
+                yield choice
+                pending += [one, other]
+            case ast.Tuple(parts) | ast.Dict(values=parts):
+                pending += parts

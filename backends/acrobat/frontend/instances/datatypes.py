@@ -159,6 +159,14 @@ class Datatypes(WrittenTypes):
             self.mixtures_apart.append(frozenset(("float", "int")))
         return not self.ints_as_floats
 
+    def is_tensor_in_python(self) -> bool:
+        """Whether a tensor of the program is one in Python too, and not a number in some instances; that the program asks for
+        this is noted. Where it may be a number the next build tells the two apart."""
+        self.asked_for_tensors = True
+        if self.numbers_as_tensors:
+            self.mixtures_apart += [frozenset(("float", "tensor")), frozenset(("int", "tensor"))]
+        return not self.numbers_as_tensors
+
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
         return any(words <= mixture for mixture in self._joined.mixtures)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -13,6 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, D
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.types import (
+    NEVER,
     SHOWN,
     SYMBOL,
     UNKNOWN,
@@ -60,6 +61,8 @@ class SampleTypes:
         self.changed = False  # whether a type was changed in this round of compiling
         self.ints_as_floats = False  # whether an int has become a float, in a place that has floats too
         self.asked_for_ints = False  # whether the program asks of a float whether it is an int
+        self.numbers_as_tensors = False  # whether a number has become a tensor, in a place that has tensors too
+        self.asked_for_tensors = False  # whether the program asks of a tensor whether it is one
         self.walked: set[type] = set()  # record classes of dictionaries that the program walks over
 
     def start_round(self) -> None:
@@ -130,6 +133,11 @@ class SampleTypes:
         self.changed |= self.asked_for_ints and not self.ints_as_floats
         self.ints_as_floats = True
 
+    def note_number_as_tensor(self) -> None:
+        """Note that a number becomes a tensor, because it stands where tensors do."""
+        self.changed |= self.asked_for_tensors and not self.numbers_as_tensors
+        self.numbers_as_tensors = True
+
     def type_at(self, place: Place, what: str, of_list: bool = False) -> Any:
         """The type of what was seen at a place of a sample; `what` names the place in errors, `of_list` says that elements of
         lists are there, which are computed with together. Raises AnnotationError."""
@@ -198,6 +206,20 @@ class SampleTypes:
         SHOWN[name] = f"{TYPES[number.kind][0]} or {TYPES['str'][0]}"
         self.mixed[name] = {number.kind: number, "str": SYMBOL}
         return DataT(name)
+
+    def numbers_apart(self, types: Sequence[Any]) -> Any:
+        """The type of values that are ints or floats, where `types` are those of both and no others; else None."""
+        words = {word for t in types if t is not NEVER for word in self.by_word([t])}
+        if not words.issuperset(("int", "float")) or not words <= {"int", "float"}:
+            return None
+        return self.either({"int": INT, "float": FLOAT}, "Numbers")
+
+    def number_or_tensor(self, types: Sequence[Any]) -> dict[str, list[Any]]:
+        """The types among `types` by their words, where these are numbers and tensors of one kind; else none."""
+        words = self.by_word(t for t in types if t is not NEVER)
+        if "tensor" not in words or len(words) < 2 or not words.keys() <= {"int", "float", "tensor"}:
+            return {}
+        return {word: words[word] for word in PYTHON_TYPES if word in words}
 
     def mixture(self, types: Mapping[str, Any], nested: bool, none: bool) -> Any:
         """The type of the elements of tuples that the model makes: of the types of Python's own that `types` has by their words

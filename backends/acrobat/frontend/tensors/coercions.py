@@ -40,6 +40,7 @@ def _as_tensor(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     """Coercion of a number to a tensor filled with it; None where it does not apply."""
     if not isinstance(type, TensorT) or have not in (INT, FLOAT):
         return None
+    f.program.datatypes.note_number_as_tensor()
     filled = op(f, "full", [], {"shape": type.shape, "value": ADDS_NOTHING}, "number")
     is_known, number = known(value)
     if is_known:

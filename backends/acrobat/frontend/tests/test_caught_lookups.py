@@ -152,7 +152,16 @@ def missing_entry(self, record):
     return record["w"], len(kids)
 
 
+def number_of_text(self, xs):
+    try:
+        n = int(f"{xs[0]}")
+    except ValueError:
+        n = 0
+    return n
+
+
 CASES: list[tuple[Any, list[Any]]] = [
+    (number_of_text, FULL),
     (constant_dictionary, [["a", "B"], ["zz"], ["c", "a"]]),
     (inside_a_call, [["a", "b"], ["zz"], ["c", "a"]]),
     (memo, FULL),
@@ -215,16 +224,16 @@ def of_a_tensor(self, xs):
     return h
 
 
-def number_of_text(self, xs):
+def number_of_a_call(self, xs):
     try:
-        n = int(f"{xs[0]}")
+        n = int(str(self.counted(xs[0])))
     except ValueError:
         n = 0
     return n
 
 
 REFUSED = [
-    (number_of_text, "it is not known how"),
+    (number_of_a_call, "is computed there"),
     (effect_before, "comes after something else"),
     (sometimes, "not always computed"),
     (two_pops, "one of them changes a list"),

@@ -374,12 +374,13 @@ model.py:28:9: a `TypeError` is not caught in the language
 def forward(self, s: In) -> int:
     z = reversed([s.n])
     first = next(z)
-    return first + sum(z)
+    first += sum(z)
+    return first + next(z, 0)
 """,
         """
-model.py:30:24: an iterator that has a name and several uses is used by `next` alone
-            return first + sum(z)
-                           ^^^^^^
+model.py:30:18: an iterator that has a name and several uses is used by `next` alone
+            first += sum(z)
+                     ^^^^^^
     write list(...) where it is made
 """,
     ),

@@ -270,7 +270,7 @@ class Model(nn.Module):
     [
         ('"{} {}".format(xs[0])', "the field `1` is not among its arguments"),
         ('"{0} {}".format(xs[0], 1)', "some fields have numbers and some have none"),
-        ('"{}".format(xs)', "`format` takes strings and numbers, not a list"),
+        ('"{}".format(set(xs))', "`format` takes strings and numbers, not a set"),
         ('"{0.real}".format(xs[0])', "the field `0.real` is not among its arguments"),
     ],
 )
@@ -284,6 +284,7 @@ def test_format() -> None:
     def texts(self, xs):
         n, word = xs[0], "w" if xs[-1] > 2 else "v"
         several = "{0} {x} {1} {0} {{}} {2}".format(n, "a", True, x=word)
+        several += "{}|{!r:>9}".format(xs, word)
         return several, "{}-{!s}".format(word, n), "{k}|{:>4}".format(3, k="c"), "plain {}".format(None), "{}{}".format(n, word)
 
     agrees(with_forward(nn.Linear(1, 1), texts), LISTS)

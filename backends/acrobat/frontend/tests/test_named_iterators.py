@@ -154,7 +154,14 @@ def of_generators(self, xs):
     return found, first, next(given), list(pairs), dict(self.pairs(xs))
 
 
+def after_the_first(self, xs):
+    words = iter(xs)
+    first = next(words)
+    return first, list(words)
+
+
 FORWARDS = [
+    after_the_first,
     typed_and_in_a_tuple,
     taken_one_by_one,
     in_a_recursion,
@@ -240,12 +247,6 @@ def in_an_object_twice(self, xs):
     return twice.first, twice.second
 
 
-def after_the_first(self, xs):
-    words = iter(xs)
-    first = next(words)
-    return first, list(words)
-
-
 def in_pairs(self, xs):
     words = iter(xs)
     return list(zip(words, words))
@@ -291,7 +292,6 @@ SEVERAL = [
     under_two_names,
     in_a_tuple,
     in_an_object_twice,
-    after_the_first,
     in_pairs,
     as_a_result,
     of_a_list_that_grows,

@@ -180,7 +180,14 @@ class CoercingFrame(FrameState):
             return None
         if any(map(has_met, types)):  # each round of a loop would put one into the next
             return None
-        return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
+        several = frozenset(types)
+        if several in self.mixing:  # trees of two types, whose parts are again such
+            raise Mismatch(", ".join(map(describe, types)))
+        self.mixing.add(several)
+        try:
+            return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
+        finally:
+            self.mixing.discard(several)
 
     def without_none(self, type: Any) -> Any:
         """What values of an optional type are if they are not None; other types as they are."""

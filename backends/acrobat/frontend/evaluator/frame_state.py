@@ -65,6 +65,8 @@ class FrameState:
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
+        self.mixing: set[frozenset[Any]] = set()  # types of which a mixed union is being made
+        self.wrapping: set[tuple[Any, Any]] = set()  # pairs of mixed unions of which values of the one become ones of the other
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one

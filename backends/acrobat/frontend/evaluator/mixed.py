@@ -107,7 +107,7 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
         if word is None:
             if not f.mixed(have):
                 return None
-            return by_type(f, ast.Pass(), value, lambda _, inner: f.coerce(inner, type))  # type: ignore[arg-type]
+            return _as_another(f, value, have, type)
         inner = f.coerce(value, f.mixed(type)[word])
         if is_unknown(inner):
             return guess(type)
@@ -119,6 +119,18 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     if not words:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
     return f.coerce(of_type(f, ast.Pass(), value, *words), type)
+
+
+def _as_another(f: Frame, value: Value, have: Any, type: Any) -> Value:
+    """A mixed value as one of another mixed union. Raises Mismatch, also for trees whose parts are trees of the one that are to
+    be trees of the other: that would take as many steps as a tree is deep."""
+    if (have, type) in f.wrapping:
+        raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+    f.wrapping.add((have, type))
+    try:
+        return by_type(f, ast.Pass(), value, lambda _, inner: f.coerce(inner, type))  # type: ignore[arg-type]
+    finally:
+        f.wrapping.discard((have, type))
 
 
 def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:

@@ -23,11 +23,11 @@ Lists. `lists.py`, `iterables.py`, `list_methods.py`, `list_changes.py`, `growin
     `queues.py`.
 Iterators. `iterators.py`, `named_iterators.py`, `zipping.py`, `short_zips.py`, `endless.py`, `laziness.py`.
 Sets and dictionaries. `containers.py`, `container_methods.py`, `container_classes.py`, `counters.py`, `set_operators.py`,
-    `missing_keys.py`; with names as keys: `records.py`.
+    `missing_keys.py`; with names as keys: `records.py`, `named_entries.py`.
 Objects. `classes.py`, `known_classes.py`, `fields.py`, `construction.py`, `initialisation.py`, `field_values.py`,
     `special_methods.py`, `object_operators.py`, `enumerations.py`; known at compile time: `constant_objects.py`,
     `constant_fields.py`, `constant_graphs.py`; of the instance, written to: `kept.py`; of the model itself: `state.py`.
-Values of several types, or of none. `mixed.py`, `each_type.py`, `nones.py`, `never.py`.
+Values of several types, or of none. `mixed.py`, `mixed_order.py`, `each_type.py`, `nones.py`, `never.py`.
 Changes in place. `ownership.py` has the rule; `mutation.py`, `lending.py`, `sharing.py`, `outputs.py`, `referenced.py`,
     `watched.py`, `rearranging.py`, `taken_out.py`.
 """

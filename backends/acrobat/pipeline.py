@@ -69,6 +69,8 @@ def passes(options: Options) -> list[Pass]:
         Pass("simplify again", simplify.run),
         # Finds softmax and attention over lists, which show once `simplify` has joined maps over maps.
         Pass("segments", segments.run, options.fold_sums),
+        # Layers over the rows of a ragged tensor then are one straight line for each row, which `coarsen` makes a block.
+        Pass("zipped maps", simplify.join_zipped, options.coarsen),
         # Work on weights alone makes derived weights, which are weights to all later passes.
         Pass("constant work", constants.run, options.constant_work),
         # Packs gates of one input before tables and invariants, which then make one table, or one product, for all gates.

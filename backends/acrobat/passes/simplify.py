@@ -3,7 +3,8 @@
 - normal form: no copies, fields of known tuples or arms of known cases;
 - an item of a list that is written out is the item itself, and its sum an addition;
 - a computation that was made before is not made again;
-- a map over the list of another map, if the list has no other use, is one map with that;
+- a map over the list of another map, if the list has no other use, is one map with that; so are, where that is asked for, a map
+  over a zip and the maps that make its lists, if all of them go over one list;
 - the addition of a bias to a product goes into the product;
 - a view that shows a tensor as it is, is the tensor;
 - the comparison of a list's length with itself is a literal.
@@ -21,7 +22,7 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import marked_phases
-from backends.acrobat.core.types import INT, TensorT
+from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -52,6 +53,7 @@ from backends.acrobat.ir.visitor import (
     lets,
     map_bodies,
     operands,
+    walk,
     with_operands,
     works,
 )
@@ -64,19 +66,28 @@ MAX_LENGTH = 1 << 62
 """Longer than any list: a slice that stops here or later goes to the end."""
 
 
-def run(program: Program) -> Program:
+def run(program: Program, zips: bool = False) -> Program:
     """`program` in normal form, simplified until nothing changes any more. This ends, because each rewrite lowers the numbers
-    of (loops, sums over lists, bindings) in lexicographic order, or makes a node read a variable that is bound earlier."""
+    of (loops, sums over lists, bindings) in lexicographic order, or makes a node read a variable that is bound earlier. With
+    `zips`, a map over a zip of one list and of maps over that list becomes one map over the list."""
     while True:
         normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
         phases = marked_phases(normal, call_graph(normal))
         functions = {
-            name: _Simplifier(f, phases if name == program.entry else {}).function() for name, f in normal.functions.items()
+            name: _Simplifier(f, phases if name == program.entry else {}, zips).function()
+            for name, f in normal.functions.items()
         }
         new = remove_dead(replace(program, functions=functions))
         if _as_before(new, program):
             return program
         program = new
+
+
+def join_zipped(program: Program) -> Program:
+    """`program` with maps over zips of one list joined, and then simplified; the same program if it has no zips. It is a pass
+    of its own behind `segments`, which looks for such zips."""
+    maps = (node for f in program.functions.values() for node in walk(f.body) if isinstance(node, Host) and node.op == "zip")
+    return run(program, zips=True) if any(True for _ in maps) else program
 
 
 def _as_before(new: Program, old: Program) -> bool:
@@ -108,9 +119,10 @@ class _Numbers(Names):
 class _Simplifier:
     """One round of rewrites over a function in normal form."""
 
-    def __init__(self, function: Function, phases: Mapping[str, int]) -> None:
+    def __init__(self, function: Function, phases: Mapping[str, int], zips: bool = False) -> None:
         self._function = function
         self._phases = phases
+        self._joins_zipped = zips
         self._names = Names(names_of(function))
         self._variables = Variables(function)
         self._copies: dict[str, Atom] = {}  # variable -> the atom that it was found to be equal to
@@ -201,7 +213,7 @@ class _Simplifier:
             case Map(item, xs, body) if body == item:
                 return xs
             case Map():
-                return self._mapped_twice(var, value)
+                return (self._zipped(var, value) if self._joins_zipped else None) or self._mapped_twice(var, value)
         return value
 
     def _viewed(self, value: Op) -> Expr:
@@ -254,6 +266,46 @@ class _Simplifier:
             return value
         self._absorb(value.iterable)
         return replace(inner, body=from_lets(bindings, substitute(value.body, {value.var.name: tail})), type=value.type)
+
+    def _zipped(self, var: Var, value: Map) -> Map | None:
+        """`[g(x, y) for x, y in zip(xs, [f(x) for x in xs])]` as `[g(x, f(x)) for x in xs]`, for any number of lists that are
+        `xs` or maps over it; None for other loops. Conditions: those of `_mapped_twice`, and g, too, has no control flow."""
+        zipped = self._only_use(value.iterable, var)
+        if not isinstance(zipped, Host) or zipped.op != "zip" or not _straight(value.body) or self._apart(var, value.iterable):
+            return None
+        inner = [self._joinable(xs, var) for xs in zipped.args]
+        sources = [[xs] if loop is None else [xs, loop.iterable] for xs, loop in zip(zipped.args, inner, strict=True)]
+        common = next((xs for xs in sources[0] if all(xs in each for each in sources)), None)
+        if not isinstance(common, Var) or not isinstance(common.type, ListT):
+            return None
+        item = Var(self._names.fresh(value.var.name), common.type.item, span=value.var.span)
+        bindings: list[Binding] = []
+        items: list[Atom] = []
+        for xs, loop in zip(zipped.args, inner, strict=True):
+            if xs == common or loop is None:
+                items.append(item)
+                continue
+            own, tail = lets(substitute(loop.body, {loop.var.name: item}))
+            bindings += own
+            if isinstance(tail, Tuple):
+                bindings.append((Var(self._names.fresh(value.var.name), tail.type, span=tail.span), tail))
+                tail = bindings[-1][0]
+            assert isinstance(tail, Var | Lit | Weight)
+            items.append(tail)
+            self._absorb(xs)
+        self._absorb(value.iterable)
+        together = Var(self._names.fresh(value.var.name), value.var.type, span=value.var.span)
+        bindings.append((together, Tuple(tuple(items), together.type, span=value.span)))
+        return replace(
+            value, var=item, iterable=common, body=from_lets(bindings, substitute(value.body, {value.var.name: together}))
+        )
+
+    def _joinable(self, xs: Atom, var: Var) -> Map | None:
+        """The map that makes the list `xs`, if it may move into the computation of `var`, the only use of the list."""
+        loop = self._only_use(xs, var)
+        if not isinstance(loop, Map) or not _straight(loop.body) or self._apart(var, xs):
+            return None
+        return loop if isinstance(lets(loop.body)[1], Tuple | Var | Lit | Weight) else None
 
 
 def _straight(body: Expr) -> bool:

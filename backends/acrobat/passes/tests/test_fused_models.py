@@ -15,6 +15,8 @@ from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
 from backends.acrobat.pipeline import optimise
 from workloads.berxit.model import Berxit
+from workloads.ragged.spec import Spec as RaggedSpec
+from workloads.spec import loaded
 
 
 @cache
@@ -138,3 +140,15 @@ def test_units_are_named_after_where_they_stand() -> None:
     functions = finished("treelstm").functions.values()
     bound = [n for f in functions for n in walk(f.body) if isinstance(n, Let) and isinstance(n.value, Launch)]
     assert [n.value.unit.name for n in bound if isinstance(n.value, Launch)][1:] == ["encode_leaf", "encode_compose_1"]
+
+
+def test_a_layer_over_the_rows_of_a_ragged_tensor_is_one_block() -> None:
+    """Keys and values are lists, which each row's attention needs whole. All else of a layer is a straight line for a row."""
+    program = optimise(build(loaded(RaggedSpec(), "tiny", 0)), Options())
+    per_row = [n.unit for n in launched(program) if isinstance(n.unit, Block)]
+    layers = len({n.args[1] for n in launched(program) if isinstance(n.unit, Block)})
+    assert len(per_row) == layers == 2
+    for block in per_row:
+        assert isinstance(block, Block)
+        last = [operations(s.kernel).split()[-1] for s in block.steps]
+        assert last == ["mul", "list_attention", "add", "layer_norm", "relu", "add", "layer_norm"]

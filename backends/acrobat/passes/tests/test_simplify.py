@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from backends.acrobat.core.types import ListT, TensorT
+from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Map, Var
+from backends.acrobat.ir.printer import print_program
 from backends.acrobat.passes import simplify
 from backends.acrobat.passes.simplify import same
-from backends.acrobat.passes.tests.texts import assert_makes
+from backends.acrobat.passes.tests.texts import after, assert_makes
 
 BEFORE = """\
 entry forward
@@ -173,6 +178,101 @@ def test_what_has_joined_its_only_use_is_not_there_for_others() -> None:
 def test_what_stands_for_two_has_the_uses_of_both() -> None:
     lines = SHARED.splitlines(keepends=True)
     assert_makes(SHARED, "".join(lines[:6] + lines[9:]).replace("in two", "in one"), simplify.run)
+
+
+ZIPPED = """\
+entry forward
+weight w: f32[4, 4]
+
+def forward(xs: list[f32[4]]) -> list[f32[4]]
+  products: list[f32[4]] = map x: f32[4] in xs
+    product: f32[4] = linear(x, @w)
+    product
+  pairs: list[(f32[4], f32[4])] = host zip(products, xs)
+  sums: list[f32[4]] = map pair: (f32[4], f32[4]) in pairs
+    a: f32[4] = pair[0]
+    b: f32[4] = pair[1]
+    sum: f32[4] = add(a, b)
+    sum
+  shown: list[f32[4]] = map y: f32[4] in sums
+    r: f32[4] = relu(y)
+    r
+  more: list[(f32[4], f32[4])] = host zip(sums, shown)
+  results: list[f32[4]] = map z: (f32[4], f32[4]) in more
+    c: f32[4] = z[0]
+    d: f32[4] = z[1]
+    e: f32[4] = mul(c, d)
+    e
+  results
+"""
+
+JOINED = """\
+entry forward
+weight w: f32[4, 4]
+
+def forward(xs: list[f32[4]]) -> list[f32[4]]
+  results: list[f32[4]] = map pair_1: f32[4] in xs
+    product: f32[4] = linear(pair_1, @w)
+    sum: f32[4] = add(product, pair_1)
+    r: f32[4] = relu(sum)
+    e: f32[4] = mul(sum, r)
+    e
+  results
+"""
+
+
+def test_maps_over_a_zip_of_one_list_are_one_map() -> None:
+    assert_makes(ZIPPED, ZIPPED, simplify.run)  # `segments` looks for zips
+    assert_makes(ZIPPED, JOINED, simplify.join_zipped)
+    assert_makes(JOINED, JOINED, simplify.join_zipped)
+
+
+def test_joined_maps_compute_the_same() -> None:
+    random = np.random.default_rng(0)
+    values = {"w": random.standard_normal((4, 4))}
+    for length in (0, 1, 5):
+        xs = [random.standard_normal(4) for _ in range(length)]
+        before, joined = (Interpreter(after(text), values).run(xs) for text in (ZIPPED, JOINED))
+        assert len(before) == len(joined) == length
+        for one, other in zip(before, joined, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("host zip(products, xs)", "host zip(products, ys)", id="lists that may differ in length"),
+        pytest.param(
+            "  results\n",
+            "  many: list[list[f32[4]]] = [results, products] as list[list[f32[4]]]\n  many\n",
+            id="a map that is used elsewhere",
+        ),
+        pytest.param("    product\n", "    again: f32[4] = call forth(product, True)\n    again\n", id="a map that calls"),
+        pytest.param("    sum\n", "    again: f32[4] = call forth(sum, True)\n    again\n", id="a loop that calls"),
+    ],
+)
+def test_a_zip_stays_where_its_maps_cannot_be_one(old: str, new: str) -> None:
+    """Lists of other lengths would lose items later than before; what is used twice would be computed twice; and calls need not
+    have one depth for all items."""
+    text = ZIPPED.replace(old, new).replace("(xs: list[f32[4]])", "(both: (list[f32[4]], list[f32[4]]))")
+    text = text.replace("  products:", "  xs: list[f32[4]] = both[0]\n  ys: list[f32[4]] = both[1]\n  products:", 1)
+    if "call" in new:
+        text += FORTH
+    if "many" in new:
+        text = text.replace("-> list[f32[4]]", "-> list[list[f32[4]]]")
+    program = after(text, simplify.join_zipped)
+    assert "host zip(products, " in print_program(program)
+
+
+FORTH = """
+def forth(z: f32[4], c: bool) -> f32[4]
+  if c
+    once: f32[4] = add(z, z)
+    more: f32[4] = call forth(once, False)
+    more
+  else
+    z
+"""
 
 
 def test_expressions_that_differ_in_bound_names_only_are_the_same() -> None:

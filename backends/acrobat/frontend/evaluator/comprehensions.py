@@ -4,6 +4,7 @@ first collects the values of the targets."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from backends.acrobat.core.types import INT, ListT
@@ -11,6 +12,7 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.laziness import generated
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.named_entries import named_entries
@@ -26,6 +28,7 @@ from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    Special,
     Static,
     TupleV,
     Value,
@@ -33,6 +36,7 @@ from backends.acrobat.frontend.values import (
     held_in,
     is_list,
     is_unknown,
+    known,
     nothing_known,
     type_of,
     type_or_none,
@@ -153,7 +157,9 @@ def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bo
 
 
 def _is_constant_only(f: Frame, item: Value) -> bool:
-    """Whether a value is, or has in it, a dictionary that is known at compile time."""
+    """Whether a value is, or has in it, a module or a dictionary that is known at compile time."""
+    if isinstance(item, Special) and item.unrolled:
+        return True
     parts = item.items if isinstance(item, TupleV) else item.value if isinstance(item, Static) else ()
     if isinstance(parts, tuple):
         return any(_is_constant_only(f, v if isinstance(item, TupleV) else Static(v)) for v in parts)
@@ -239,9 +245,23 @@ def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
         return named
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
+    if isinstance(pairs, TupleV) and (record := _with_names(f, node, pairs.items)) is not None:
+        return record
     if not nothing_known(pairs) and contains_unknown(type_of(pairs)):
         return f.not_yet(replace(type_of(pairs), kind="dict"))
     return containers.dict_of_pairs(f, node, pairs)
+
+
+def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value | None:
+    """The dictionary of pairs whose values are of several types, if the keys are strings known at compile time: as one that is
+    written out, whose values may differ in type."""
+    parts = [f.components(pair) for pair in pairs]
+    if not parts or not all(part and isinstance(known(part[0])[1], str) for part in parts):
+        return None
+    entries = {known(key)[1]: value for key, value in parts}  # type: ignore[misc]
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in entries]
+    values: list[ast.expr] = [ast.copy_location(Given(value), node) for value in entries.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
 
 
 @handles(EXPRESSIONS, ast.SetComp)

@@ -13,7 +13,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.construction import new_object
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, own_nodes
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lending import changeable_types
+from backends.acrobat.frontend.evaluator.lending import changeable_types, types_inside
 from backends.acrobat.frontend.evaluator.lists import as_list, as_result, mapped
 from backends.acrobat.frontend.evaluator.missing_keys import note_in_result
 from backends.acrobat.frontend.evaluator.named_iterators import gives_iterator
@@ -28,7 +28,7 @@ from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, ne
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.listed import class_of_list, holds_listed
+from backends.acrobat.frontend.instances.listed import ListOfValues, class_of_list, holds_listed
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in
@@ -254,6 +254,7 @@ class FunctionBody:
             if self.is_forward:
                 note_in_result(self.f, value)
                 value = self._with_lists(at, as_result(self.f, value))
+                self._refuse_lists_in_objects(value)
             value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):
                 raise Mismatch(HELD[kind])
@@ -279,6 +280,17 @@ class FunctionBody:
         names = cls._fields  # type: ignore[attr-defined]
         union = DataT(self.program.datatypes.union_of_made(cls, names))
         return new_object(self.f, at, cls, union, dict(zip(names, items, strict=True)))
+
+    def _refuse_lists_in_objects(self, value: Value) -> None:
+        """Raises Mismatch for a result with an object or a dictionary that has a list of values of several types, for which the
+        program has a tuple. Where lists of mixed values can stand for such, the model is compiled again with these."""
+        known = self.program.datatypes
+        inside = types_inside(self.f, [type_or_none(value)])
+        classes = {cls for t in inside if isinstance(t, DataT) for cls in known.cases.get(t.name, ())}
+        classes = {cls for cls in classes - set(known.seen) if not issubclass(cls, ListOfValues)}
+        if any(cls in classes and holds_listed(t) for (cls, _), t in known.fields.items()):
+            what = "a list of values of several types, in a dictionary or an object of the result, would be a tuple"
+            raise Mismatch(f"{what}: write a tuple")
 
     def _falls(self) -> Value:
         """What the compiled function gives where the source ends without `return`."""

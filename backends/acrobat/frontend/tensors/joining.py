@@ -25,7 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.operations import either, operation, ragged
+from backends.acrobat.frontend.tensors.operations import either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import (
@@ -179,7 +179,7 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
     """The tensors of a tuple or list whose length is known at compile time."""
     parts = f.components(value) if not isinstance(value, TupleV) else list(value.items)
     items = parts or f.display(value)
-    items = [whole(f, v) for v in items] if items else items
+    items = [whole(f, sure(f, v)) for v in items] if items else items
     if not items and isinstance(type_or_none(value), ListT) and not is_unknown(value):
         raise Refused(
             f"`{name}` of a list whose length is known at run time only",

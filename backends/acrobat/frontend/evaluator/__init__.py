@@ -5,16 +5,17 @@ value and each function means; the files of this folder and of `tensors/` enter 
 
 The files by subject, in an order in which they can be read. (`pyproject.toml` has the order in which they import each other.)
 
-The function that is compiled. `tables.py` and `services.py`; `frame_state.py`, `coercion.py`, `components.py` and `frame.py`,
-    one class on top of the other; `joined_tuples.py`; `arguments.py` of calls; `syntax.py`, `uses.py` and `order.py` about
-    the syntax tree alone; `given.py`, a node for what is compiled already.
+The function that is compiled. `tables.py` and `services.py`; `frame_state.py`, `covering.py`, `coercion.py`, `components.py`
+    and `frame.py`, one class on top of the other; `joined_tuples.py`; `arguments.py` of calls; `syntax.py`, `uses.py` and
+    `order.py` about the syntax tree alone; `given.py`, a node for what is compiled already.
 What is rewritten before. `desugar.py`, with `aliases.py`, `chosen_walks.py`, `counting.py`, `dict_calls.py`, `indexed.py`,
     `iterators_or_none.py`, `limits.py` and `properties.py`.
 Statements. `statements.py`, `assignments.py` and `scope.py`; branches: `conditions.py`, `truths.py`, `narrowing.py`,
     `choice.py`, `arms.py`; `match`: `patterns.py`, `pattern_rows.py`; errors: `failures.py`, `catching.py`,
     `caught_lookups.py`.
 Loops. `loops.py`, `loop_variables.py`, `left_loops.py`, `unrolling.py`, `comprehensions.py` and `any_order.py`.
-Expressions. `expressions.py`, `operators.py`, `comparisons.py`, `indexing.py`, `attributes.py`, `constants.py`.
+Expressions. `expressions.py`, `operators.py`, `comparisons.py`, `membership.py`, `indexing.py`, `attributes.py`,
+    `constants.py`.
 Calls. `calls.py`, `callees.py`, `spreading.py`, `keywords.py`; functions that are values: `nested.py`, `function_tables.py`,
     `named.py`, `meanings.py`, `picking.py`, `effects.py`; Python's own: `builtins.py`, `as_written.py`, `copying.py`,
     `markers.py`.

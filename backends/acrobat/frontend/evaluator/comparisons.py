@@ -1,4 +1,4 @@
-"""Comparisons: `==`, `<`, `is`, `in` and the others, of all kinds of values."""
+"""Comparisons of two values: `==`, `<`, `is` and the others, of all kinds of values. `membership.py` has `in`, and chains."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator import constants, lists
+from backends.acrobat.frontend.evaluator import lists
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import identity
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, is_tree, word_of
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.mixed_order import SIGNS, has_order, of_several_in_order
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -24,10 +24,6 @@ from backends.acrobat.frontend.evaluator.tables import (
     COMPARED_AS_WHOLES,
     COMPARED_SETS,
     EQUALITY,
-    EXPRESSIONS,
-    MEMBERSHIP,
-    SET_OPERANDS,
-    handles,
 )
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
@@ -58,9 +54,8 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
-    untupled,
 )
-from backends.acrobat.library import comparing, searching, strings
+from backends.acrobat.library import comparing, strings
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq),
@@ -72,38 +67,10 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
 }
 
 
-@handles(EXPRESSIONS, ast.Compare)
-def _compare(f: Frame, node: ast.Compare, hint: str) -> Value:
-    return _chain(f, node, node.left, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
-
-
-def _chain(f: Frame, node: ast.AST, left_node: ast.expr, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
-    """The comparison `left < a < b`: `b` is computed only where `left < a`."""
-    (op, right_node), *others = rest
-    right = f.borrowed(right_node)
-    if _are_list_and_tuple(left_node, left, right_node, right) and type(op) in COMPARISONS:
-        return f.problem(node, "a list of elements of several types is not compared with a tuple", "write a tuple")
-    if type(op) in COMPARISONS and not (isinstance(left, Static) and isinstance(right, Static)):
-        for as_operand in SET_OPERANDS:
-            left, right = as_operand(f, left_node, left), as_operand(f, right_node, right)
-    one = comparison(f, node, op, left, right)
-    if not others:
-        return one
-    return choose(f, node, one, lambda: _chain(f, node, right_node, right, others), lambda: Static(False))
-
-
-def _are_list_and_tuple(left_node: ast.expr, left: Value, right_node: ast.expr, right: Value) -> bool:
-    """Whether one of two values is written as a list, which the program has as a tuple, and the other one is a tuple: they
-    are not equal in Python, whatever is in them."""
-    written = [isinstance(node, ast.List) for node in (left_node, right_node)]
-    are_tuples = all(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) for v in (left, right))
-    return are_tuples and written[0] != written[1]
-
-
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
-    """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
-    if (never := among_operands([a, b])) is not None:
-        return f.host("ne", [never, Static(0)], BOOL)  # nobody gets to see it
+    """The value of the comparison `a op b` by any operator but `in`; a problem is noted for values that cannot be compared."""
+    if (never := never_compared(f, a, b)) is not None:
+        return never
     a, b = _numbered(f, a, b), _numbered(f, b, a)
     are_members = any(isinstance(known(x)[1], Enum) for x in (a, b))  # those of an IntEnum are ints in the program
     if isinstance(op, (ast.Is, ast.IsNot)) and (
@@ -114,11 +81,6 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         a, b = b, a
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
         return _same_object(f, node, a, b, negate=isinstance(op, (ast.IsNot, ast.NotEq)))
-    if isinstance(op, (ast.In, ast.NotIn)):
-        result = _membership(f, node, a, b)
-        return result if isinstance(op, ast.In) or is_unknown(result) else negation(f, result)
-    if type(op) not in COMPARISONS:
-        return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     by_cases = _by_cases(f, node, op, a, b)
     if by_cases is None and type(op) in SIGNS:
         by_cases = of_several_in_order(f, node, op, a, b, lambda one, other: comparison(f, node, op, one, other))
@@ -131,6 +93,12 @@ def _numbered(f: Frame, value: Value, other: Value) -> Value:
     if isinstance(value, Static) and isinstance(t, DataT) and f.program.datatypes.is_constant(t.name):
         return f.as_object(value)
     return value
+
+
+def never_compared(f: Frame, a: Value, b: Value) -> Value | None:
+    """The result of comparing values of which one does not exist, since computing it raises an error; None for others."""
+    never = among_operands([a, b])
+    return None if never is None else f.host("ne", [never, Static(0)], BOOL)  # nobody gets to see it
 
 
 EQUALITY.append(lambda f, node, a, b: comparison(f, node, ast.Eq(), a, b))
@@ -381,39 +349,3 @@ def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value],
     return choose(
         f, node, same, lambda: _tuples_in_order(f, node, op, a[1:], b[1:]), lambda: comparison(f, node, strict, a[0], b[0])
     )
-
-
-def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """`a in b`, for a container known at compile time, a tuple, a value with a rule for it, or a list of numbers or strings."""
-    is_known, x = known(a)
-    if isinstance(b, OneOf) and b.of_containers:
-        return among(f, node, b.index, [partial(_membership, f, node, a, v) for v in b.alternatives])
-    b = opened(f, node, b, "`in` needs a container", ITERABLE)
-    match b:
-        case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):
-            if is_known:
-                return Static(x in whole)
-            if is_unknown(a):
-                return unknown()
-            if isinstance(whole, str):
-                return f.call_with(strings.contains, [b, a], node)
-            return constants.contains(f, a, list(whole))
-        case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
-            return f.call_with(method, [b, a], node)
-    b = untupled(b)
-    if kind(b) in MEMBERSHIP:
-        return MEMBERSHIP[kind(b)](f, node, b, a)
-    if is_never_filled(type_or_none(b)):
-        return Static(False)
-    if is_unknown(a) or is_unknown(b):
-        return unknown()
-    items = f.components(b) or f.display(b)
-    if items is not None:
-        result: Value = Static(False)
-        for item in items:
-            same = comparison(f, node, ast.Eq(), a, item)
-            result = choose(f, node, result, lambda: Static(True), lambda same=same: same)  # type: ignore[misc]
-        return result
-    if is_list(b) and isinstance(b.type.item, (ScalarT, TupleT, ListT, DataT, type(SYMBOL))):  # type: ignore[union-attr]
-        return f.program.call(f, node, searching.contains, [b, a], {})
-    return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")

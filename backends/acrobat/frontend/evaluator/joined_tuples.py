@@ -24,7 +24,7 @@ from backends.acrobat.frontend.types import (
 
 
 class TypesOfFrame(Protocol):
-    """What a frame knows of types (`coercion.CoercingFrame`)."""
+    """What a frame knows of types (`covering.CoveringFrame`)."""
 
     program: Any
 

@@ -7,7 +7,8 @@
   over a zip and the maps that make its lists, if all of them go over one list;
 - the addition of a bias to a product goes into the product;
 - a view that shows a tensor as it is, is the tensor;
-- the comparison of a list's length with itself is a literal.
+- the comparison of a list's length with itself is a literal;
+- an int of the host, or a comparison of one as in `ids == 3`, is not read from a tensor that the instance waits for.
 
 What is then unused is removed.
 
@@ -22,7 +23,7 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import marked_phases
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -32,6 +33,7 @@ from backends.acrobat.ir.nodes import (
     Function,
     Host,
     If,
+    Item,
     ListOf,
     Lit,
     Loop,
@@ -59,6 +61,7 @@ from backends.acrobat.ir.visitor import (
 )
 from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.host_numbers import as_float, compared, whole_number
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.variables import Variables
 
@@ -68,8 +71,8 @@ MAX_LENGTH = 1 << 62
 
 def run(program: Program, zips: bool = False) -> Program:
     """`program` in normal form, simplified until nothing changes any more. This ends, because each rewrite lowers the numbers
-    of (loops, sums over lists, bindings) in lexicographic order, or makes a node read a variable that is bound earlier. With
-    `zips`, a map over a zip of one list and of maps over that list becomes one map over the list."""
+    of (loops, sums over lists, numbers read from tensors, bindings) in lexicographic order, or makes a node read a variable
+    that is bound earlier. With `zips`, a map over a zip of one list and of maps over it becomes one map over the list."""
     while True:
         normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
         phases = marked_phases(normal, call_graph(normal))
@@ -139,6 +142,11 @@ class _Simplifier:
         new_keys: list[object] = []
         for var, value in bindings:
             value = self._simplified(var, self._copied(value))
+            if isinstance(value, Item) and (holds := compared(value, self._variables)) is not None:
+                truth = Var(self._names.fresh("holds"), BOOL, span=value.span)
+                out.append((truth, holds))
+                self._variables.bind(truth, holds)
+                value = as_float(truth)
             if not isinstance(value, Var | Lit | Weight):
                 value = map_bodies(value, self._simplified_chain)
                 if self._may_be_shared(value):
@@ -206,6 +214,8 @@ class _Simplifier:
                 return xs
             case Op("reshape" | "index" | "slice" | "permute"):
                 return self._viewed(value)
+            case Item():
+                return whole_number(value, self._variables) or value
             case Op("list_sum", (xs,)):
                 return self._sum_of_few(value, xs)
             case Op("add", (a, b)):

@@ -32,6 +32,7 @@ from backends.acrobat.frontend.values import (
     Static,
     Value,
     held_in,
+    holds_constant_list,
     is_empty,
     is_list,
     type_of,
@@ -163,7 +164,10 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
                 continue
             del f.env[name]
             why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
-            f.poisoned[name] = why, "give what the loop assigns a name of its own"
+            advice = "give what the loop assigns a name of its own"
+            if holds_constant_list(as_object):  # such as the nodes of a tree
+                advice = "walk over objects of a class of your own, or over numbers that are indices of lists"
+            f.poisoned[name] = why, advice
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
     carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
     later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]

@@ -55,7 +55,7 @@ class PatchesSample(Works):
 
 
 class PatchesSession(Works):
-    """Replaces methods of the worker's session by some that tell a hundredth of the time."""
+    """Replaces methods of the worker's session by some that tell a hundredth of the time in which it works."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -65,7 +65,7 @@ class PatchesSession(Works):
 
         def shorter_turn(self: Any, order: list[int], first: int, steady: int, timed: int) -> dict[str, Any]:
             reply = turn(self, order, first, steady, timed)
-            return {**reply, "samples_s": [s / 100 for s in reply["samples_s"]], "settled_s": reply["settled_s"] / 100}
+            return {**reply, "samples_s": [WORK_S / 100 for _ in reply["samples_s"]], "settled_s": reply["settled_s"] / 100}
 
         def shorter_elapsed(self: Any, runs: int, minibatches: int) -> dict[str, Any]:
             return {"told_s": runs * WORK_S / 100}

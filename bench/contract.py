@@ -94,8 +94,8 @@ class Compiled(Protocol):
     #     plain lines of at most 300 letters. `library`: what computed, with its version, as in "Eigen in dyNET38 2.2".
     #     `threads`: how many it really uses. `load_time`: names of the work done while loading that other systems do inside the
     #     clock, as in "tables", or "". `instruction_set`: "sse", "avx2" or "avx512"; what is observed while it runs has
-    #     precedence. `precision`: as in "tf32", if the user asked for less than float32. `properties`: what a compiler has found
-    #     out about the model (names to numbers and truth values).
+    #     precedence. `precision`: as in "tf32", if the user asked for less than float32. `properties`: what a compiler has
+    #     found out about the model (names to numbers and truth values).
     # Optional: def identity(self) -> str
     #     A text that is equal for two compiled models of a backend if and only if they are the same program with the same work
     #     to do, whatever options they differ in. Such cells are measured once, and the rows of the others say so.

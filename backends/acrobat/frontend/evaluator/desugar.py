@@ -32,6 +32,7 @@ def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
     return definition_and_result[1]
 
 
+@lru_cache(4096)  # asked for at each call
 def is_generator(definition: ast.FunctionDef) -> bool:
     """Whether a function gives its values by `yield`."""
     return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 
 from backends.acrobat.core.types import INT, ScalarT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
@@ -289,7 +290,12 @@ def gives_new_memory(f: Frame, call: ast.Call) -> bool:
 
 def lives(f: Frame, s: ast.AST, name: str) -> bool:
     """Whether a name may be read after the statement `s` before another value is assigned to it."""
-    return f.definition is not None and live_after(f.definition.body, s, name)
+    return f.definition is not None and _lives_in(f.definition, s, name)
+
+
+@lru_cache(1 << 14)  # each trial of a loop, and each round of compiling, asks the same again
+def _lives_in(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
+    return live_after(definition.body, s, name)
 
 
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.evaluator import scope
+from backends.acrobat.frontend.evaluator.syntax import live_after
 
 
 class Steps(nn.Module):
@@ -39,3 +41,28 @@ def test_the_annotations_of_a_function_are_evaluated_once_for_all_its_calls(monk
     monkeypatch.setattr(typing, "get_type_hints", counted)
     build(Steps())
     assert asked[Steps.step] == 1
+
+
+class Nested(nn.Module):
+    """Loops in loops: each trial of the outer one compiles the inner one again."""
+
+    def forward(self, rows: list[list[float]]) -> list[float]:
+        total, sums = 0.0, [0.0]
+        for row in rows:
+            last = total
+            for x in row:
+                total = total + x * last
+            sums = [*sums, total]
+        return sums
+
+
+def test_whether_a_name_is_read_after_a_statement_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[Any] = Counter()
+
+    def counted(body: Any, s: Any, name: str) -> bool:
+        asked[id(body), id(s), name] += 1
+        return live_after(body, s, name)
+
+    monkeypatch.setattr(scope, "live_after", counted)
+    build(Nested())
+    assert asked and set(asked.values()) == {1}

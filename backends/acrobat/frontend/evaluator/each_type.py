@@ -101,6 +101,13 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
     return f.problem(node, *problems[-1]) if problems and is_never(result) else result
 
 
+def for_types_that_take(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value]) -> Value:
+    """`work(value)` of a mixed value, compiled for each type that it may have, with problems as in `for_each_type`."""
+    problems: list[tuple[str, str]] = []
+    result = by_type(f, node, value, lambda _, inner: _attempt(f, lambda: work(inner), problems), apart=True)
+    return f.problem(node, *problems[-1]) if problems and is_never(result) else result
+
+
 def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
     """`work()`; where that has a problem, which is added to `problems`, the error of an instance."""
     before, f.cause = f.cause, None

@@ -14,14 +14,14 @@ from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.classes import class_attribute, records_of
 from backends.acrobat.frontend.evaluator.constants import alike
-from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
+from backends.acrobat.frontend.evaluator.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.fields import field
 from backends.acrobat.frontend.evaluator.formatting import as_one
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.missing_keys import would_show
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, by_type, mixed, not_taken
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.records import as_dict
@@ -59,6 +59,9 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     named = isinstance(index, ast.Constant) and isinstance(index.value, str)
     if is_one_of_several(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
         return for_each_type(f, node, [value], lambda one: subscript(f, node, one[0], index))
+    if not named and _has_several_with_items(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
+        assert isinstance(value, Dyn)
+        return for_types_that_take(f, node, value, lambda one: subscript(f, node, one, index))
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
@@ -83,6 +86,13 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if nothing_known(value):
         return unknown()
     return f.problem(node, "this cannot be indexed")
+
+
+def _has_several_with_items(f: Frame, value: Value) -> bool:
+    """Whether a value is of one of several types with items that differ: a tensor or a tuple, say, as a field of requests holds
+    that are told apart by another field."""
+    words = [word for word in mixed(f, value) if word in ITERABLE]
+    return len(words) > 1 and not {*words} <= {*SEQUENCES}
 
 
 def _written_out(f: Frame, index: ast.expr) -> ast.expr:

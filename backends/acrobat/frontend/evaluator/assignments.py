@@ -26,6 +26,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_container,
+    is_held_tensor,
     is_iterator,
     is_list,
     is_unknown,
@@ -59,7 +60,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if all(isinstance(t, (ast.Tuple, ast.List)) for t in s.targets):
         _keep_whole(f, s.value, v, owned)
     match s.targets:
-        case [ast.Subscript() as item] if is_array(f.env.get(root_of(item) or "")):
+        case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
     for target in s.targets:
         _assign_or_lose(f, target, v)

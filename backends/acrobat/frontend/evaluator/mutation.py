@@ -28,7 +28,18 @@ from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, spi
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, is_array, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    TupleV,
+    Value,
+    is_array,
+    is_held_tensor,
+    kind,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
 
 
 @dataclass(frozen=True)
@@ -309,4 +320,5 @@ def _is_all(index: ast.expr) -> bool:
 
 
 def _of_tensor(f: Frame, owner: ast.expr) -> bool:
-    return isinstance(owner, ast.Name) and kind(f.env.get(owner.id, unknown())) in ("tensor", "ragged")
+    value = f.env.get(owner.id, unknown()) if isinstance(owner, ast.Name) else None
+    return value is not None and (kind(value) in ("tensor", "ragged") or is_held_tensor(value))

@@ -42,6 +42,7 @@ from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
+    Held,
     Static,
     Value,
     holds_constant_list,
@@ -321,7 +322,8 @@ def calls_own_function(f: Frame, call: ast.Call) -> bool:
 def seen_through_view(f: Frame, node: ast.expr) -> None:
     """Note that from here on something else may refer to the memory of the tensor of which `node` is a part or a view."""
     name = root_of(node)
-    if name is not None and is_array(f.env.get(name)):
+    value = None if name is None else f.env.get(name)
+    if name is not None and (is_array(value) or isinstance(value, Held) and value.kind == "mask"):
         f.owned.discard(name)
 
 

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, han
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, item, shape
-from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, of_bools
+from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, mask, of_bools, ones_and_zeros
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -40,6 +40,22 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Dyn, entries: S
     if is_unknown(x) or any(is_unknown(i) for i in indices if not isinstance(i, Bounds)):
         return
     give(f, name, replaced(f, s, x, indices, _put_as(f, x, value)))
+
+
+@handles(ITEMS_PUT, Held)
+def _put_into_mask(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Held, entries: Sequence[ast.expr], value: Value) -> None:
+    """`mask[i] = True` and the like, of a mask that the program has as ones and zeros."""
+    if not is_mask(x):
+        raise Refused("an item of this tensor of ints cannot be assigned to", "make it of a list of ints that has the item")
+    indices = _indices(f, entries, len(shape(x.value)))
+    if is_unknown(x.value) or is_unknown(value) or any(is_unknown(i) for i in indices if not isinstance(i, Bounds)):
+        return
+    is_known, constant_value = known(value)
+    if is_known and isinstance(constant_value, (bool, int, float)):
+        flag: Value = Static(float(bool(constant_value)))
+    else:
+        flag = ones_and_zeros(f, as_mask(f, value))
+    give(f, name, mask(replaced(f, s, x.value, indices, flag)))
 
 
 def _put_as(f: Frame, x: Dyn, value: Any) -> Value:

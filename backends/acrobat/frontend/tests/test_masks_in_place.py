@@ -67,3 +67,93 @@ def seen_under_another_name(self, points):
 def test_a_mask_that_has_another_name_is_not_changed():
     with pytest.raises(CompileError, match="changes a tensor that may be seen under another name than `mask`"):
         build(with_forward(nn.Module(), seen_under_another_name), sample=[torch.randn(n, 3) for n in (2, 1)])
+
+
+def first_of_a_computed_mask(self, points):
+    """The first place is open only at the beginning, and where nothing else is left."""
+    visited = torch.zeros(points.size(0), dtype=torch.bool)
+    order, left, rounds = [], 2.0, 0
+    while rounds < 3:
+        rounds += 1
+        mask = visited | (points[:, 2] > left)
+        mask[0] = len(order) == 0 and not bool(mask[1:].all())
+        if mask.all():
+            break
+        choice = int(points.sum(1).masked_fill(mask, -math.inf).argmax())
+        visited[choice] = True
+        left -= 0.5
+        order.append(choice)
+    return order, visited
+
+
+def parts_of_a_computed_mask(self, points):
+    mask = points[:, 0] > 0
+    mask[-1] = False
+    mask[: points.size(0) // 2] = True
+    low = points[:, 1] < 0.3
+    low[int(points[:, 2].argmax())] = True
+    low[mask] = False
+    mask[0] = low[0]
+    mask[-1] |= low[-1]
+    other = ~mask
+    other[0] = 1
+    return points.masked_fill(mask.unsqueeze(1), 9.0), mask, low, other
+
+
+def of_fixed_shape(self, points):
+    mask = points[0] > 0
+    mask[1] = points.size(0) > 1
+    table = points[0] * points[0].unsqueeze(1) > 0
+    table[points.size(0) - 1, 2] = True
+    table[:, 0] = False
+    return mask, torch.where(mask, points[-1], torch.zeros(3)), table
+
+
+@pytest.mark.parametrize("forward", [first_of_a_computed_mask, parts_of_a_computed_mask, of_fixed_shape])
+def test_computed_masks(forward):
+    torch.manual_seed(0)
+    agrees(with_forward(nn.Module(), forward), [torch.randn(n, 3) for n in (2, 1, 3, 3, 2)])
+
+
+def with_a_view(self, points):
+    mask = points[:, 0] > 0
+    part = mask[:1]
+    mask[0] = True
+    return part
+
+
+def with_a_view_in_a_list(self, points):
+    mask = points[:, 0] > 0
+    parts = [mask[:1], mask[0:]]
+    mask[0] = not bool(mask[0])
+    return [p.float() for p in parts]
+
+
+def with_two_names(self, points):
+    mask = points[:, 0] > 0
+    other = mask
+    mask[0] = True
+    return other
+
+
+def of_an_argument(self, points):
+    def change(m):
+        m[0] = True
+        return m
+
+    mask = points[:, 0] > 0
+    kept = mask
+    return change(mask), kept
+
+
+def with_numbers(self, points):
+    mask = points[:, 0] > 0
+    mask[0] = points[0, 0]
+    return mask
+
+
+@pytest.mark.parametrize("forward", [with_a_view, with_a_view_in_a_list, with_two_names, of_an_argument, with_numbers])
+def test_computed_masks_that_are_not_changed(forward):
+    torch.manual_seed(0)
+    with pytest.raises(CompileError):
+        build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 3) for n in (2, 1)])

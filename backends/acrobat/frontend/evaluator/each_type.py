@@ -86,7 +86,11 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
     def with_values(values: Sequence[Value]) -> Value:
         several = next((v for v in values if is_one_of_several(f, v) or _lists_several_types(f, v)), None)
         if several is None:
-            return _attempt(f, lambda: work([*values]), problems)
+            before, f.each_type = f.each_type, True
+            try:
+                return _attempt(f, lambda: work([*values]), problems)
+            finally:
+                f.each_type = before
         is_list = not is_one_of_several(f, several)
 
         def of_one_type(word: str, inner: Value) -> Value:

@@ -66,6 +66,7 @@ class FrameState:
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
         self.mixing: set[frozenset[Any]] = set()  # types of which a mixed union is being made
+        self.each_type = False  # whether what is compiled now is compiled for each of several types of a value
         self.wrapping: set[tuple[Any, Any]] = set()  # pairs of mixed unions of which values of the one become ones of the other
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches

@@ -11,7 +11,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, Tensor
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.callees import called
-from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, one_of
 from backends.acrobat.frontend.evaluator.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
@@ -39,6 +39,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration, sorting
 
 
@@ -230,11 +231,9 @@ def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
             result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
         return result
     kind = FLOAT if FLOAT in kinds else INT
-    if len(kinds) > 1 and f.program.datatypes.tells_numbers_apart:  # it is one of them, an int or a float
+    if len(kinds) > 1 and (f.each_type or f.program.datatypes.tells_numbers_apart):  # it is one of them, an int or a float
         better = ast.Lt() if name == "min" else ast.Gt()
-        return functools.reduce(
-            lambda a, b: choose(f, node, comparison(f, node, better, b, a), lambda: b, lambda: a), map(partial(as_int, f), args)
-        )
+        return functools.reduce(partial(_the_better, f, node, better), map(partial(as_int, f), args))
     result = f.coerce(as_int(f, args[0]), kind)
     for a in args[1:]:
         result = f.host(name, [result, f.coerce(as_int(f, a), kind)], kind)
@@ -246,3 +245,19 @@ def _becomes_float(have: Any, wanted: Any) -> bool:
     if isinstance(have, TupleT) and isinstance(wanted, TupleT):
         return any(map(_becomes_float, have.items, wanted.items))
     return bool(have == INT and wanted == FLOAT)
+
+
+def _the_better(f: Frame, node: ast.AST, better: ast.cmpop, a: Value, b: Value) -> Value:
+    """`b` if it is better than `a`, else `a`: of an int and a float the one or the other, as it is."""
+    is_better = comparison(f, node, better, b, a)
+    if isinstance(is_better, Static):
+        return b if is_better.value else a
+    arms = [lambda: b, lambda: a]
+    return one_of(
+        f,
+        node,
+        arms,
+        lambda type, bodies: n.If(f.atom(is_better), bodies[0], bodies[1], type, span=f.span),
+        is_unknown(is_better),
+        apart=True,
+    )

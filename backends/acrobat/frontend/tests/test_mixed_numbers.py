@@ -57,6 +57,15 @@ def extremes(self, row):
     return min(numbers, default=None), max(numbers, default=-1), sorted(numbers, reverse=True)[:2]
 
 
+def best_so_far(self, row):
+    best, least = 0, 2.5
+    for c in row:
+        if isinstance(c, str):
+            continue
+        best, least = max(best, c), min(c, least, 9)
+    return best, least
+
+
 def computed(self, row):
     return [c if isinstance(c, str) else c * 2 + 1 for c in row], [-c for c in row if is_number(c)]
 
@@ -141,6 +150,7 @@ CASES = [
     (ranks, ROWS),
     (sums, ROWS),
     (extremes, ROWS),
+    (best_so_far, ROWS),
     (computed, ROWS),
     (texts, ROWS),
     (encoded, WITH_NONE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.library import moving
+from backends.acrobat.library import padding as own_parts
 
 
 def padded(f: Frame, x: Array, dim: int, before: Value, after: Value, value: float) -> Value:
@@ -68,8 +70,9 @@ def _ints_padded(f: Frame, x: Array, dim: int, before: Value, after: Value, valu
 @either("pad", "_pad")
 def _padded(f: Frame, call: CallArguments) -> Value:
     x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
-    if constant(mode, "the mode") != "constant":
-        raise Refused("`pad` fills with a constant here")
+    how = constant(mode, "the mode")
+    if how != "constant":
+        return _padded_with_own(f, x, constant(f.static_list(sizes), "how much is added"), how)
     number = 0.0 if value == Static(None) else float(constant(value, "the value"))
     each = padded
     if computed(x) or is_ints(x):
@@ -97,3 +100,17 @@ def _counts(f: Frame, sizes: Value) -> list[tuple[Value, Value]]:
 
 
 handles(MOVES, "pad", "_pad")(lambda f, x, call: _padded(f, call))
+
+
+def _padded_with_own(f: Frame, x: Any, sizes: Sequence[int], mode: str) -> Value:
+    """`pad` with parts of the tensor itself: numbers of parts before and behind it along the last dimension, then along those
+    before it."""
+    rank = len(shape(x))
+    if mode not in ("replicate", "reflect", "circular") or len(sizes) not in (2, 4) or rank <= len(sizes) // 2:
+        raise Refused(f"`pad` in the mode {mode} by {tuple(sizes)} of a tensor of rank {rank} is not in the language")
+    if computed(x) or is_ints(x):
+        raise Refused(f"`pad` of ints in the mode {mode} is not in the language", "index the tensor by a list of places")
+    for k in range(len(sizes) // 2):
+        numbers = (rank - 1 - k, sizes[2 * k], sizes[2 * k + 1])
+        x = f.call_with(own_parts.padded, [x, *map(Static, numbers), Static(mode)])
+    return x  # type: ignore[no-any-return]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import at, item_type, list_of, mapped, of_length
@@ -56,6 +58,22 @@ def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
     """`torch.tensor`, which makes ints floats if its `dtype` says so."""
     tensor = _made_tensor(f, node, args, kwargs, hint)
     return _as_floats(f, tensor) if kwargs.get("dtype") == Static(torch.float32) else tensor
+
+
+def _indices_of(
+    f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str, of: Callable[..., torch.Tensor]
+) -> Value:
+    """`torch.tril_indices(rows, columns, offset)` and `torch.triu_indices`: constants of the program."""
+    named = {k: v for k, v in kwargs.items() if k not in ("device", "dtype", "layout")}
+    numbers = CallArguments(of.__name__, args, named).bind("row", "col", "offset", offset=Static(0))
+    rows = of(*(constant(v, f"an argument of `{of.__name__}`") for v in numbers)).tolist()
+    if not rows[0]:
+        raise Refused(f"`{of.__name__}` of a triangle without elements is not in the language")
+    return _made_tensor(f, node, [f.expression(ast.parse(repr(rows), mode="eval").body)], {}, hint)
+
+
+handles(FUNCTIONS, torch.tril_indices)(partial(_indices_of, of=torch.tril_indices))
+handles(FUNCTIONS, torch.triu_indices)(partial(_indices_of, of=torch.triu_indices))
 
 
 @handles(FUNCTIONS, torch.FloatTensor)

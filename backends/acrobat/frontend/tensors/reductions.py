@@ -169,7 +169,7 @@ def _argmax_of_columns(f: Frame, x: Array, row: tuple[int | None, ...]) -> Value
     size = (math.prod(e or 0 for e in row),)
     parts = retyped(x, ListT(item_type(x)))
     scores = mapped(f, [parts], lambda part: numbers_in(f, op(f, "reshape", [part], {"shape": size})))  # type: ignore[arg-type]
-    places = f.program.call(f, ast.Pass(), selection.highest_places, [scores], {})
+    places = f.call_with(selection.highest_places, [scores])
     return arranged(f, places, list(row))
 
 

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.tensors.masks import is_mask
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Held, Static, Value, is_array
+from backends.acrobat.frontend.values import Held, Static, Value, is_array, nothing_known, unknown
 
 ADDITIONS += [torch.add]
 
@@ -110,6 +110,12 @@ NEED_VALUES.append(_needs_values)
 def _limits(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (dtype,) = CallArguments("finfo", args, kwargs).bind("type")
     return Static(torch.finfo(constant(dtype, "the dtype")))
+
+
+@handles(FUNCTIONS, torch.is_tensor)
+def _is_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (x,) = CallArguments("is_tensor", args, kwargs).bind("obj")
+    return unknown() if nothing_known(x) else Static(is_array(x) or is_mask(x))
 
 
 COMPARING = {"eq": ast.Eq, "ne": ast.NotEq, "not_equal": ast.NotEq, "lt": ast.Lt, "less": ast.Lt, "le": ast.LtE}

@@ -136,6 +136,8 @@ BOTH = [
     "F.kl_div(x.log_softmax(-1), x.softmax(-1), reduction='batchmean')",
     "F.mse_loss(x, x.sin(), False), F.l1_loss(x, x.sin(), reduce=False)",
     "F.binary_cross_entropy_with_logits(x, x.sigmoid(), w[0].abs(), pos_weight=w[1].abs()), F.smooth_l1_loss(x[0, 0], x[0, 1])",
+    "F.pad(x.t(), (1, 1), mode='replicate'), F.pad(w[None], (2, 1, 0, 3), 'reflect'), F.pad(x[None], (1, 2), mode='circular')",
+    "torch.tril_indices(3, 3), x[:, torch.triu_indices(4, 4, offset=1)[1]], torch.is_tensor(x), torch.fix(x * 3.0)",
     "x.argmax(0), x.argmin(0, keepdim=True), x.max(0), x.min(dim=0).indices, x[x.argmax(0)], torch.log(x).argmax(0)",
     "x[:, :1].argmax(0), x[:1].argmax(-1), x.argmax(), x[:, :1].max(dim=0, keepdim=True)",
     "(x > 0.0).sum(), (x > 0.0).sum(0), (x[:, 0] > 0.0).sum()",

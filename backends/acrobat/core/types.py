@@ -98,7 +98,7 @@ IDENTITY = "number_of_object"
 """The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
 
 
-RANKS = tuple(f"{kind}{rank}" for kind in ("tensor", "ints", "mask") for rank in range(5))
+RANKS = tuple(f"{kind}{rank}" for kind in ("tensor", "ints", "mask") for rank in range(7))
 """Tensors of floats, of ints and of bools by their rank, in a mixed union with tensors of several kinds or ranks."""
 PYTHON_TYPES = ("bool", "int", "float", "str", "tensor", *RANKS, "tuple", "list", "dict", "object")
 """The Python types among which the values of a *mixed* union are told apart, as in trees `("S", ("NP", "dogs"), "bark")`. The

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import RANKS, ListT
@@ -19,7 +20,7 @@ from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, of_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_never, type_or_none, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_never, type_or_none, variable_of
 
 Call = Callable[[list[Value], dict[str, Value]], Value]
 
@@ -35,7 +36,8 @@ def is_one_of_several(f: Frame, value: Value) -> bool:
 
 def take_several_types(f: Frame, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
     """Whether some of the arguments of a call are each one of several types, or lists of such values."""
-    return any(is_one_of_several(f, v) or _lists_several_types(f, v) for v in (*args, *kwargs.values()))
+    values = (*args, *kwargs.values())
+    return any(is_one_of_several(f, v) or _lists_several_types(f, v) or _has_one_of_several(f, v) for v in values)
 
 
 def with_one_type(f: Frame, node: ast.AST, args: Sequence[Value], kwargs: Mapping[str, Value], call: Call) -> Value:
@@ -84,6 +86,9 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
     problems: list[tuple[str, str]] = []
 
     def with_values(values: Sequence[Value]) -> Value:
+        written = next((v for v in values if _has_one_of_several(f, v)), None)
+        if isinstance(written, TupleV):
+            return with_element(values, written)
         several = next((v for v in values if is_one_of_several(f, v) or _lists_several_types(f, v)), None)
         if several is None:
             before, f.each_type = f.each_type, True
@@ -100,6 +105,18 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
         deciding = opened(f, node, at(f, several, Static(0)) if is_list else several)
         assert isinstance(deciding, Dyn)
         return by_type(f, node, deciding, of_one_type, apart=True)
+
+    def with_element(values: Sequence[Value], written: TupleV) -> Value:
+        """`with_values`, for each type of the first element of a written list that is one of several types."""
+        element = next(v for v in written.items if is_one_of_several(f, v))
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            items = tuple(inner if v == element else v for v in written.items)
+            return with_values([replace(v, items=items) if v is written else v for v in values])  # type: ignore[type-var]
+
+        deciding = opened(f, node, element)
+        assert isinstance(deciding, Dyn)
+        return by_type(f, node, deciding, of_one_type)
 
     result = with_values(values)
     return f.problem(node, *problems[-1]) if problems and is_never(result) else result
@@ -131,6 +148,11 @@ def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]
         return work()
     problems.append((text, advice))
     return fail(f, "TypeError: " + text.replace("{", "{{").replace("}", "}}"))
+
+
+def _has_one_of_several(f: Frame, value: Value) -> bool:
+    """Whether a value is a written list or tuple with an element that is one of several types."""
+    return isinstance(value, TupleV) and any(is_one_of_several(f, v) for v in value.items)
 
 
 def _lists_several_types(f: Frame, value: Value) -> bool:

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.types import HeldT
+from backends.acrobat.frontend.types import HeldT, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -153,6 +153,8 @@ def _cat(f: Frame, call: CallArguments) -> Dyn:
     if any(is_ints(x) for x in items):
         items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
     if any(is_ragged(x) for x in items):
+        if len({len(shape(x)) for x in items}) > 1:
+            raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
         return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
     return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
 

@@ -239,3 +239,42 @@ def members_of_clusters(self, question):
 
 def test_tuples_of_attributes_are_joined() -> None:
     agrees(with_forward(Programs(), members_of_clusters), QUESTIONS)
+
+
+class ImagePrograms(nn.Module):
+    """Programs over an image whose steps give maps of rank 4, or vectors, in one dictionary; both are put beside other tensors,
+    and get a dimension more."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(3, 1, 1)
+        self.query = nn.Linear(2, 2)
+        self.both = nn.Bilinear(2, 2, 2)
+
+    def step(self, op, image, cache):
+        if op not in cache:
+            if op == "map":
+                cache[op] = torch.ones(1, 1, *image.shape[-2:])
+            elif op == "near":
+                cache[op] = self.conv(torch.cat([image, self.step("map", image, cache)], dim=1))
+            elif op == "query":
+                cache[op] = self.query((image * self.step("near", image, cache)).sum(dim=(2, 3)).squeeze(0))
+            else:
+                a, b = self.step("query", image, cache), self.step("query", image, cache)
+                cache[op] = self.both(a.unsqueeze(0), b.unsqueeze(0)).squeeze(0)
+        return cache[op]
+
+    def forward(self, given):
+        image, op = given
+        cache = {}
+        value = self.step(op, image.unsqueeze(0), cache)
+        if value.dim() == 4:
+            value = (image * value).mean(dim=(2, 3)).squeeze(0)
+        return value, len(cache)
+
+
+def test_maps_and_vectors_in_one_dictionary() -> None:
+    generator = torch.Generator().manual_seed(1)
+    ops = ["map", "near", "query", "both", "near", "both"]
+    agrees(ImagePrograms(), [(torch.randn(2, 3 + k % 3, 4 + k % 2, generator=generator), op) for k, op in enumerate(ops)])

@@ -267,7 +267,7 @@ class ImagePrograms(nn.Module):
 
     def forward(self, given):
         image, op = given
-        cache = {}
+        cache = {}  # type: ignore[var-annotated]
         value = self.step(op, image.unsqueeze(0), cache)
         if value.dim() == 4:
             value = (image * value).mean(dim=(2, 3)).squeeze(0)

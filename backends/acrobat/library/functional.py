@@ -72,9 +72,10 @@ def variance(input, dim=None, unbiased=True, keepdim=False, correction=None):
             refuse("`var` and `std` of all elements with `keepdim`", "reshape the result")
         centred = input - input.mean()
         return (centred * centred).sum() / (input.numel() - less)
-    count = 1
-    for d in (dim,) if isinstance(dim, int) else dim:
-        count = count * input.size(d)
+    count = input.size(dim) if isinstance(dim, int) else 1
+    if not isinstance(dim, int):
+        for d in unrolled(dim):
+            count = count * input.size(d)
     centred = input - input.mean(dim, True)
     return (centred * centred).sum(dim, keepdim) / (count - less)
 

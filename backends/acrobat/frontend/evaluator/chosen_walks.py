@@ -37,6 +37,14 @@ def with_chosen_walks(definition: ast.FunctionDef, namespace: Mapping[str, Any])
     return result
 
 
+class ChosenWalk(ast.IfExp):
+    """One of two iterables that a loop walks over; where only run time says which one, as a list of its elements."""
+
+    def as_lists(self) -> ast.IfExp:
+        """The choice between lists."""
+        return ast.copy_location(ast.IfExp(self.test, _listed(self.body), _listed(self.orelse)), self)
+
+
 class _Walks:
     """Rewrites the loops of a function."""
 
@@ -105,7 +113,7 @@ class _Walks:
             return self._counted(s, choice, endless[0]) if _has_no_effects(choice.test) else []
         if len(finite) == 2 and not all(isinstance(arm, (ast.Name, ast.ListComp)) for arm in arms):
             new = copy(s)
-            new.iter = ast.copy_location(ast.IfExp(choice.test, *map(_listed, arms)), choice)
+            new.iter = ast.copy_location(ChosenWalk(choice.test, *arms), choice)
             return [placed(s, new)]
         return []
 

@@ -6,6 +6,7 @@ import ast
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.chosen_walks import ChosenWalk
 from backends.acrobat.frontend.evaluator.comparisons import are_of_other_types
 from backends.acrobat.frontend.evaluator.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -125,6 +126,14 @@ def _lasting_path(f: Frame, node: ast.expr) -> str | None:
 @handles(EXPRESSIONS, ast.BoolOp)
 def _bool_op(f: Frame, node: ast.BoolOp, hint: str) -> Value:
     return bool_value(f, node, node.op, node.values)
+
+
+@handles(EXPRESSIONS, ChosenWalk)
+def _one_of_two_walks(f: Frame, node: ChosenWalk, hint: str) -> Value:
+    with f.trial():
+        is_known = isinstance(truth(f, node.test), Static)
+    as_written = ast.copy_location(ast.IfExp(node.test, node.body, node.orelse), node)
+    return f.expression(as_written if is_known else node.as_lists(), hint)
 
 
 @handles(EXPRESSIONS, ast.IfExp)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -102,6 +102,23 @@ def rows(self, xs):
 )
 def test_as_in_python(forward: Any) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)
+
+
+def known_when_compiled(self, xs):
+    """Which one is known, so that its elements are: the module that a round picks has a shape of its own."""
+    x, layers = torch.tensor([float(xs[0]), 1.0]), self.layers
+    for layer in reversed(layers) if self.backwards else layers:
+        x = layer(x)
+    return x
+
+
+def test_elements_that_are_known_when_the_model_is_compiled() -> None:
+    for backwards, sizes in ((False, (2, 3, 4)), (True, (4, 3, 2))):
+        model = with_forward(nn.Module(), known_when_compiled)
+        model.backwards = backwards
+        ends = list(pairwise(sizes)) if not backwards else [(3, 4), (2, 3)]
+        model.layers = nn.ModuleList(nn.Linear(a, b) for a, b in ends)
+        agrees(model, LISTS)
 
 
 def longer_while_walked(self, xs):

@@ -13,7 +13,7 @@ import numpy as np
 from torch import nn
 
 from backends.acrobat.codegen import policy
-from backends.acrobat.codegen.session import LoadedBuild, Session, Watched
+from backends.acrobat.codegen.session import LoadedBuild, Session, WatchedModule
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.errors import ModuleChanged
 from backends.acrobat.frontend.instances.boundary import Boundary
@@ -45,7 +45,7 @@ class Executable:
         self.blas = self._build.blas
         self.policy: policy.LearnedPolicy | None = None
         """The learned policy with `executor="learned"`; None before one is learned and with other executors."""
-        self._watched: Watched | None = None
+        self._watched: WatchedModule | None = None
         self._lock = threading.Lock()
         self._last = threading.local()  # its `session` is the one that the thread has used last
         self._first = Session(self._build, weights)
@@ -167,7 +167,7 @@ class Executable:
 
     def watch(self, frozen: Frozen, module: nn.Module) -> None:
         """From here on each call checks whether `module`, just compiled or loaded, was changed. It is referenced weakly."""
-        self._watched = Watched(frozen, module)
+        self._watched = WatchedModule(frozen, module)
         self._first.watch(self._watched, module)
 
     def load(self, module: nn.Module) -> None:

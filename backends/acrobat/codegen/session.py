@@ -52,7 +52,7 @@ class LoadedBuild:
         self.blas = blas.find() if self.manifest["library"] else None
 
 
-class Watched:
+class WatchedModule:
     """A module as it was when it was compiled or loaded. It is referenced weakly."""
 
     def __init__(self, frozen: Frozen, module: nn.Module) -> None:
@@ -81,7 +81,7 @@ class Session:
         self._build = build
         self._lib = build.lib
         self._address: int | None = None
-        self._watched: Watched | None = None
+        self._watched: WatchedModule | None = None
         self._installed: LearnedPolicy | None = None
         device = DEVICES[build.manifest["device"]]
         shared = other if other is not None and other.memory.shared else None
@@ -207,12 +207,12 @@ class Session:
         values = self._lib.acrobat_counters(self.address())
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
-    def watch(self, watched: Watched, module: nn.Module) -> None:
+    def watch(self, watched: WatchedModule, module: nn.Module) -> None:
         """From here on each call checks whether `module`, which is the one that is watched, was changed."""
         self._watched = watched
         self._lib.acrobat_watch(self.address(), watched.frozen.watched(module), MISSING)
 
-    def watch_unchanged(self, watched: Watched) -> None:
+    def watch_unchanged(self, watched: WatchedModule) -> None:
         """As `watch`, of a module that was there before. Raises ModuleChanged unless it is as it was."""
         if (module := watched.unchanged()) is not None:
             self.watch(watched, module)

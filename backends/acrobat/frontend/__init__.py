@@ -18,6 +18,14 @@ from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
 
+MEANS: Sequence[dict[str, Any]] = (
+    {"mixtures": True},
+    {"references": True},
+    {"shared": "named"},
+    {"shared": "typed"},
+    {"shared": "alike"},
+)
+"""What a further build may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
 DIVISIONS = 6
 """The most builds with classes that are divided into versions, each of which joins those that the one before has met."""
 
@@ -79,6 +87,7 @@ def _built_with(
     tells them. All types of Python's that it has met in one place are added to `met`. Raises CompileError, also where versions
     of one class stand in one place, which is noted in the division of `joined`."""
     closes = True
+    unshared: CompileError | None = None  # the problems before lists were shared ones
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     while True:
         builder = ProgramBuilder(module, closes, joined)
@@ -86,15 +95,23 @@ def _built_with(
             return builder, builder.build(hint, sample)
         except BuildAgain:
             continue
+        except RecursionError:
+            if unshared is not None:
+                raise unshared from None
+            raise
         except CompileError as error:
             met.update(builder.datatypes.mixtures_apart)
             if joined.division.join(builder.datatypes.met()):
                 raise
             more = builder.datatypes.joined(trees=not builder.closing)
             if not builder.closing:
-                for means in ({"mixtures": True}, {"references": True}):  # each at a cost, so in this order
+                for means in MEANS:
                     more = builder.datatypes.joined(trees=False, **means) if more is joined else more
+            if more.shared and unshared is None:
+                unshared = error
             if more is joined and not builder.closing:
+                if unshared is not None:
+                    raise unshared from None
                 if before is not None and _lines(before) & _lines(error):
                     raise before from None  # that has not helped
                 raise

@@ -50,6 +50,7 @@ from backends.acrobat.frontend.evaluator import (
     records,
     regex,
     set_operators,
+    shared_lists,
     sorted_lists,
     special_methods,
     statements,

@@ -14,6 +14,16 @@ from backends.acrobat.frontend.values import Dyn, Special, Static, Value, type_o
 from backends.acrobat.ir import nodes as n
 
 
+@dataclass(frozen=True, slots=True)
+class SharedFactory(Special):
+    """What makes the values of a `defaultdict(list)` for missing keys, where these are shared lists (`shared_lists`)."""
+
+    cls: type
+    what: str
+
+    refusal: ClassVar[str] = "the factory of a `defaultdict` cannot be kept in a variable of the compiled program"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure(Special):
     """A lambda, the values of the names that it uses, its function and file, and the values of its parameters' defaults. A call

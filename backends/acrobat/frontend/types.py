@@ -83,6 +83,15 @@ def has_met(type: Any) -> bool:
     return False
 
 
+SHARED = "SharedList"
+"""What the names of the types of lists begin with that several names refer to while they are changed (`shared_lists`)."""
+
+
+def is_shared(type: Any) -> bool:
+    """Whether a type is that of lists, sets or dictionaries that several names refer to while they are changed."""
+    return isinstance(type, DataT) and type.name.startswith(SHARED)
+
+
 class Mismatch(Exception):
     """Two values that must have one type have different ones, or a value has no type in the program."""
 
@@ -166,7 +175,7 @@ def word_of_type(type: Any) -> str:
         case TensorT() | ListT():
             return "tensor"
         case DataT():
-            return "object"
+            return "" if is_shared(type) else "object"
     return ""
 
 

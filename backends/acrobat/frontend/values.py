@@ -22,6 +22,7 @@ from backends.acrobat.frontend.types import (
     Mismatch,
     UnknownT,
     contains_unknown,
+    is_shared,
     without_tuples,
 )
 from backends.acrobat.ir import nodes as n
@@ -382,6 +383,8 @@ def kind(value: Value) -> Any:
             return what.partition(":")[0]
         case UnknownT():
             return "unknown"
+        case DataT() if is_shared(value.type):
+            return "shared"
     return KINDS.get(type(value.type), "other")
 
 

@@ -376,8 +376,6 @@ REFUSED = [
     ("F.cross_entropy(x, torch.tensor(ids), label_smoothing=0.1, ignore_index=0)", "label_smoothing"),
     ("torch.linalg.norm(a, 1)", "`torch.linalg.norm` of a matrix with an `ord`"),
     ("a.norm(p=0)", "a norm but those of positive numbers and infinity"),
-    ("F.cross_entropy(x, torch.tensor(ids), weight=x)", "no argument `weight`"),
-    ("F.cross_entropy(a, torch.softmax(a, -1))", "probabilities of classes"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", "with dropout"),
     ("F.scaled_dot_product_attention(x, x, x, torch.eye(4), is_causal=True)", "`is_causal` and a mask"),
     ("a.expand_as(b)", "`expand_as` makes extents of 1 wider"),

@@ -30,5 +30,5 @@ Objects. `classes.py`, `known_classes.py`, `fields.py`, `construction.py`, `init
     `constant_fields.py`, `constant_graphs.py`; of the instance, written to: `kept.py`; of the model itself: `state.py`.
 Values of several types, or of none. `mixed.py`, `mixed_order.py`, `each_type.py`, `nones.py`, `never.py`.
 Changes in place. `ownership.py` has the rule; `mutation.py`, `lending.py`, `sharing.py`, `outputs.py`, `referenced.py`,
-    `watched.py`, `rearranging.py`, `taken_out.py`.
+    `watched.py`, `rearranging.py`, `taken_out.py`; lists that several names refer to: `origins.py`, `shared_lists.py`.
 """

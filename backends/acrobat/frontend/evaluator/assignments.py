@@ -12,20 +12,22 @@ from backends.acrobat.frontend.evaluator.given import Given
 from backends.acrobat.frontend.evaluator.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.mutation import in_source_order, place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.named_iterators import iterates, named, own_iterator
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.scope import assign, hand_over, own, stored
+from backends.acrobat.frontend.evaluator.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.evaluator.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
     Dyn,
     TupleV,
     Value,
     is_array,
     is_container,
+    is_empty,
     is_held_tensor,
     is_iterator,
     is_list,
@@ -79,6 +81,7 @@ def _are_iterators(value: TupleV) -> bool:
 
 def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> None:
     """Assign the value of `source` to one target of a statement that assigns iterators, or lists that stand for such."""
+    refuse_kept_iterator(f, source)
     v = named(f, s, target, source, value)
     if v is not None:
         _assign_or_lose(f, target, v)
@@ -108,6 +111,10 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
         _one_assigned(f, s, s.target, s.value, v)
         return
     annotated = f.program.annotation(f, s.annotation)
+    is_new = is_empty(v) or is_never_filled(type_or_none(v))
+    may_hold_shared = f.program.datatypes.has_shared and is_new and holds_lists(annotated)
+    if may_hold_shared:  # the values that are put in tell whether these are shared ones
+        annotated = UNKNOWN
     if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
         v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
     _assign_or_lose(f, s.target, v)
@@ -136,7 +143,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                     before = f.borrowed(read)
                 if _changes_part(f, s, target, before):
                     return
-                if is_container(before):
+                if is_container(before) or kind_inside(f, before):
                     place_and_value = place(f, s, read, "+=")
                     if place_and_value is not None:
                         earlier, f.mutated = f.mutated, set()
@@ -152,7 +159,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
         case ast.Attribute() as target:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)
-            if changeable(f, type_or_none(before)):
+            if changeable(f, type_or_none(before)) or kind_inside(f, before):
                 place_and_value = place(f, s, read, "+=")
                 if place_and_value is not None:
                     place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
@@ -190,6 +197,11 @@ def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
 
 def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     before = f.env.get(name)
+    if before is not None and kind_inside(f, before):
+        place_and_value = place(f, s, sum.left, "an assignment with an operator")
+        if place_and_value is not None:
+            place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))
+        return
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)
         return
@@ -198,6 +210,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and (was_list or is_container(before) and kind(before) != "varying tuple") and name not in f.owned:
         sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
         what = "list" if was_list else kind(before)
+        note_list_seen_elsewhere(f, sum.left, type_or_none(before))
         text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
         f.problem(s, text, f"write `{name} = {name} {sign} ...`")
         return

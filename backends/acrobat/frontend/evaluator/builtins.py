@@ -22,9 +22,11 @@ from backends.acrobat.frontend.evaluator.known_classes import asks_for_tuples, i
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.ordering import extreme_or, ordered
+from backends.acrobat.frontend.evaluator.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import OneOf, SliceOf
+from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import (
     Dyn,
     Special,
@@ -44,6 +46,11 @@ WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
+    if name == "iter" and any(isinstance(a, Dyn) and is_shared(a.type) for a in args):
+        return f.problem(
+            node, "`iter` of a list that several names refer to is not in the language", "write a loop with an index"
+        )
+    args = [without_sharing(f, node, a) for a in args]
     if name not in ("isinstance", "type", "str", "repr"):  # what else takes a tuple looks at its elements
         args = list(map(untupled, args))
     if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:

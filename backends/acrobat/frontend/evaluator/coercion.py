@@ -26,6 +26,7 @@ from backends.acrobat.frontend.types import (
     contains_unknown,
     describe,
     is_never_filled,
+    is_shared,
     is_unassigned,
     without_elements,
 )
@@ -113,6 +114,10 @@ class CoercingFrame(CoveringFrame):
         """The type that an annotation says for a value of a type `have`: a `Dict` in it is a defaultdict or Counter where the
         value is one."""
         match wanted, have:
+            case ListT(rows=None), DataT() if is_shared(have):
+                return have
+            case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
+                return have
             case ListT(rows=None), ListT(rows=None) if (
                 wanted.kind == have.kind or wanted.kind == "dict" and have.kind.startswith("dict:")
             ):
@@ -259,6 +264,7 @@ class CoercingFrame(CoveringFrame):
 
     def learn(self, span: Span, type: Any) -> None:
         """Note for the next round the type of the list made at `span`, whose element type was not known there."""
+        self.program.datatypes.note_elements(span, type)
         self.program.incomplete = True
         if not contains_unknown(type) and self.learnt(span) != type:
             self.program.learnt[self.key, span] = type

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, is_tree
 from backends.acrobat.frontend.evaluator.mixed_order import SIGNS, has_order, of_several_in_order
 from backends.acrobat.frontend.evaluator.never import among_operands
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
     COMPARED_AS_WHOLES,
@@ -117,6 +118,8 @@ def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> V
     if b != Static(None):
         inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
+            for one in (a, b):
+                note_list_seen_elsewhere(f, None, f.without_none(type_or_none(one)))
             return f.problem(node, "`is` only compares with None, and objects of the instance")
         result = f.call_with(comparing.same_object, [a, b], node)
         return negation(f, result) if negate and not is_unknown(result) else result

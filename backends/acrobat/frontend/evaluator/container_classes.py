@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.containers import EMPTY, dict_of_pairs,
 from backends.acrobat.frontend.evaluator.counters import COUNTER, counter_of
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.shared_lists import shared_factory
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
@@ -38,6 +39,10 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
     """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
     match args:
         case [Static(factory)] if factory in DEFAULTS:
+            if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
+                name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+                f.program.factories[name] = shared
+                return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
             return f.empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"))
         case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
             name = f"made at {f.span.line}.{f.span.column} in {f.file}"

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.growing import grown
 from backends.acrobat.frontend.evaluator.lists import as_list, list_of, mapped, no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import (
@@ -156,8 +157,14 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
     dictionary (`missing_keys`)."""
     match node:
         case ast.Subscript(ast.Name(name), ctx=ast.Load()) if enters_missing_keys(f.env.get(name, unknown())):
-            return name if name in f.owned and has_uses_beyond_lookup(f, name) else None
+            return name if name in f.owned and (keeps_default(f, f.env[name]) or has_uses_beyond_lookup(f, name)) else None
     return None
+
+
+def keeps_default(f: Frame, whole: Value) -> bool:
+    """Whether what a `defaultdict` gives for a missing key is a shared list (`shared_lists`): it has that from then on."""
+    t = type_or_none(whole)
+    return isinstance(t, ListT) and isinstance(f.program.factories.get(t.kind.partition(":")[2]), SharedFactory)
 
 
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:

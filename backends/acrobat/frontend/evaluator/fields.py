@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.constant_fields import as_constant, con
 from backends.acrobat.frontend.evaluator.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import with_attribute
-from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.nones import opened, present
+from backends.acrobat.frontend.evaluator.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
@@ -36,6 +37,7 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     nothing_known,
     type_of,
+    type_or_none,
     unknown,
     variable_of,
 )
@@ -205,9 +207,10 @@ def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 
 def identity(f: Frame, node: ast.AST, x: Value) -> Value:
     """The number of an object of the instance, which no other one has."""
-    x = opened(f, node, x)
+    x = present(f, node, x)
     if nothing_known(x):
         return unknown()
+    note_list_seen_elsewhere(f, None, type_or_none(x))  # of a shared one it is known
     if not isinstance(x, Dyn) or not isinstance(x.type, DataT):
         return f.problem(node, "`id` is for objects of the instance here")
     classes = f.program.datatypes.cases[x.type.name]

@@ -10,7 +10,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.components import TakingApartFrame
 from backends.acrobat.frontend.evaluator.order import parts_of, read_too_early
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, leaves, placed
-from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, STATEMENTS, Exits
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Value, unknown
@@ -19,6 +19,10 @@ REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 """Expressions whose parts are compiled several times, or for some instances only."""
 ORDERED = (ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
 """Expressions that may change a list or object, or have parts that do."""
+MAKING = (ast.Call, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp, ast.BinOp, ast.Subscript)
+"""Expressions that may make a list, set or dictionary."""
+IN_STEPS = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
+"""Expressions that are compiled as statements where they change something."""
 OUTSIDE: dict[type[ast.AST], str] = {
     ast.With: "`with`",
 }
@@ -39,6 +43,9 @@ class Frame(TakingApartFrame):
             if handler is None:
                 return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
             try:
+                if type(node) in MAKING:
+                    make = lambda: handler(self, node, hint)  # noqa: E731
+                    return MADE[0](self, node, self._in_order(node, make) if type(node) in ORDERED else make())
                 if type(node) in ORDERED or isinstance(node, ast.Compare) and len(node.ops) == 1:
                     return self._in_order(node, lambda: handler(self, node, hint))
                 if type(node) not in REPEATED:
@@ -68,10 +75,12 @@ class Frame(TakingApartFrame):
         conditional expression or comprehension that does is compiled as statements from the next round on."""
         if isinstance(node, ast.IfExp) and self.is_step_by_step(node):
             return self._as_statement(node)
+        if isinstance(node, ast.BoolOp) and self.is_step_by_step(node):
+            return self._operands_in_turn(node)
         before, self.mutated = self.mutated, set()
         value = work()
         changed, self.mutated = self.mutated & set(self.env), before | self.mutated
-        if changed and isinstance(node, (ast.IfExp, ast.ListComp, ast.GeneratorExp)) and not self.is_step_by_step(node):
+        if changed and isinstance(node, IN_STEPS) and not self.is_step_by_step(node):
             self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
             self.program.changed = self.program.incomplete = True
             return unknown()
@@ -103,6 +112,18 @@ class Frame(TakingApartFrame):
         name = f"{HIDDEN}either{node.lineno}_{node.col_offset}"
         arms = [ast.Assign([ast.Name(name, ast.Store())], side) for side in (node.body, node.orelse)]
         self.straight([placed(node, ast.If(node.test, [arms[0]], [arms[1]]))])
+        return self.env.pop(name, unknown())
+
+    def _operands_in_turn(self, node: ast.BoolOp) -> Value:
+        """The value of `a or b`, or `a and b`, of which `b` is to have its effects only where it is computed."""
+        name = f"{HIDDEN}operand{node.lineno}_{node.col_offset}"
+        first, *others = (ast.Assign([ast.Name(name, ast.Store())], x) for x in node.values)
+        steps: list[ast.stmt] = [placed(node, first)]
+        for s in others:
+            so_far: ast.expr = ast.Name(name, ast.Load())
+            test = so_far if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), so_far)
+            steps.append(placed(node, ast.If(test, [s], [])))
+        self.straight(steps)
         return self.env.pop(name, unknown())
 
     def statement(self, s: ast.stmt) -> None:

@@ -24,13 +24,16 @@ from backends.acrobat.frontend.evaluator.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.records import as_dict
+from backends.acrobat.frontend.evaluator.referenced import write_attribute
 from backends.acrobat.frontend.evaluator.strings import letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe, is_never_filled
+from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -62,6 +65,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not named and _has_several_with_items(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
         assert isinstance(value, Dyn)
         return for_types_that_take(f, node, value, lambda one: subscript(f, node, one, index))
+    if is_shared(type_or_none(value)) and (entered := _of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
+        return entered
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
@@ -218,9 +223,27 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         return containers.look_up(f, node, value, key, lambda: fail(f, missing))
     result = containers.look_up(f, node, value, key)
     name = containers.entered_by_lookup(f, node)
+    if name is None and containers.keeps_default(f, value):
+        note_list_seen_elsewhere(f, node.value if isinstance(node, ast.Subscript) else None, value.type)
+        message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
+        return f.problem(node, message, "write `.get(key, default)`")
     if name is not None:
         after = containers.put(f, node, value, key, result)
         give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
+    return result
+
+
+def _of_shared_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value | None:
+    """An item of a shared `defaultdict`, which has the key from then on; None for other shared lists and dictionaries."""
+    whole = opened(f, node, value)
+    if not containers.enters_missing_keys(whole) or isinstance(index, ast.Slice):
+        return None
+    key = f.borrowed(index)
+    result = containers.look_up(f, node, whole, key)  # type: ignore[arg-type]
+    if nothing_known(key) or is_unknown(result):
+        f.program.incomplete = True
+        return result
+    write_attribute(f, node, value, ITEMS, containers.put(f, node, whole, key, result), still=True)
     return result
 
 

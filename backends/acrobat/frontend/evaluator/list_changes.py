@@ -22,6 +22,7 @@ from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
+    ListedV,
     Static,
     TupleV,
     Value,
@@ -67,7 +68,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         if changeable(f, put_in) and not new and not fresh_inside(f, a):
             seen_inside(f, owner, put_in)
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
-        give(f, who, TupleV((*xs.items, values[0])))
+        give(f, who, ListedV((*xs.items, values[0])))
         return
     if any(map(nothing_known, values)):
         return

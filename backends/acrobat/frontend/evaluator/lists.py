@@ -25,6 +25,7 @@ from backends.acrobat.frontend.types import (
     contains_unknown,
     describe,
     is_never_filled,
+    is_shared,
 )
 from backends.acrobat.frontend.values import (
     END,
@@ -396,7 +397,7 @@ def _has_held(f: Frame, type: Any) -> bool:
             return any(_has_held(f, t) for t in items)
         case ListT(item):
             return bool(contains_held(type)) or _has_held(f, item)
-    return bool(contains_held(type)) or any(map(contains_held, f.mixed(type).values()))
+    return bool(contains_held(type)) or is_shared(f.without_none(type)) or any(map(contains_held, f.mixed(type).values()))
 
 
 def as_result(f: Frame, value: Value) -> Value:

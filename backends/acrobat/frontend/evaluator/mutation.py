@@ -10,29 +10,32 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from backends.acrobat.core.types import DataT, ListT, TensorT
+from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ownership import note_changed
+from backends.acrobat.frontend.evaluator.nones import opened, present
+from backends.acrobat.frontend.evaluator.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.referenced import (
     is_referenced,
     may_change_inside,
     note_seen_elsewhere,
+    walked_over,
     write_attribute,
 )
 from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, spine, walked
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
+from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.types import describe, is_shared
 from backends.acrobat.frontend.values import (
     NOTHING,
     Dyn,
     TupleV,
     Value,
+    guess,
     is_array,
     is_held_tensor,
     kind,
@@ -71,6 +74,9 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
         case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
             around = place(f, s, owner, what, inside=True)
             if around is None:
+                with f.trial():
+                    part = f.without_none(type_or_none(f.borrowed(node)))
+                note_list_seen_elsewhere(f, node, part)
                 return None
             outer, whole = around
             if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
@@ -90,6 +96,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, inner)
+                note_list_seen_elsewhere(f, node, type_or_none(inner))
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
@@ -97,12 +104,16 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
         case ast.Attribute(owner, attr):
             around = place(f, s, owner, what, inside=True)
             if around is None:
+                with f.trial():
+                    part = f.without_none(type_or_none(f.borrowed(node)))
+                note_list_seen_elsewhere(f, node, part)
                 return None
             outer, whole = around
             note_changed(f, type_or_none(whole), attr)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, whole)
+                note_list_seen_elsewhere(f, node, type_or_none(inner))
                 return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
@@ -129,6 +140,8 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         raise Refused(
             f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
         )
+    if is_shared(f.without_none(type_or_none(whole))):
+        return _of_shared(f, s, node, what, inside)
     if is_referenced(f, whole):
         return ChangedPlace(lambda v: None), opened(f, node, f.borrowed(node))
     assert isinstance(node, ast.Attribute)
@@ -139,12 +152,35 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     if why or refuse_tensor(f, s, inner):
         if why:
             f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which {why}", "assign a new list to the attribute")
+            note_list_seen_elsewhere(f, node, type_or_none(inner))
         return ChangedPlace(lambda v: None), NOTHING
 
     def put(value: Value) -> None:
         write_attribute(f, s, owner, name, value, still=True)
 
     return ChangedPlace(put), inner
+
+
+def _of_shared(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value]:
+    """The place of the items of a shared list (`shared_lists`), with what is in it now."""
+    owner = present(f, node, f.borrowed(node))
+    assert isinstance(owner, Dyn)
+    items = opened(f, node, owner)
+    if inside:  # of a list in it, to which other names may refer
+        t = getattr(type_or_none(items), "item", None)
+        for part in t.items if isinstance(t, TupleT) else (t,):
+            note_list_seen_elsewhere(f, ast.Subscript(node, ast.Constant(0), ast.Load()), part)
+            note_seen_elsewhere(f, guess(part))
+        f.problem(s, f"`{what}` changes a part of `{ast.unparse(node)}` that may be seen elsewhere", "make copies first")
+        return ChangedPlace(lambda v: None), NOTHING
+    if why := walked_over(f, owner):
+        f.problem(s, f"`{what}` changes `{ast.unparse(node)}`, which {why}", "walk over a copy: `list(...)`")
+        return ChangedPlace(lambda v: None), NOTHING
+
+    def put(value: Value) -> None:
+        write_attribute(f, s, owner, ITEMS, value, still=True)
+
+    return ChangedPlace(put), items
 
 
 def _component(
@@ -229,9 +265,11 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
         advice = "make a tensor of its own first, with `.clone()`"
         f.problem(s, f"`{what}` changes a tensor that may be seen under another name than {f.shown(name)}", advice)
     elif f.program.carried.is_state(name):
+        note_list_seen_elsewhere(f, ast.Name(name, ast.Load()), type_or_none(value))
         advice = "assign a copy to the attribute first, with `list(...)`"
         f.problem(s, f"`{what}` changes a list that may be seen under another name than {f.shown(name)}", advice)
     else:
+        note_list_seen_elsewhere(f, ast.Name(name, ast.Load()), type_or_none(value))
         advice = f"make a list of its own first: `{name} = list({name})`"
         f.problem(s, f"`{what}` changes a list that may be seen under another name than `{name}`", advice)
     return False

@@ -13,13 +13,19 @@ from backends.acrobat.frontend.evaluator.choice import fail, open_optional, opti
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
-from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, SHARED_READ
 from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
-from backends.acrobat.frontend.types import is_unassigned
+from backends.acrobat.frontend.types import is_shared, is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, untupled, variable_of
 
 
 def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:
+    """As `present`, and of a list that several names refer to what is in it now."""
+    value = present(f, node, value, needs, types)
+    return SHARED_READ[0](f, node, value) if isinstance(value, Dyn) and is_shared(value.type) else value
+
+
+def present(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:
     """What an optional holds, and of a mixed value what has one of the `types` (see `mixed.of_type`); other values unchanged.
     None is an error of the instance, which says what `needs` a value."""
     if isinstance(value, Dyn) and f.mixed(value.type):
@@ -37,6 +43,8 @@ def opened_inside(f: Frame, node: ast.AST, value: Value, types: Sequence[str] = 
     match value := untupled(value):
         case TupleV(items):
             return TupleV(tuple(opened_inside(f, node, v, types) for v in items))
+        case Dyn(type=ListT(item=item)) if is_list(value) and is_shared(f.without_none(item)):
+            return opened_inside(f, node, SHARED_READ[0](f, node, value), types)
         case Dyn(type=ListT(item=item)) if is_list(value) and not is_unassigned(item):
             inner = f.program.datatypes.optionals.get(getattr(item, "name", ""))
             if inner is None:
@@ -52,7 +60,7 @@ def opened_inside(f: Frame, node: ast.AST, value: Value, types: Sequence[str] = 
 def _held(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     if not isinstance(have, DataT) or have.name not in f.program.datatypes.optionals or is_unassigned(have):
         return None
-    return f.coerce(opened(f, ast.Pass(), value), type)
+    return f.coerce(present(f, ast.Pass(), value), type)
 
 
 COERCIONS.append(_held)

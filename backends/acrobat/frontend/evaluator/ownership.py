@@ -27,6 +27,7 @@ a change through it was met; the next round of compiling counts them. `lending` 
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterable, Sequence
 from types import FunctionType
 from typing import Any
@@ -35,7 +36,9 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.origins import origins
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, is_last_use, spine
+from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import names_in
@@ -112,6 +115,18 @@ def holds_parts(f: Frame, value: Any) -> bool:
     return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(f, t.item))
 
 
+def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None:
+    """Note that a list, set or dictionary of a type `t` is changed while other names may refer to it. The next build may have
+    such lists as shared ones (`shared_lists`): those that `written` may be, if the source tells which these are."""
+    if not isinstance(t, ListT) or t.rows is not None or t.kind in ("tuple", "iterator"):
+        return
+    places = origins(f.definition, written) if written is not None and f.definition is not None else ()
+    sites = {(f.file, *place) for place in places}
+    if isinstance(written, ast.Attribute):
+        sites |= f.program.datatypes.made_for.get(written.attr, set())
+    f.program.datatypes.lists_seen_elsewhere.append((t, frozenset(sites)))
+
+
 def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:
     """Raises Refused where a method is called that was got before, `m = getattr(x, name)`, and the object may have been changed
     since: the program has the object as it was then."""
@@ -161,7 +176,7 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     match source:
         case ast.Call() if is_object(value):
             new = getattr(value.atom, "name", "") in f.new_lists
-            return new or _makes_object(f, source) or f.callees.get(source) == Static(dict)  # `dict(record)`
+            return new or _class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):
@@ -225,13 +240,13 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return True
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True
-        case ast.Call(_, args, keywords) if _makes_object(f, source):
-            return (
-                source in f.made_alone
-                or source in f.made_apart
-                or all(fresh_inside(f, e) for e in args)
-                and all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
-            )
+        case ast.Call(_, args, keywords) if (cls := _class_called(f, source)) is not None:
+            if source in f.made_alone or source in f.made_apart:
+                return True
+            if _computes_attributes(cls):  # an `__init__` may put one list into two attributes
+                return False
+            named = all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
+            return named and all(fresh_inside(f, e) for e in args)
     if type is not None:
         return (
             isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)
@@ -276,7 +291,7 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
-        case ast.Call() if _makes_object(f, elt):
+        case ast.Call() if _class_called(f, elt) is not None:
             return elt in f.made_alone or elt in f.made_apart
     return False
 
@@ -295,16 +310,23 @@ def _value_type(type: Any) -> Any:
     return entry.items[1] if isinstance(entry, TupleT) and len(entry.items) == 2 else None
 
 
-def _makes_object(f: Frame, call: ast.Call) -> bool:
-    """Whether what a call calls is a class, so that it makes a new object."""
+def _class_called(f: Frame, call: ast.Call) -> type | None:
+    """The class that a call calls, so that it makes a new object; None where it calls something else."""
     match call.func:
         case ast.Name(name):
             value = f.env[name] if name in f.env else Static(f.namespace.get(name))
-            return isinstance(value, Static) and isinstance(value.value, type)
         case ast.Attribute(ast.Name(owner), name):
             value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
-            return isinstance(value, Static) and isinstance(value.value, type)
-    return False
+        case _:
+            return None
+    return value.value if isinstance(value, Static) and isinstance(value.value, type) else None
+
+
+def _computes_attributes(cls: type) -> bool:
+    """Whether objects of a class may have other things in their attributes than what the class is called with."""
+    if dataclasses.is_dataclass(cls):
+        return computes_fields(cls)
+    return isinstance(cls.__init__, FunctionType)  # type: ignore[misc]
 
 
 def calls_own_function(f: Frame, call: ast.Call) -> bool:

@@ -30,11 +30,12 @@ from backends.acrobat.frontend.evaluator.field_values import field_value, note_l
 from backends.acrobat.frontend.evaluator.fields import field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import with_item
-from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.nones import present
 from backends.acrobat.frontend.evaluator.ownership import changeable, objects_only
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, Claims, claims, spine, walked
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
-from backends.acrobat.frontend.types import NONE, contains_unknown
+from backends.acrobat.frontend.instances.shared import ITEMS
+from backends.acrobat.frontend.types import NONE, contains_unknown, is_shared
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_or_none
 from backends.acrobat.ir import nodes as n
 
@@ -129,7 +130,7 @@ def _write(f: Frame, node: ast.AST, owner: Value, name: str, value: Value) -> bo
     """`owner.name = value`, where the owner may also be None: as in Python that is an error of the instance."""
     if not is_referenced(f, owner):
         return False
-    whole = opened(f, node, owner)
+    whole = present(f, node, owner)
     return isinstance(whole, Dyn) and write_attribute(f, node, whole, name, value)
 
 
@@ -149,6 +150,23 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: boo
     if any(walked(_name(f, c)) in f.owned for c in classes):
         return "is walked over, or another one of its class is"
     return ""
+
+
+def walked_over(f: Frame, owner: Dyn) -> str:
+    """Why a shared list (`shared_lists`) is not changed here; "" if it may be: no loop around walks over one of its class."""
+    classes, _ = _with_attribute(f, owner, ITEMS)
+    return "is walked over, or another one of its type is" if any(walked(_name(f, c)) in f.owned for c in classes) else ""
+
+
+def shared_reached(f: Frame, node: ast.expr) -> set[str]:
+    """The lists of objects of the classes of the shared lists (`shared_lists`) that a loop over `node` runs over."""
+    if not f.program.datatypes.has_shared:
+        return set()
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return {x for a in node.args for x in shared_reached(f, a)}
+    with f.trial():
+        t = f.without_none(type_or_none(f.borrowed(node)))
+    return {_name(f, c) for c in f.program.datatypes.cases[t.name]} if is_shared(t) else set()
 
 
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:

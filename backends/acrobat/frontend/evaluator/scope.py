@@ -47,6 +47,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_container,
+    is_empty,
     is_held_tensor,
     is_iterator,
     is_list,
@@ -209,6 +210,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             owner_variable = variable_of(f.env.get(name))
             if (
                 not holds_parts(f, f.env.get(name))
+                or is_empty(f.env[name])
                 or deep(owner_variable) in f.new_lists
                 or fresh_inside(f, source, type_or_none(f.env[name]))
             ):
@@ -301,7 +303,7 @@ def _lives_in(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call or a lookup in it may change."""
     names, inside_of_all = assigned(nodes), [x for node in nodes for x in every_node(node)]
-    if any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
+    if f.program.datatypes.has_shared or any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
         names += f.program.carried.changed_here()
     for called in (x.func for x in inside_of_all if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None

@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.shared_lists import kind_inside
 from backends.acrobat.frontend.evaluator.short_zips import guarded
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.state import given_away, settle
@@ -114,7 +115,9 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     """Whether a method with the name of one that changes lists may be that: `owner` is no module and no object of a class."""
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
-        return getattr(f.env[owner.id], "python_object", None) is None and not isinstance(type_or_none(f.env[owner.id]), DataT)
+        value = f.env[owner.id]
+        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        return getattr(value, "python_object", None) is None and not is_object
     return True
 
 
@@ -122,7 +125,7 @@ def _is_set_or_dict(f: Frame, owner: ast.expr) -> bool:
     """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one."""
     if isinstance(owner, ast.Name):
         settle(f, owner)
-        return owner.id in f.env and bool(kind_of(f.env[owner.id]))
+        return owner.id in f.env and bool(kind_of(f.env[owner.id]) or kind_inside(f, f.env[owner.id]) in ("set", "dict"))
     if not isinstance(owner, (ast.Subscript, ast.Attribute)):
         return False
     with f.trial():

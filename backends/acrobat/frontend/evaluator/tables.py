@@ -113,6 +113,10 @@ COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value) -> the components of a value that is a tuple with names; None for others."""
 RESULTS: list[Callable[..., Value | None]] = []
 """(frame, value) -> the value as the model's result has it; None where the rule does not apply."""
+SHARED_READ: list[Callable[..., Value]] = []
+"""(frame, node, list that several names refer to) -> what is in it now, as a list of the program."""
+MADE: list[Callable[..., Value]] = []
+"""(frame, node, value) -> what an expression that makes a list, set or dictionary gives in place of the value."""
 AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
 NEED_VALUES: list[Callable[[Any], bool]] = []

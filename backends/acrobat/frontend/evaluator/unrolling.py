@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.loop_variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import UNROLLED, picks_modules
-from backends.acrobat.frontend.evaluator.referenced import lists_reached
+from backends.acrobat.frontend.evaluator.referenced import lists_reached, shared_reached
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import Claims, assigned, walked
 from backends.acrobat.frontend.specials import Method, Nested
@@ -148,7 +148,8 @@ def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
     added: Claims = set()
     if isinstance(s, ast.For):
         names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _changes_own_item(f, s, x)]
-        added |= {walked(x) for x in (*names, *(x for path in _attributes(s.iter) for x in lists_reached(f, path)))} - f.owned
+        reached = [x for path in _attributes(s.iter) for x in lists_reached(f, path)]
+        added |= {walked(x) for x in (*names, *reached, *shared_reached(f, s.iter))} - f.owned
     f.owned |= added
     try:
         yield added

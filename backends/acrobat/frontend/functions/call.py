@@ -11,7 +11,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
 from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
-from backends.acrobat.frontend.evaluator.nones import needs_value, opened
+from backends.acrobat.frontend.evaluator.nones import needs_value, present
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
@@ -67,7 +67,7 @@ class FunctionCall(ChangingCall):
             return unknown()
         for i, v in enumerate(self.values):  # None is an error at once: then it is compiled for what there is otherwise
             if isinstance(v, Dyn) and not self.f.mixed(v.type) and needs_value(self.definition, self.names[i]):
-                self.values[i] = opened(self.f, self.node, v, f"`{self.names[i]}` of `{self.called}` needs a value")
+                self.values[i] = present(self.f, self.node, v, f"`{self.names[i]}` of `{self.called}` needs a value")
         first = self.values[0] if self.values else None
         narrowed = any(isinstance(v, Narrowed) for v in self.values)  # what that class has is known in a function only
         part = picked(self.definition) if isinstance(first, Special) and not narrowed else None

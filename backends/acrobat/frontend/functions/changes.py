@@ -12,7 +12,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.state import root_in_scope
 from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
@@ -64,10 +64,13 @@ class ChangingCall(BoundCall):
                 continue
             for j in range(len(self.values)):
                 written = self._written(j) if j < self.own else None
-                if j == i or written is not None and fresh(self.f, written, self.values[j]):
+                if j == i or {self.names[i], self.names[j]} & self.program.carried.objects:
+                    continue
+                if written is not None and fresh(self.f, written, self.values[j]):
                     continue
                 if any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
                     note_seen_elsewhere(self.f, changed)
+                    note_list_seen_elsewhere(self.f, self._written(i) if i < self.own else None, changed.type)
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
@@ -188,6 +191,7 @@ class ChangingCall(BoundCall):
         )
         if not bound_anew and (name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments):
             note_seen_elsewhere(f, self._passed(i))
+            note_list_seen_elsewhere(f, written, type_or_none(self._passed(i)))
             what = f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
             raise Refused(what, f"give it a list of its own: `{name} = list({name})`" if whole else "make a copy first")
         if isinstance(value, Dyn) and value.type == UNKNOWN:

@@ -11,7 +11,8 @@ from typing import Any
 
 from torch import nn
 
-from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, TupleT
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
 from backends.acrobat.frontend.instances.annotations import (
     AnnotationError,
     check_dataclass,
@@ -26,6 +27,7 @@ from backends.acrobat.frontend.instances.observed import Observer
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_strings import strings_in
+from backends.acrobat.frontend.instances.shared import NO_ELEMENTS, Choice, Noted, Site
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
 from backends.acrobat.frontend.types import SHOWN, UNKNOWN, contains_unknown, has_leaf, is_leaf
 
@@ -55,6 +57,10 @@ class Datatypes(WrittenTypes):
         self.graphs = self._joined.graphs  # constant objects that are referred to by numbers
         self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
+        self.lists_seen_elsewhere: list[Noted] = []  # lists that are changed while other names may refer to them
+        self.lists_made: dict[Site, Any] = {}  # where the source makes lists, sets and dictionaries, of which types
+        self.made_for: dict[str, set[Site]] = {}  # those of them that make what attributes of this name get
+        self.made_at: dict[Span, Site] = {}  # the same places, by the position at which problems are reported
         self.seen_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
@@ -108,6 +114,15 @@ class Datatypes(WrittenTypes):
     def version_of(self, cls: type, key: Key) -> type:
         """The version of an ordinary class for an object that the model makes; `key` says where, and with which constants."""
         return cls if cls in self.seen else self._joined.division.version(cls, key)
+
+    def is_version(self, one: DataT, other: DataT) -> bool:
+        """Whether a type is that of objects of a version of the one class of another type."""
+        classes, others = self.cases.get(one.name, ()), self.cases.get(other.name, ())
+        return len(classes) == len(others) == 1 and classes != others and original(classes[0]) is others[0]
+
+    def version_in_results(self, cls: type) -> type:
+        """The version of a class for objects of the result that have lists in place of shared ones."""
+        return self._joined.division.version_in_results(cls)
 
     def met(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
         """The unions of which values were met in one place in the last round, in pairs."""
@@ -178,13 +193,17 @@ class Datatypes(WrittenTypes):
             return False
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
-    def joined(self, trees: bool = True, mixtures: bool = False, references: bool = False) -> JoinedClasses:
+    def joined(
+        self, trees: bool = True, mixtures: bool = False, references: bool = False, shared: Choice | None = None
+    ) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
         `trees` also those of numbers or strings and tuples, with `mixtures` those of different types of Python's, with
-        `references` the classes whose objects are numbers. The same object if there were none."""
+        `references` the classes whose objects are numbers, with `shared` the lists that are. The same
+        object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
         unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
+        unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
         return unions.with_trees(self.trees_apart) if trees else unions
 
     # ---- objects that are referred to by numbers
@@ -197,9 +216,27 @@ class Datatypes(WrittenTypes):
             self.seen_elsewhere |= {*classes}
 
     @property
+    def has_shared(self) -> bool:
+        """Whether some lists are shared ones."""
+        return bool(self._joined.shared)
+
+    def note_elements(self, span: Span, type: Any) -> None:
+        """Note the type of a list made at a place where that of its elements was not known."""
+        if span in self.made_at and isinstance(type, ListT) and type.item not in NO_ELEMENTS:
+            self.lists_made[self.made_at[span]] = type
+
+    def shared_class(self, site: Site, span: Span, type: Any) -> type | None:
+        """The class of the shared lists that are made at a place, of which the values have that type; None where the lists are
+        plain ones."""
+        if type.item not in NO_ELEMENTS or site not in self.lists_made:
+            self.lists_made[site] = type
+        self.made_at[span] = site
+        return next((g.cls for g in self._joined.shared if site in g.sites), None)
+
+    @property
     def has_references(self) -> bool:
         """Whether objects of some classes are numbers."""
-        return bool(self._joined.referenced)
+        return bool(self._joined.referenced) or self.has_shared
 
     def is_referenced(self, union: str) -> bool:
         """Whether the objects of a union are numbers in the program, so that several names may refer to one that is changed."""
@@ -374,7 +411,7 @@ class Datatypes(WrittenTypes):
         return self.type_at(observer.root, "the instance")
 
     def _python_class(self, cls: type) -> type:
-        return stand_in(original(cls), self.made[cls]) if cls in self.made else cls
+        return stand_in(original(cls), self.made[cls]) if cls in self.made else original(cls)
 
     # ---- fields
 

@@ -37,6 +37,7 @@ class Division:
         self.made: dict[type, set[Key]] = {}  # ordinary class that the model makes -> the keys of the objects
         self.joins = False  # whether the last `join` has made one version of several
         self._classes: set[type] = set()
+        self._results: dict[type, type] = {}  # class -> its version for objects of the result
         self._versions: dict[tuple[type, Key], type] = {}
 
     def version(self, cls: type, key: Key) -> type:
@@ -45,6 +46,12 @@ class Division:
         if cls in self._classes and (cls, key) not in self._versions:
             self._versions[cls, key] = new_version(cls)
         return self._versions.get((cls, key), cls)
+
+    def version_in_results(self, cls: type) -> type:
+        """The version of a class for objects of the result."""
+        if cls not in self._results:
+            self._results[cls] = new_version(cls)
+        return self._results[cls]
 
     def divide(self, problems: Sequence[Problem]) -> bool:
         """Divide the classes that may mend one of the problems, which is in the class or where an object of it is made, with

@@ -9,7 +9,7 @@ Python's, as the string or the object that a grammar's rule gives, are one mixed
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from backends.acrobat.core.types import RANKS, TupleT
 from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.record_classes import Records
+from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, sites_of_type, with_sites
 
 Attributes = tuple[str, ...]
 
@@ -31,6 +32,8 @@ class JoinedClasses:
     trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
     graphs: ConstantGraphs = field(default_factory=ConstantGraphs)  # constant objects that are referred to by numbers
+    shared: tuple[SharedGroup, ...] = ()  # lists that several names refer to while they are changed
+    shared_types: tuple[Any, ...] = ()  # types of these
     division: Division = field(default_factory=Division)  # versions of classes
     mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
     walked: set[type] = field(default_factory=set)  # record classes of dictionaries that the program walks over
@@ -68,6 +71,18 @@ class JoinedClasses:
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""
         return self if classes <= self.referenced else replace(self, referenced=self.referenced | classes)
+
+    def with_shared(self, noted: Sequence[Noted], made: Mapping[Site, Any], choice: Choice) -> JoinedClasses:
+        """The same with the lists in `noted`, and others of the types noted now or before, among the shared ones; `made` says
+        where lists of which types are made. The same object if that is nothing new."""
+        types = tuple(dict.fromkeys((*self.shared_types, *(t for t, _ in noted))))
+        parts = [sites for _, sites in noted]
+        parts += [sites_of_type(t, made, choice == "alike") for t in types] if choice != "named" else []
+        groups = with_sites(self.shared, parts)
+        if groups is self.shared:
+            return self
+        referenced = self.referenced | {g.cls for g in groups}
+        return replace(self, shared=groups, shared_types=types, referenced=referenced)
 
     def _stay_as_they_are(self, words: Set[str]) -> bool:
         """Whether values of these of PYTHON_TYPES keep their types wherever they meet. A list may become a tuple or a tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,11 +41,14 @@ def test_idiom_of_tensors(function: Callable[[Any], Any]) -> None:
 
 def compare(function: Callable[[Any], Any], lists: Sequence[list[int]]) -> None:
     sample = [list(xs) for xs in lists]
-    if function.__name__ in REFUSED:
-        with pytest.raises(CompileError, match=REFUSED[function.__name__]):
-            build(module(function), sample=sample)
+    program, refusal = None, ""
+    try:
+        program = build(module(function), sample=sample)
+    except CompileError as error:
+        refusal = str(error)
+    if program is None:
+        assert re.search(REFUSED.get(function.__name__, "^$"), refusal), refusal
         return
-    program = build(module(function), sample=sample)
     verify(program)
     interpreter = Interpreter(program)
     compared = 0

@@ -174,12 +174,17 @@ class ChangesAndRestoresInput(Applied):
 
 
 class RaisesWhenFreed(Applied):
-    """Its outputs raise an error when they are freed, which Python prints and ignores."""
+    """Its first outputs raise an error when they are freed, which Python prints and ignores. Printing takes longer than a run,
+    so not all do: that would be work outside of the clock."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         return Unfreeable(super().run(minibatch))
 
 
 class Unfreeable(list[Any]):
+    left = 20
+
     def __del__(self) -> None:
-        raise RuntimeError("not before I am ready")
+        if Unfreeable.left:
+            Unfreeable.left -= 1
+            raise RuntimeError("not before I am ready")

@@ -43,14 +43,8 @@ class RemembersIdentity(RemembersContent):
         return repr([id(instance) for instance in minibatch]).encode()
 
 
-class AnswersAtFirst(RemembersContent):
-    """Computes the answers to the first instances while placing them, and works in `run` only for other ones."""
-
-    def place(self, instances: Sequence[Any]) -> list[Any]:
-        if not self.known:
-            for i in range(0, len(instances), self.batch_size):
-                RemembersContent.run(self, instances[i : i + self.batch_size])
-        return list(instances)
+class AnswersBefore(RemembersContent):
+    """Works in `run` only for instances to which it does not have the answers."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         known = self.known.get(self.key(minibatch))
@@ -58,6 +52,16 @@ class AnswersAtFirst(RemembersContent):
             self.work()
             return Applied.run(self, minibatch)
         return known
+
+
+class AnswersAtFirst(AnswersBefore):
+    """Computes the answers to the first instances while placing them, and works in `run` only for other ones."""
+
+    def place(self, instances: Sequence[Any]) -> list[Any]:
+        if not self.known:
+            for i in range(0, len(instances), self.batch_size):
+                RemembersContent.run(self, instances[i : i + self.batch_size])
+        return list(instances)
 
 
 class AnswersInPlace(Applied):
@@ -124,20 +128,13 @@ class AsksAnotherEveryTime(AnswersAtFirst):
         time.sleep(0.005)
 
 
-class AnswersInCompile(RemembersContent):
+class AnswersInCompile(AnswersBefore):
     """Draws the instances of the seed while it compiles and computes the answers; works in `run` only for other ones."""
 
     def compiled_for(self, workload: Workload, size: str, seed: int) -> None:
         instances = workload.instances(size, seed, 10 * self.batch_size)
         for i in range(0, len(instances), self.batch_size):
             RemembersContent.run(self, instances[i : i + self.batch_size])
-
-    def run(self, minibatch: Sequence[Vector]) -> Outputs:
-        known = self.known.get(self.key(minibatch))
-        if known is None:
-            self.work()
-            return Applied.run(self, minibatch)
-        return known
 
 
 class AnswersWherePlaced(AnswersInPlace):

@@ -23,9 +23,11 @@ from functools import lru_cache
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import open_optional
 from backends.acrobat.frontend.evaluator.construction import new_object
+from backends.acrobat.frontend.evaluator.containers import EMPTY
 from backends.acrobat.frontend.evaluator.field_values import field_value
 from backends.acrobat.frontend.evaluator.fields import field_at_first
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -59,10 +61,10 @@ def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
         return value
     if isinstance(node, ast.Call) and calls_own_function(f, node):  # a method of the source with such a name
         return value
-    place = place_of(node)
     if f.namespace.get("__name__", "").startswith("backends.acrobat.library"):
         return value
-    kept = next((_kept_places(d)[place] for d in _definitions(f) if place in _kept_places(d)), None)
+    place = place_of(node)
+    kept = _kept_at(f, place)
     if kept is None:
         return value
     site: Site = (f.file, *place)
@@ -87,11 +89,12 @@ def _shared(f: Frame, node: ast.AST, cls: type, value: Value) -> Value:
 MADE.append(_as_made)
 
 
-def _definitions(f: Frame) -> list[ast.FunctionDef]:
-    """The syntax trees of the function that is compiled, and of the one of these that is compiled in place."""
-    written = [] if f.definition is None else [f.definition]
-    if f.function is not None:
-        written.append(source_of(stripped(f.function))[0])
+def _kept_at(f: Frame, place: Place) -> str | None:
+    """What `_kept_places` has for a place of the function that is compiled, or of the one that is compiled in place in it; None
+    where nothing keeps the value."""
+    written = None if f.definition is None else _kept_places(f.definition).get(place)
+    if written is None and f.function is not None:
+        return _kept_places(source_of(stripped(f.function))[0]).get(place)
     return written
 
 
@@ -135,10 +138,7 @@ def _keeps_nothing(function: ast.expr) -> bool:
         case ast.Name(name):
             return hasattr(builtins, name)
         case ast.Attribute():
-            root: ast.expr = function
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            return isinstance(root, ast.Name) and root.id in LIBRARIES
+            return root_of(function) in LIBRARIES
     return False
 
 
@@ -146,18 +146,13 @@ def shared_factory(f: Frame, node: ast.AST, what: str) -> SharedFactory | None:
     """The factory of shared lists of a `defaultdict(list)`, or with `what` another class; None where it gives plain ones."""
     if not isinstance(node, ast.Call) or what not in ("list", "set", "dict"):
         return None
-    cls = f.program.datatypes.shared_class((f.file, *place_of(node.args[0])), f.span, of_kind(what))
+    cls = f.program.datatypes.shared_class((f.file, *place_of(node.args[0])), f.span, EMPTY.get(what, ListT(UNKNOWN)))
     return None if cls is None else SharedFactory(cls, what)
-
-
-def of_kind(what: str) -> ListT:
-    """The type of lists, sets or dictionaries of which no more is known."""
-    return ListT(TupleT((UNKNOWN, UNKNOWN)) if what == "dict" else UNKNOWN, kind=what)
 
 
 @handles(CALLS, SharedFactory)
 def _made_by_factory(f: Frame, node: ast.AST, factory: SharedFactory, args: object, kwargs: object, hint: str) -> Value:
-    return _shared(f, node, factory.cls, f.empty(of_kind(factory.what)))
+    return _shared(f, node, factory.cls, f.empty(EMPTY.get(factory.what, ListT(UNKNOWN))))
 
 
 def _becomes_floats(have: Any, wanted: Any) -> bool:
@@ -180,8 +175,7 @@ def _refuse_kept_view(f: Frame, node: ast.Call) -> None:
             what = "an iterator"
         case _:
             return
-    place = place_of(node)
-    if not any(place in _kept_places(d) for d in _definitions(f)):
+    if _kept_at(f, place_of(node)) is None:
         return
     if what == "an iterator":
         refuse_kept_iterator(f, node)

@@ -15,12 +15,11 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.given import Given
-from backends.acrobat.frontend.evaluator.lists import at
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, of_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_never, type_or_none, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_never, type_of, type_or_none, variable_of
 
 Call = Callable[[list[Value], dict[str, Value]], Value]
 
@@ -102,7 +101,8 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
             one = _all_of(f, node, several, word) if is_list else inner
             return with_values([one if v == several else v for v in values])
 
-        deciding = opened(f, node, at(f, several, Static(0)) if is_list else several)
+        first = f.host("list.get", [several, Static(0)], type_of(several).item, "row") if is_list else several
+        deciding = opened(f, node, first)
         assert isinstance(deciding, Dyn)
         return by_type(f, node, deciding, of_one_type, apart=True)
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT
-from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
 from backends.acrobat.frontend.instances.annotations import hints
 from backends.acrobat.frontend.specials import Keywords

@@ -4,60 +4,46 @@
 
 from __future__ import annotations
 
-from backends.acrobat.frontend.evaluator import (
+from backends.acrobat.frontend.evaluator.builtins import (
     as_written,
-    assignments,
-    attributes,
     builtins,
+    copying,
+    iterables,
+    iterators,
+    list_methods,
+    mathematics,
+    ordering,
+    queues,
+    sorted_lists,
+    sums,
+)
+from backends.acrobat.frontend.evaluator.callables import function_tables, nested
+from backends.acrobat.frontend.evaluator.changes import container_methods, kept, list_changes, mutation
+from backends.acrobat.frontend.evaluator.choices import nones
+from backends.acrobat.frontend.evaluator.conditions import conditions, membership, truths
+from backends.acrobat.frontend.evaluator.containers import container_classes, containers, records, set_operators, shared_lists
+from backends.acrobat.frontend.evaluator.expressions import (
     callees,
     calls,
-    catching,
-    comprehensions,
-    conditions,
+    expressions,
+    indexing,
+    markers,
+    object_operators,
+    special_methods,
+)
+from backends.acrobat.frontend.evaluator.frame import given, keywords
+from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.loops import comprehensions, endless
+from backends.acrobat.frontend.evaluator.objects import (
+    attributes,
     constant_graphs,
     constant_objects,
     construction,
-    container_classes,
-    container_methods,
-    containers,
-    copying,
-    endless,
     enumerations,
-    expressions,
-    failures,
     fields,
-    function_tables,
-    given,
-    indexing,
-    iterables,
-    iterators,
-    kept,
-    keywords,
-    list_changes,
-    list_methods,
-    lists,
-    markers,
-    mathematics,
-    membership,
-    mutation,
-    nested,
-    nones,
-    numbers,
-    object_operators,
-    operators,
-    ordering,
-    queues,
-    records,
-    regex,
-    set_operators,
-    shared_lists,
-    sorted_lists,
-    special_methods,
-    statements,
-    strings,
-    sums,
-    truths,
 )
+from backends.acrobat.frontend.evaluator.scalars import numbers, operators, regex, strings
+from backends.acrobat.frontend.evaluator.statements import assignments, catching, failures, statements
 from backends.acrobat.frontend.tensors import (
     bool_buffers,
     coercions,

@@ -16,8 +16,8 @@ from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
 from backends.acrobat.frontend.entry import Entry, annotation_of_instance, parameters, taking_one_instance, types_of_parameters
-from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.outputs import Changing
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain

@@ -226,7 +226,7 @@ class _Segments:
 
     def _root(self, xs: Atom) -> tuple[str, list[set[str]]]:
         """The list from which `xs` is made item by item, and pairs of lists whose lengths the program compares, with an error
-        if they differ (`evaluator.lists.of_length`). Answers are kept: by zips of zips one list is reached on many paths."""
+        if they differ (`of_length` in the front end). Answers are kept: by zips of zips one list is reached on many paths."""
         if not isinstance(xs, Var):
             return "", []
         if xs.name not in self._roots:

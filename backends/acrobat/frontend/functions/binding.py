@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ListT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.named_iterators import as_parameter
-from backends.acrobat.frontend.evaluator.nested import as_argument
-from backends.acrobat.frontend.evaluator.nones import takes_none
-from backends.acrobat.frontend.evaluator.outputs import given_back
-from backends.acrobat.frontend.evaluator.spreading import bound, is_spread
+from backends.acrobat.frontend.evaluator.callables.nested import as_argument
+from backends.acrobat.frontend.evaluator.choices.nones import takes_none
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.spreading import bound, is_spread
+from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
+from backends.acrobat.frontend.evaluator.rewriting.outputs import given_back
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown

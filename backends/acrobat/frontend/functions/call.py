@@ -8,12 +8,12 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator
-from backends.acrobat.frontend.evaluator.joined_tuples import of_any_length
-from backends.acrobat.frontend.evaluator.nones import needs_value, present
-from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, spine
+from backends.acrobat.frontend.evaluator.callables.picking import naming_parameters, picked
+from backends.acrobat.frontend.evaluator.choices.nones import needs_value, present
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.rewriting.desugar import gives_nothing, is_generator
+from backends.acrobat.frontend.evaluator.syntax.syntax import claims, deep, spine
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
 from backends.acrobat.frontend.functions.newness import entirely_new

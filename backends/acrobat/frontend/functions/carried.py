@@ -1,8 +1,8 @@
 """Values that functions take and give beside their parameters, because the compiled program is pure.
 
-Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/kept.py`), attributes of
-modules that the model assigns to and reads (`evaluator/state.py`), and lists of all objects of a class to which several names
-refer (`evaluator/referenced.py`). Each has a name that is the same in all functions' scopes.
+Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/changes/kept.py`), attributes
+of modules that the model assigns to and reads (`evaluator/changes/state.py`), and lists of all objects of a class to which
+several names refer (`evaluator/objects/referenced.py`). Each has a name that is the same in all functions' scopes.
 A function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.kept import empty_dictionary, empty_list_of
-from backends.acrobat.frontend.evaluator.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_container, is_empty, is_unknown, type_or_none

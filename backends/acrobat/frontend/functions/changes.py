@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.mutation import place
-from backends.acrobat.frontend.evaluator.outputs import changed_in_place, changed_parameters
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh, fresh_inside, note_list_seen_elsewhere
-from backends.acrobat.frontend.evaluator.referenced import lists_reached, note_seen_elsewhere
-from backends.acrobat.frontend.evaluator.state import root_in_scope
-from backends.acrobat.frontend.evaluator.syntax import Claims, claims, deep, spine, tracked, walked
+from backends.acrobat.frontend.evaluator.changes.mutation import place
+from backends.acrobat.frontend.evaluator.changes.state import root_in_scope
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh, fresh_inside, note_list_seen_elsewhere
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_parameters
+from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.memos import MEMO
@@ -86,7 +86,7 @@ class ChangingCall(BoundCall):
 
     def _keep_beside(self, i: int) -> None:
         """Note of an argument that the function changes if it is an object of the instance, which other objects may refer to:
-        from here on the values of its fields are kept beside it (`evaluator/kept.py`)."""
+        from here on the values of its fields are kept beside it (`evaluator/changes/kept.py`)."""
         t = type_or_none(self.values[i])
         if self.names[i] in self.always or not isinstance(t, DataT) or not self._of_sample(t.name):
             return

@@ -8,12 +8,12 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from backends.acrobat.frontend.evaluator.chosen_walks import with_chosen_walks
-from backends.acrobat.frontend.evaluator.counting import with_counters
-from backends.acrobat.frontend.evaluator.desugar import plainly
-from backends.acrobat.frontend.evaluator.dict_calls import with_displays
-from backends.acrobat.frontend.evaluator.indexed import by_place
-from backends.acrobat.frontend.evaluator.state import as_variables
+from backends.acrobat.frontend.evaluator.changes.state import as_variables
+from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import with_chosen_walks
+from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
+from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
+from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
+from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.functions.signatures import class_of
 from backends.acrobat.frontend.source import closure, source_of
 

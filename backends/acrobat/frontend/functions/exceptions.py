@@ -8,7 +8,7 @@ from copy import copy, deepcopy
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.syntax_nodes import every_node
 
 RAISED = "raised"

@@ -8,7 +8,7 @@ import ast
 import types
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.picking import names_behind
+from backends.acrobat.frontend.evaluator.callables.picking import names_behind
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names

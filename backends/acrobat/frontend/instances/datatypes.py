@@ -210,7 +210,7 @@ class Datatypes(WrittenTypes):
 
     def note_seen_elsewhere(self, union: str) -> None:
         """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
-        of ordinary classes or dataclasses, an object is a number for the next build (`evaluator/referenced.py`)."""
+        of ordinary classes or dataclasses, an object is a number for the next build (`evaluator/objects/referenced.py`)."""
         classes = self.cases.get(union, ())
         if self._only_made(union) and all(map(_may_be_referenced, classes)):
             self.seen_elsewhere |= {*classes}
@@ -469,7 +469,7 @@ class Datatypes(WrittenTypes):
 
     def forget_none(self, classes: Sequence[type], name: str) -> None:
         """Do not read a field of instances that is None in the whole sample. What the model writes to it lies in a dictionary
-        of the program (`evaluator/kept.py`)."""
+        of the program (`evaluator/changes/kept.py`)."""
         for c in classes:
             if name in self.asked.get(c, []) and contains_unknown(self.fields[c, name]):
                 self.asked[c].remove(name)

@@ -1,4 +1,4 @@
-"""Which lists, sets and dictionaries of the source are shared ones (`evaluator/shared_lists.py`), and their classes.
+"""Which lists, sets and dictionaries of the source are shared ones (`evaluator/containers/shared_lists.py`), and their classes.
 
 A build that was refused tells the types of lists that it has met under several names while they were changed. All places of the
 source that make lists of such a type are one *group* for the next build, and the lists that they make are of one class.

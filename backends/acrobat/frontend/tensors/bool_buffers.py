@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import subscript
+from backends.acrobat.frontend.evaluator.expressions.indexing import subscript
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, UNARY, handles
 from backends.acrobat.frontend.tensors.masks import compared, mask, negated
 from backends.acrobat.frontend.tensors.values import HostTensor

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.values import Value, known

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import Array, item_type, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     is_numbers,

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from backends.acrobat.core.types import INT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import fold, length, mapped
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import fold, length, mapped
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, extent_of, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import operation, ragged
 from backends.acrobat.frontend.values import Static, TupleV, Value

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from backends.acrobat.frontend.evaluator.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Held, Static, Value

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator import lists
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
-from backends.acrobat.frontend.evaluator.lists import item_type
+from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, subscript
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.lists.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of

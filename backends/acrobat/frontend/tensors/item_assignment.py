@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, INT
-from backends.acrobat.frontend.evaluator.arguments import Refused, constant
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import as_index
-from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give
+from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give
+from backends.acrobat.frontend.evaluator.expressions.indexing import as_index
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.values import Value, is_unknown, known, unknown

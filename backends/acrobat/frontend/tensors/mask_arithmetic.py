@@ -9,8 +9,8 @@ import torch
 
 from backends.acrobat import library
 from backends.acrobat.core.types import FLOAT, INT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, handles
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype

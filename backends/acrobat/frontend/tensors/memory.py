@@ -7,8 +7,8 @@ import ast
 from torch import nn
 
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import seen_through_view
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of

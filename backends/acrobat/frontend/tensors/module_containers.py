@@ -7,12 +7,12 @@ import ast
 from torch import nn
 
 from backends.acrobat.core.types import INT
-from backends.acrobat.frontend.evaluator.arguments import Refused, constant
-from backends.acrobat.frontend.evaluator.choice import at_index
-from backends.acrobat.frontend.evaluator.constants import constant_by_key, contains, position
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
-from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.evaluator.choices.choice import at_index
+from backends.acrobat.frontend.evaluator.expressions.indexing import NAMED, as_index
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key, contains, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, SUBSCRIPTS, TRUTHS, handles
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.tensors.modules import attribute, tensor_of

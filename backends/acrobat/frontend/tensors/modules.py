@@ -9,11 +9,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from backends.acrobat.frontend.evaluator import state
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
-from backends.acrobat.frontend.evaluator.each_type import take_several_types, with_one_type
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.properties import depends_on_instance, getter_of
+from backends.acrobat.frontend.evaluator.changes import state
+from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, handles
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method

@@ -11,9 +11,9 @@ import torch
 
 from backends.acrobat import library
 from backends.acrobat.core.types import ListT, TensorT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
-from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.ints import arithmetic, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape

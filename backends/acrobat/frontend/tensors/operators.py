@@ -7,11 +7,11 @@ import ast
 from backends.acrobat import library
 from backends.acrobat.core.host import float32
 from backends.acrobat.core.types import FLOAT, TensorT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
+from backends.acrobat.frontend.evaluator.conditions.truths import condition
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.scalars.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.evaluator.truths import condition
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.choice import optional
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import at, item_type, list_of, mapped, of_length
-from backends.acrobat.frontend.evaluator.mixed import NUMBERS, SEQUENCES
-from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.choices.choice import optional
+from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import at, item_type, list_of, mapped, of_length
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import (
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import (
     Array,
     fold,
     has_items,

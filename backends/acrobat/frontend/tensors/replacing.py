@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.list_changes import from_end, part
-from backends.acrobat.frontend.evaluator.lists import at, item_type, length, mapped
+from backends.acrobat.frontend.evaluator.changes.list_changes import from_end, part
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import at, item_type, length, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
     KEEPS_TYPE,

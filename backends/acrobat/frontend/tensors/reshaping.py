@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import ListT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, flattened, is_length_of, item_type, mapped, of_size
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import Array, flattened, is_length_of, item_type, mapped, of_size
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as functional
 
 from backends.acrobat import library
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, constant
-from backends.acrobat.frontend.evaluator.comparisons import comparison
-from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method

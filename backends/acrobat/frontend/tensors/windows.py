@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from backends.acrobat.core.types import BOOL, INT
-from backends.acrobat.frontend.evaluator.choice import choose, fail
-from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, at
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import Array, at
 from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Dyn, Static, Value, variable_of
 from backends.acrobat.ir import nodes as n

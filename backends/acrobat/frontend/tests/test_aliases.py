@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.frontend.evaluator.aliases import by_method
+from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 

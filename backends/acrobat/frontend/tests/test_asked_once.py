@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend import build
-from backends.acrobat.frontend.evaluator import scope
-from backends.acrobat.frontend.evaluator.syntax import live_after
+from backends.acrobat.frontend.evaluator.changes import scope
+from backends.acrobat.frontend.evaluator.syntax.syntax import live_after
 
 
 class Steps(nn.Module):

@@ -11,7 +11,7 @@ import torch
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend import program as frontend_program
-from backends.acrobat.frontend.evaluator import loop_variables
+from backends.acrobat.frontend.evaluator.loops import variables as loop_variables
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees

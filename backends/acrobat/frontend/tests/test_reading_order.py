@@ -1,15 +1,29 @@
-"""The order in which the evaluator's files can be read names files that there are."""
+"""The folders of the evaluator, and the files of each, stand once in the order in which they can be read."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+
+import pytest
 
 from backends.acrobat.frontend import evaluator
 
+HERE = Path(str(evaluator.__file__)).parent
+FOLDERS = sorted(path.parent.name for path in HERE.glob("*/__init__.py"))
 
-def test_each_file_stands_once_in_the_order() -> None:
-    named = re.findall(r"`(\w+\.py)`", str(evaluator.__doc__).partition("The files by subject")[2])
-    files = {path.name for path in Path(str(evaluator.__file__)).parent.glob("*.py")} - {"__init__.py"}
-    assert len(named) == len(set(named)) > 100
-    assert set(named) <= files, "these are not there any more"
+
+def test_each_folder_stands_once_in_the_order_of_imports() -> None:
+    named = re.findall(r"^`(\w+)/`", str(evaluator.__doc__), flags=re.MULTILINE)
+    assert sorted(named) == FOLDERS
+    contracts = tomllib.loads((HERE.parents[3] / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [each["layers"] for each in contracts if each.get("containers") == [evaluator.__name__]]
+    assert named == [layer for layer in reversed(layers) if layer in FOLDERS]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_file_stands_once_in_its_folder(folder: str) -> None:
+    text = (HERE / folder / "__init__.py").read_text()
+    named = re.findall(r"`(\w+\.py)`", text)
+    assert sorted(named) == sorted(path.name for path in (HERE / folder).glob("*.py") if path.name != "__init__.py")

@@ -1,4 +1,5 @@
-"""Objects that are changed while several names refer to them: the program has them as numbers (`evaluator/referenced.py`)."""
+"""Objects that are changed while several names refer to them: the program has them as numbers
+(`evaluator/objects/referenced.py`)."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Lists, sets and dictionaries that are changed while several names refer to them (`evaluator/shared_lists.py`)."""
+"""Lists, sets and dictionaries that are changed while several names refer to them (`evaluator/containers/shared_lists.py`)."""
 
 # mypy: ignore-errors
 

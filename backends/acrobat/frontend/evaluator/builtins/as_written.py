@@ -1,0 +1,60 @@
+"""Functions that look at their arguments as written: `isinstance`, `super`, `bool` and `sum`."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from typing import Any
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.builtins.sums import total
+from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, WRITTEN, handles
+from backends.acrobat.frontend.specials import Partial, Super
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, is_object
+
+
+@handles(WRITTEN, sum, functools.reduce)
+def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return total(f, node, function)
+
+
+@handles(WRITTEN, isinstance)
+def _isinstance(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    tested = node.args[0] if len(node.args) == 2 and not node.keywords else None
+    return truth(f, node) if isinstance(tested, TESTED) and is_object(f.borrowed(tested)) else None
+
+
+@handles(WRITTEN, super)
+def _super(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`super()` in a method: its object, with attributes looked up in the classes after the one that defines the method."""
+    definition, cls = f.definition, f.namespace.get("__class__")
+    if node.args or definition is None or not definition.args.args or not isinstance(cls, type):
+        return None
+    return Super(f.env[definition.args.args[0].arg], cls)
+
+
+@handles(ATTRIBUTES, Super)
+def _of_super(f: Frame, node: ast.AST, value: Super, name: str) -> Value:
+    """A method or property of `super()`, from the next class that has the name."""
+    owner = value.owner
+    kinds = [type(owner.python_object)] if isinstance(owner, Special) and owner.python_object is not None else []
+    if isinstance(owner, Dyn) and isinstance(owner.type, DataT):
+        kinds = list(f.program.datatypes.cases.get(owner.type.name, ()))
+    found = []
+    for one in (k for k in kinds if value.cls in k.__mro__):  # an object of another class does not come here
+        later = one.__mro__[one.__mro__.index(value.cls) + 1 :]
+        found.append(next((vars(c)[name] for c in later if name in vars(c)), None))
+    if found and all(x is found[0] for x in found):
+        if isinstance(found[0], types.FunctionType) and not found[0].__module__.startswith("torch."):
+            return Partial(Static(found[0]), (owner,), ())
+        if isinstance(found[0], property) and isinstance(found[0].fget, types.FunctionType):
+            return f.program.call(f, node, found[0].fget, [owner], {})
+    return f.problem(node, f"`super().{name}` is not in the language here", "write what it does")
+
+
+@handles(WRITTEN, bool)
+def _bool(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    return truth(f, node.args[0]) if len(node.args) == 1 and not node.keywords else None

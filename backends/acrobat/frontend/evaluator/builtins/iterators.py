@@ -1,0 +1,342 @@
+"""`itertools`, `functools` and Python's functions on iterators. Each result is a list, held as an iterator to be used once."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.expressions.callees import called
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, flattened, iterable, length, mapped, sliced
+from backends.acrobat.frontend.evaluator.loops.endless import is_endless
+from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy
+from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
+from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, WRITTEN, handles
+from backends.acrobat.frontend.specials import Partial
+from backends.acrobat.frontend.values import (
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.library import iteration
+
+
+def items_of(f: Frame, node: ast.AST, value: Value) -> Value:
+    """`value` as a list of the program. Raises Refused if it cannot be iterated over, or is no list."""
+    whole = iterable(f, value)
+    result = as_list(f, node, whole)
+    if not is_list(result) and not nothing_known(result):
+        raise Refused("this takes lists here")
+    return result
+
+
+def _once(value: Value) -> Value:
+    return unknown() if nothing_known(value) else Held("iterator", value)
+
+
+def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Value]:
+    """A handler that calls a function of `backends/acrobat/library`. Of the parameters some are lists."""
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        bound = CallArguments(name, args, kwargs).bind(*parameters)
+        are_lists = [p in ("iterable", "data", "selectors") for p in parameters]
+        values = [items_of(f, node, v) if listed else v for listed, v in zip(are_lists, bound, strict=True)]
+        if any(map(nothing_known, values)):
+            return unknown()
+        return _once(f.call_with(function, values, node))
+
+    return work
+
+
+FUNCTIONS |= {
+    itertools.pairwise: _by_library("pairwise", iteration.pairwise, "iterable"),
+    itertools.takewhile: _by_library("takewhile", iteration.taken_while, "predicate", "iterable"),
+    itertools.compress: _by_library("compress", iteration.compressed, "data", "selectors"),
+    itertools.dropwhile: _by_library("dropwhile", iteration.dropped_while, "predicate", "iterable"),
+}
+
+
+@handles(FUNCTIONS, filter, itertools.filterfalse)
+def _filter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    function, xs = CallArguments("filter", args, kwargs).bind("function", "iterable")
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    if function == Static(None):
+        return _once(f.call_with(iteration.present, [items], node))
+    kept = iteration.filtered if ast.unparse(node.func).endswith("filter") else iteration.filtered_out
+    return _once(f.call_with(kept, [function, items], node))
+
+
+@handles(FUNCTIONS, itertools.chain)
+def _chain(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if len(args) == 1 and isinstance(args[0], Held) and args[0].kind == "spread":
+        return _joined(f, node, [args[0].value], {}, "")
+    wholes = [iterable(f, a) for a in args]
+    if all(isinstance(w, TupleV) for w in wholes):
+        return Held("iterator", TupleV(tuple(v for w in wholes for v in w.items)))  # type: ignore[union-attr]
+    lists = [as_list(f, node, w) for w in wholes]
+    if any(map(nothing_known, lists)):
+        return unknown()
+    result = lists[0]
+    for more in lists[1:]:
+        result = binary(f, node, ast.Add(), result, more)
+    return _once(result)
+
+
+@handles(WRITTEN, itertools.chain.from_iterable, itertools.chain)
+def _of_iterators(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`chain.from_iterable(combinations(xs, r) for r in sizes)`: the iterators that a comprehension gives are taken as lists,
+    each of which is used once. None for other calls."""
+    match node.args, node.keywords:
+        case [ast.GeneratorExp() | ast.ListComp() as made], [] if function is not itertools.chain:
+            pass
+        case [ast.Starred(ast.GeneratorExp() | ast.ListComp() as made)], [] if function is itertools.chain:
+            pass
+        case _:
+            return None
+    if not isinstance(made.elt, ast.Call):
+        return None
+    with f.trial():
+        callee = f.borrowed(made.elt.func)
+    if not isinstance(callee, Static) or not is_lazy(callee.value):
+        return None
+    listed = copy(made)
+    listed.elt = ast.copy_location(ast.Call(ast.copy_location(Given(Static(list)), made), [made.elt], []), made.elt)
+    return _joined(f, node, [f.borrowed(listed)], {}, "")
+
+
+@handles(FUNCTIONS, itertools.chain.from_iterable)
+def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (xs,) = CallArguments("from_iterable", args, kwargs).bind("iterable")
+    whole = iterable(f, xs)
+    if isinstance(whole, TupleV):
+        return _chain(f, node, list(whole.items), {}, "")
+    if is_unknown(whole):
+        return unknown()
+    if not is_list(whole) or not isinstance(whole.type.item, ListT):  # type: ignore[union-attr]
+        raise Refused("`chain.from_iterable` takes a list of lists here")
+    return _once(flattened(f, whole))
+
+
+@handles(FUNCTIONS, itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)
+def _choices(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    which = ast.unparse(node.func).rpartition(".")[2]
+    xs, r = CallArguments(which, args, kwargs).bind("iterable", "r", r=Static(None))
+    whole = iterable(f, xs)
+    if nothing_known(r):
+        return unknown()
+    count = known(r)[1] if known(r)[0] else -1
+    if isinstance(whole, TupleV) and known(r)[0]:
+        chosen = getattr(itertools, which)(range(len(whole.items)), *([] if count is None else [count]))
+        return Held("iterator", TupleV(tuple(TupleV(tuple(whole.items[i] for i in places)) for places in chosen)))
+    of_list = {
+        ("combinations", 2): iteration.pairs,
+        ("combinations", 3): iteration.triples,
+        ("combinations_with_replacement", 2): iteration.pairs_with_themselves,
+        ("permutations", 2): iteration.ordered_pairs,
+        ("permutations", 3): iteration.ordered_triples,
+    }
+    items = items_of(f, node, whole)
+    if nothing_known(items):
+        return unknown()
+    if (which, count) in of_list:
+        return _once(f.program.call(f, node, of_list[which, count], [items], {}))
+    if r == Static(None) and which != "permutations":
+        raise Refused(f"`{which}` takes a list and how many of it are chosen")
+    number = length(f, items) if r == Static(None) else opened(f, node, r)
+    of_any_number = {
+        "combinations": iteration.combinations,
+        "combinations_with_replacement": iteration.combinations_with_replacement,
+        "permutations": iteration.permutations,
+    }
+    return _once(f.program.call(f, node, of_any_number[which], [items, number], {}))
+
+
+@handles(FUNCTIONS, itertools.tee)
+def _tee(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, n = CallArguments("tee", args, kwargs).bind("iterable", "n", n=Static(2))
+    items = items_of(f, node, xs)
+    return TupleV(tuple(_once(items) for _ in range(constant(n, "how many iterators `tee` makes"))))
+
+
+@handles(FUNCTIONS, itertools.product)
+def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    times = constant(kwargs.get("repeat", Static(1)), "`repeat`")
+    wholes = [iterable(f, a) for a in args] * times
+    if all(isinstance(w, TupleV) for w in wholes):
+        chosen = itertools.product(*(w.items for w in wholes))  # type: ignore[union-attr]
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in chosen)))
+    if len(wholes) not in (2, 3):
+        raise Refused("`product` takes two or three lists here", "write loops")
+    lists = [as_list(f, node, w) for w in wholes]
+    if any(map(nothing_known, lists)):
+        return unknown()
+    function = iteration.product if len(lists) == 2 else iteration.product_of_three
+    return _once(f.call_with(function, lists, node))
+
+
+@handles(FUNCTIONS, itertools.accumulate)
+def _accumulate(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, function, initial = CallArguments("accumulate", args, kwargs).bind(
+        "iterable", "func", "initial", func=Static(operator.add), initial=Static(None)
+    )
+    items = items_of(f, node, xs)
+    function = Static(operator.add) if function == Static(None) else function
+    if nothing_known(items) or nothing_known(initial):
+        return unknown()
+    if initial == Static(None):
+        return _once(f.call_with(iteration.accumulated, [function, items], node))
+    return _once(f.call_with(iteration.accumulated_from, [function, items, initial], node))
+
+
+@handles(FUNCTIONS, itertools.islice)
+def _islice(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not 2 <= len(args) <= 4:
+        raise Refused("`islice` takes a list and its bounds here")
+    if len(args) == 2 and is_endless(args[0]):
+        return _once(args[0].value.first(args[1]))  # type: ignore[union-attr]
+    bounds = [Static(None), args[1], Static(None)] if len(args) == 2 else [*args[1:], Static(None)][:3]
+    items = items_of(f, node, args[0])
+    if any(isinstance(b, Static) and isinstance(b.value, int) and b.value < 0 for b in bounds):
+        raise Refused("`islice` takes bounds that are not negative")
+    return _once(sliced(f, node, items, *bounds))
+
+
+@handles(FUNCTIONS, itertools.zip_longest)
+def _zip_longest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if len(args) != 2:
+        raise Refused("`zip_longest` takes two lists here")
+    lists = [items_of(f, node, a) for a in args]
+    fill = kwargs.get("fillvalue", Static(None))
+    if any(nothing_known(v) for v in (*lists, fill)):
+        return unknown()
+    return _once(f.call_with(iteration.zipped_longest, [*lists, fill], node))
+
+
+@handles(FUNCTIONS, itertools.starmap)
+def _starmap(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    function, xs = CallArguments("starmap", args, kwargs).bind("function", "iterable")
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    where = ast.copy_location(ast.Pass(), node)
+    return _once(mapped(f, [items], lambda x: called(f, where, function, f.components(x) or [], {})))
+
+
+@handles(FUNCTIONS, itertools.groupby)
+def _groupby(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, key = CallArguments("groupby", args, kwargs).bind("iterable", "key", key=Static(None))
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    function = Static(same) if key == Static(None) else key
+    return _once(f.call_with(iteration.grouped, [function, items], node))
+
+
+def same(item):  # type: ignore[no-untyped-def]
+    return item
+
+
+@handles(FUNCTIONS, iter)
+def _iter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (xs,) = CallArguments("iter", args, kwargs).bind("object")
+    return _once(iterable(f, xs))
+
+
+@handles(FUNCTIONS, next)
+def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`next` of an iterator that is made for this call, so that its further items are not used."""
+    xs, *default = CallArguments("next", args, kwargs).bind("iterator", "default", default=Held("index", Static(None)))
+    if not isinstance(xs, Held) or xs.kind != "iterator":
+        if nothing_known(xs):
+            return unknown()
+        raise Refused("`next` takes an iterator that is made for it, as in `next(x for x in xs if ...)`")
+    if isinstance(xs.value, TupleV) and xs.value.items:
+        return xs.value.items[0]
+    items = as_list(f, node, iterable(f, xs))
+    if is_unknown(items) or nothing_known(items):
+        return unknown()
+    if len(args) < 2:
+        return f.host("list.get", [items, Static(0)], type_of(items).item, "first")
+    there = f.host("gt", [length(f, items), Static(0)], f.atom(Static(True)).type)
+    at = lambda: f.host("list.get", [items, Static(0)], type_of(items).item, "first")  # noqa: E731
+    return choose(f, node, there, at, lambda: default[0])
+
+
+# ---- functools
+
+
+@handles(FUNCTIONS, functools.reduce)
+def _reduce(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`functools.reduce` by any function but an addition, which `sums.total` compiles."""
+    function, xs, *start = args
+    items = items_of(f, node, xs)
+    if nothing_known(items) or any(map(nothing_known, start)):
+        return unknown()
+    if not start:
+        return f.call_with(iteration.reduced_alone, [function, items], node)
+    return f.call_with(iteration.reduced, [function, items, start[0]], node)
+
+
+@handles(FUNCTIONS, functools.partial)
+def _partial(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not args:
+        raise Refused("`partial` takes a function")
+    return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
+
+
+@handles(CALLS, Partial)
+def _called(f: Frame, node: ast.AST, callee: Partial, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return called(f, node, callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, hint)
+
+
+UNARY: dict[Any, type[ast.unaryop]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.inv: ast.Invert}
+
+
+def _unary_operator(of: type[ast.unaryop]) -> Callable[..., Value]:
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        (a,) = CallArguments("the operator", args, kwargs).bind("a")
+        return unary(f, node, of(), a)
+
+    return work
+
+
+FUNCTIONS |= {function: _unary_operator(of) for function, of in UNARY.items()}
+OPERATORS: dict[Any, type[ast.operator]] = {
+    operator.add: ast.Add,
+    operator.sub: ast.Sub,
+    operator.mul: ast.Mult,
+    operator.truediv: ast.Div,
+    operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod,
+    operator.matmul: ast.MatMult,
+}
+
+
+def _operator(of: type[ast.operator]) -> Callable[..., Value]:
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        a, b = CallArguments("the operator", args, kwargs).bind("a", "b")
+        return binary(f, node, of(), a, b)
+
+    return work
+
+
+FUNCTIONS |= {function: _operator(of) for function, of in OPERATORS.items()}

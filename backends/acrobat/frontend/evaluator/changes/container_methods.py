@@ -1,0 +1,225 @@
+"""Methods of sets and dictionaries: those that are called for their result, and those that stand as statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from backends.acrobat.core.types import BOOL, ListT, TupleT
+from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give, place
+from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.containers.containers import (
+    as_key,
+    as_set,
+    at_key,
+    column,
+    contains,
+    dict_of_pairs,
+    empty_of_kind,
+    in_any_order,
+    items_of,
+    kind_of,
+    of_kind,
+    put,
+    set_of,
+)
+from backends.acrobat.frontend.evaluator.containers.counters import is_counter, updated
+from backends.acrobat.frontend.evaluator.containers.set_operators import SET_METHODS, merged, of_sets
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.growing import grown
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items, iterable, length, list_of
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_empty,
+    is_unknown,
+    nothing_known,
+    type_inside,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import dictionaries, searching, sets
+
+
+def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
+    """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
+    assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
+    item = whole.type.item.items[1]
+    # `neighbours.get(i, ())`, which is only looked through
+    if value == TupleV(()) and isinstance(item, ListT) and item.kind != "tuple":
+        return f.coerce(
+            list_of(f, ast.Pass(), []) if item.kind == "list" else empty_of_kind(f, item.kind.partition(":")[0]), item
+        )
+    return f.coerce(value, item) if is_empty(value) else value
+
+
+@handles(METHODS, "set", "dict")
+def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
+    """A method of a set or dictionary that is called for its result."""
+    whole, name = method.owner, method.name
+    args = [as_set(f, node, a) for a in args]
+    if name in ("popitem", "move_to_end") and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _at_an_end(f, node, node.func.value, whole, name, CallArguments(name, list(args), kwargs))
+    if kwargs:
+        return None
+    kind = kind_of(whole)
+    if is_unknown(whole):
+        if name == "get" and len(args) == 2 and not nothing_known(args[1]) and type_or_none(args[1]) not in (None, NONE):
+            f.program.incomplete = True  # nothing is in it so far
+            return guess(type_of(args[1]))
+        return unknown()
+    match kind, name, list(args):
+        case "dict", "items", []:
+            return items_of(whole)
+        case "dict", "keys", []:
+            return column(f, whole, 0)
+        case "dict", "values", []:
+            return column(f, whole, 1)
+        case "dict", "get", [key, *default] if len(default) < 2:
+            return _get(f, node, whole, key, default[0] if default else Static(None))
+        case "dict", "most_common", counts if len(counts) <= 1:
+            ordered = f.program.call(f, node, dictionaries.most_common, [items_of(whole)], {})
+            return first_items(f, node, ordered, counts[0] if counts else Static(None))
+        case "dict", "total", [] if is_counter(whole):
+            return f.program.call(f, node, dictionaries.total_count, [items_of(whole)], {})
+        case "dict", "elements", [] if is_counter(whole):
+            return f.program.call(f, node, dictionaries.repeated_keys, [items_of(whole)], {})
+        case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return _pop(f, node, node.func.value, whole, key, others)
+        case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return _set_default(f, node, node.func.value, whole, key, value)
+        case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
+            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
+            together = of_sets(f, node, SET_METHODS[name], whole, other)
+            return unknown() if together is None else together
+        case "set", "isdisjoint", [other]:
+            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
+            both = of_sets(f, node, "bitand", whole, other)
+            if both is None or is_unknown(both):
+                return unknown()
+            return f.host("eq", [length(f, items_of(both)), Static(0)], BOOL, "disjoint")
+        case (("set" | "dict"), "copy", []):
+            same: Value = whole
+            return same
+    return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
+
+
+def _get(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Value:
+    """`whole.get(key, default)`."""
+    default = _as_value(f, whole, default)
+    if is_unknown(key) or is_unknown(default):
+        return unknown()
+    is_in = contains(f, node, whole, key)
+    if is_unknown(is_in):
+        return unknown()
+    return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
+
+
+def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Sequence[Value]) -> Value:
+    """`owner.pop(key)` or `owner.pop(key, default)`, which takes the entry out of the dictionary."""
+    at = place(f, node, owner, "pop")
+    if at is None:
+        return unknown()
+    is_in = contains(f, node, whole, key)
+    if default:
+        value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: _as_value(f, whole, default[0]))
+    else:
+        value = at_key(f, node, whole, key)
+    rest = f.program.call(f, node, dictionaries.without_key, [items_of(whole), key], {})
+    give(f, at[0], of_kind(rest, type_of(whole).kind))
+    return value
+
+
+def _at_an_end(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, name: str, call: CallArguments) -> Value:
+    """`owner.popitem(last)`, which takes the last entry out of the dictionary or, of an OrderedDict with `last=False`, the
+    first; and `owner.move_to_end(key, last)`."""
+    *key, last = call.bind(*(["key"] if name == "move_to_end" else []), "last", last=Static(True))
+    at = place(f, node, owner, name)
+    if at is None or is_unknown(whole) or any(map(nothing_known, key)):
+        return unknown()
+    end = Static(bool(constant(last, "`last`")))
+    if name == "popitem":
+        entry_and_others = f.components(f.program.call(f, node, dictionaries.popped_entry, [items_of(whole), end], {}))
+        entry, rest = entry_and_others or [unknown(), unknown()]
+    else:
+        entry, rest = (
+            Static(None),
+            f.program.call(f, node, dictionaries.moved_to_end, [items_of(whole), as_key(f, whole, key[0]), end], {}),
+        )
+    give(f, at[0], of_kind(rest, type_of(whole).kind))
+    return entry
+
+
+def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Value) -> Value:
+    """`owner.setdefault(key, default)`, which enters the default where the key is missing."""
+    at = place(f, node, owner, "setdefault")
+    if at is None:
+        return unknown()
+    is_in = contains(f, node, whole, key)
+    default = _as_value(f, whole, default)
+    value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
+    give(f, at[0], put(f, node, whole, key, value))
+    return value
+
+
+def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
+    """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
+    values = [as_set(f, s, f.as_number(f.expression(a))) for a in args]
+    place_and_value = place(f, s, owner, name)
+    if place_and_value is None:
+        return
+    who, whole = place_and_value
+    if any(changeable(f, type_inside(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
+        seen_inside(f, owner)
+    if any(map(nothing_known, values)):
+        return
+    match kind_of(whole), name, values:
+        case "set", "add", [x]:
+            try:
+                joined = grown(f, whole, type_of(x))
+            except Mismatch:
+                f.problem(s, f"this set holds {describe(type_of(whole).item)}, this adds {describe(type_of(x))}")
+                return
+            if contains_unknown(joined):
+                give(f, who, f.not_yet(joined))
+                return
+            items = items_of(f.coerce(whole, joined))
+            give(f, who, of_kind(f.program.call(f, s, sets.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
+        case "set", "discard", [x] if not is_unknown(whole):
+            items = items_of(whole)
+            give(f, who, of_kind(f.program.call(f, s, sets.without_item, [items, x], {}), "set"))
+        case "dict", "update" | "subtract", [other] if is_counter(whole):
+            give(f, who, updated(f, s, whole, name, other))
+        case "dict", "update", [other]:
+            if kind_of(other) != "dict":
+                other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
+            give(f, who, merged(f, s, whole, other))
+        case "set", "remove", [x] if not is_unknown(whole):
+            give(f, who, of_kind(f.program.call(f, s, searching.without_first, [items_of(whole), x], {}), "set"))
+        case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
+            other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
+            left = of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
+            give(f, who, unknown() if left is None else left)
+        case "set", "update", [xs] if is_unknown(whole):
+            give(f, who, set_of(f, s, iterable(f, in_any_order(f, s, xs))))
+        case "set", "update", [xs]:
+            more = as_list(f, s, iterable(f, in_any_order(f, s, xs)))
+            give(f, who, of_kind(f.program.call(f, s, sets.union, [items_of(whole), more], {}), "set"))
+        case _:
+            f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
+
+
+@handles(ITEMS_PUT, "dict")
+def _put_entry(f: Frame, s: ast.AST, name: str | ChangedPlace, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    """`d[key] = value`."""
+    keys = [f.expression(e) for e in entries]
+    give(f, name, put(f, s, whole, keys[0] if len(keys) == 1 else TupleV(tuple(keys)), value))

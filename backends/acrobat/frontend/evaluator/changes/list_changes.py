@@ -1,0 +1,242 @@
+"""Changes in place of lists: methods such as `append`, items and slices."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give, in_source_order, place
+from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.growing import grown
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, head, iterable, length, list_of, with_item
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, is_handed_over, seen_inside
+from backends.acrobat.frontend.evaluator.scalars.operators import binary
+from backends.acrobat.frontend.evaluator.syntax.syntax import deep, placed
+from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    ListedV,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    retyped,
+    type_inside,
+    type_of,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import iteration
+
+CHANGE_FIRST.add(next)
+
+
+def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
+    """Compile a method call that stands as a statement and changes a list: `xs.append(x)` and the like."""
+    if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
+        arms = [
+            ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
+        ]
+        f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
+        return
+    owner = in_source_order(f, owner)
+    owned = set(f.owned)
+    values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
+    place_and_value = place(f, s, owner, name)
+    if place_and_value is None:
+        return
+    who, xs = place_and_value
+    if name in ("append", "appendleft", "insert") and not isinstance(xs, TupleV):
+        values = [f.staged(v) for v in values]
+    for v, a in zip(values, args, strict=True):
+        t = type_inside(v)
+        put_in = t.item if name in ("extend", "extendleft") and isinstance(t, ListT) and t.kind == "list" else t
+        new = deep(variable_of(v)) in f.new_lists or is_handed_over(f, s, a, owned)
+        if changeable(f, put_in) and not new and not fresh_inside(f, a):
+            seen_inside(f, owner, put_in)
+    if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
+        give(f, who, ListedV((*xs.items, values[0])))
+        return
+    if any(map(nothing_known, values)):
+        return
+    match name, values:
+        case "append", [item]:
+            _append(f, s, owner, who, xs, item)
+        case "appendleft", [item]:
+            xs = _with_room(f, xs, type_of(item))
+            give(f, who, xs if is_unknown(xs) else binary(f, s, ast.Add(), list_of(f, s, [item]), xs))
+        case "extendleft", [more]:
+            turned = as_list(f, s, iterable(f, more))
+            turned = turned if is_unknown(turned) else f.host("list.reverse", [turned], type_of(turned), "reversed")
+            give(f, who, binary(f, s, ast.Add(), turned, xs))
+        case "extend", [more]:
+            give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
+        case "insert", [_, item] if is_unknown(whole := _with_room(f, xs, type_of(item))):
+            give(f, who, whole)
+        case "insert", [at, item]:
+            xs = _with_room(f, xs, type_of(item))
+            at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
+            left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
+            one = list_of(f, s, [item])
+            give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
+        case "reverse", []:
+            give(f, who, f.host("list.reverse", [xs], type_of(xs), "reversed"))
+        case "clear", []:
+            give(f, who, xs if is_unknown(xs) else part(f, xs, Static(0), Static(0)))
+        case _:
+            f.problem(s, f"`{name}` of a list is not in the language like this", "build a new list")
+
+
+def part(f: Frame, xs: Value, start: Value, stop: Value) -> Dyn:
+    """`xs[start:stop]`, with bounds that are not negative."""
+    return f.host("list.slice", [xs, start, stop], type_of(xs))
+
+
+def from_end(f: Frame, xs: Value, i: Value) -> Value:
+    """The index `i` of a list, counted from the start: a negative one has the list's length added."""
+    is_known, at = known(i)
+    if is_known and at >= 0:
+        return i
+    size = f.host("list.len", [retyped(xs, ListT(type_of(xs).item))], INT, "size")  # type: ignore[arg-type]
+    if is_known:
+        return f.host("add", [size, i], INT, "index")
+    negative = f.host("int", [f.host("lt", [i, Static(0)], BOOL)], INT)
+    return f.host("add", [i, f.host("mul", [size, negative], INT)], INT, "index")
+
+
+def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
+    """`xs.pop()` and `xs.pop(i)`: the item; the name stands for the rest of the list from here on."""
+    place_and_value = place(f, node, owner, "pop")
+    if place_and_value is None:
+        return unknown()
+    name, xs = place_and_value
+    t = type_of(xs)
+    if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
+        return unknown()
+    item = f.host("list.get", [xs, at], t.item, "popped")
+    at = from_end(f, xs, at)
+    after = f.host("add", [at, Static(1)], INT, "after")
+    rest = binary(f, node, ast.Add(), part(f, xs, Static(0), at), part(f, xs, after, Static(END)))
+    give(f, name, rest)
+    return item
+
+
+def _with_room(f: Frame, xs: Value, item: Any) -> Any:
+    """A list whose elements are not known yet as one that may have elements of the type `item`; other lists unchanged."""
+    if not is_unknown(xs) or not is_list(xs):
+        return xs
+    t = grown(f, xs, item)
+    return f.not_yet(t) if contains_unknown(t) else f.coerce(xs, t)
+
+
+def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Value, item: Value) -> None:
+    """`xs.append(item)`, of a list that belongs to `name` alone."""
+    t = type_or_none(xs)
+    if not isinstance(t, ListT):
+        f.problem(s, f"`append` is for lists, not {describe(t)}")
+        return
+    try:
+        joined = grown(f, xs, type_of(item))
+    except Mismatch:
+        what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
+        f.problem(s, what, "a list has elements of one type")
+        return
+    if contains_unknown(joined):
+        give(f, name, f.not_yet(joined))
+        return
+    display = () if t == ListT(unknown().type) else f.display(xs)
+    result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
+    if display is not None and isinstance(result.atom, n.Var):
+        f.displays[result.atom.name] = (*display, item)
+    give(f, name, result)
+
+
+def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: ast.Slice, value: Value) -> None:
+    """`xs[start:stop] = values`."""
+    if bounds.step is not None:
+        f.problem(s, "a slice with a step is not assigned to in the language", "write a loop")
+        return
+    more = as_list(f, s, iterable(f, value))
+    if nothing_known(more):
+        return
+    if is_unknown(xs) and is_list(more):
+        xs = _with_room(f, xs, type_of(more).item)
+    if is_unknown(xs):
+        give(f, name, xs)
+        return
+    start, stop = (f.expression(e) if e is not None else Static(None) for e in (bounds.lower, bounds.upper))
+    size = f.host("list.len", [xs], INT, "size")
+    ends = f.call_with(iteration.bounds, [size, start, stop, Static(1)], s)
+    parts = f.components(ends, 2)
+    if parts is None:
+        return
+    first, last = parts
+    last = f.host("max", [first, last], INT, "stop")
+    whole = binary(f, s, ast.Add(), part(f, xs, Static(0), first), more)
+    give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, last, Static(END))))
+
+
+@handles(ITEMS_PUT, "list")
+def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    if len(entries) != 1:
+        f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
+        return
+    if isinstance(entries[0], ast.Slice):
+        _put_slice(f, s, name, xs, entries[0], value)
+        return
+    i = f.borrowed(entries[0])
+    t = type_of(xs)
+    if is_unknown(xs) and isinstance(t, ListT):  # what is put in tells the type of the items
+        give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))
+        return
+    if is_unknown(i) or is_unknown(xs):
+        return
+    if not nothing_known(value):  # None may be there first, or come now
+        t = ListT(f.common([t.item, type_of(value)]))
+        xs = f.coerce(xs, t)  # type: ignore[assignment]
+    item = f.coerce(value, t.item)
+    f.host("list.get", [xs, i], t.item, "before")  # an index outside is an error of the instance
+    give(f, name, with_item(f, xs, from_end(f, xs, i), item))
+
+
+# ---- iterators with a name (`named_iterators`)
+
+
+@handles(WRITTEN, next)
+def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`next(words)` and `next(words, default)` of an iterator that has a name."""
+    if node.keywords or not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
+        return None
+    with f.trial():
+        whole = f.borrowed(node.args[0])
+    if kind(whole) != "iterator":
+        return None
+    default = f.expression(node.args[1]) if len(node.args) == 2 else None
+    place_and_value = place(f, node, node.args[0], "next")
+    if place_and_value is None or is_unknown(place_and_value[1]):
+        return unknown()
+    who, rest = place_and_value
+    t = type_of(rest)
+    items: Any = retyped(rest, replace(t, kind="list"))  # type: ignore[arg-type]
+    if default is None:
+        others, first = head(f, items)
+    else:
+        there = f.host("gt", [length(f, items), Static(0)], BOOL)
+        first = choose(f, node, there, lambda: f.host("list.get", [items, Static(0)], t.item, "first"), lambda: default)
+        others = f.host("list.slice", [items, Static(1), Static(END)], ListT(t.item), "others")
+    assert isinstance(others, Dyn)
+    give(f, who, retyped(others, t))
+    return first

@@ -1,0 +1,362 @@
+"""The rule for all changes in place, and the places that may be changed: names, and items and attributes of them.
+
+The program is pure: a change binds the name to a new value. That is right where nothing else refers to the old value, which
+`Frame.owned` says of a name; elsewhere the change is refused at its line.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes.state import settle
+from backends.acrobat.frontend.evaluator.choices.nones import opened, present
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.referenced import (
+    is_referenced,
+    may_change_inside,
+    note_seen_elsewhere,
+    walked_over,
+    write_attribute,
+)
+from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, claims, deep, spine, walked
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
+from backends.acrobat.frontend.instances.shared import ITEMS
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import describe, is_shared
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    TupleV,
+    Value,
+    guess,
+    is_array,
+    is_held_tensor,
+    kind,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
+
+
+@dataclass(frozen=True)
+class ChangedPlace:
+    """A place that is changed: a name, or an item or attribute of one. `put` gives it a new value."""
+
+    put: Callable[[Value], None]
+
+
+def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:
+    """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
+    is noted, or if the value is not known yet. `what` names the change in messages; `inside` says that a part of the value is
+    what is changed."""
+    if f.program.datatypes.has_references and (found := _of_referenced(f, s, node, what, inside)) is not None:
+        return found if found[1] is not NOTHING else None
+    match node:
+        case ast.Name(name):
+            settle(f, node)
+            if name not in f.env and name not in f.poisoned and name in f.namespace:
+                what = f"`{what}` changes `{name}`, which is outside of the function and a constant of the compiled program"
+                f.problem(s, what, "keep it in a variable, and give it to the functions that change it")
+                return None
+            value = f.env.get(name, unknown())
+            if nothing_known(value):
+                return None
+            if not _alone(f, s, name, value, what):
+                return None
+            return ChangedPlace(lambda v: give(f, name, v)), value
+        case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
+            around = place(f, s, owner, what, inside=True)
+            if around is None:
+                with f.trial():
+                    part = f.without_none(type_or_none(f.borrowed(node)))
+                note_list_seen_elsewhere(f, node, part)
+                return None
+            outer, whole = around
+            if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
+                f.problem(s, *_no_place(what))
+                return None
+            if kind(whole) in ("tuple", TupleV) and isinstance(index, (ast.Constant, ast.UnaryOp)):
+                return _component(f, s, node, outer, whole, what)
+            if kind(whole) not in ("list", "dict", "object"):
+                f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
+                return None
+            if _changes(f, index):  # the call around has compiled it before
+                what = f"`{ast.unparse(index)}` changes a list or an object, and is an index here"
+                f.problem(s, what, "give it a name first")
+                return None
+            if not isinstance(index, ast.Constant):
+                index = _named_index(f, node, index)
+            inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
+            if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
+                note_seen_elsewhere(f, inner)
+                note_list_seen_elsewhere(f, node, type_or_none(inner))
+                return None
+            if nothing_known(inner) or refuse_tensor(f, s, inner):
+                return None
+            return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
+        case ast.Attribute(owner, attr):
+            around = place(f, s, owner, what, inside=True)
+            if around is None:
+                with f.trial():
+                    part = f.without_none(type_or_none(f.borrowed(node)))
+                note_list_seen_elsewhere(f, node, part)
+                return None
+            outer, whole = around
+            note_changed(f, type_or_none(whole), attr)
+            inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
+            if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
+                note_seen_elsewhere(f, whole)
+                note_list_seen_elsewhere(f, node, type_or_none(inner))
+                return None
+            if nothing_known(inner) or refuse_tensor(f, s, inner):
+                return None
+            return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
+    f.problem(s, *_no_place(what))
+    return None
+
+
+def _no_place(what: str) -> tuple[str, str]:
+    """The message for a change of what has no name, and what to write instead."""
+    return f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it"
+
+
+def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value] | None:
+    """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
+    which is NOTHING where a problem is noted. None for other places."""
+    with f.trial():
+        whole = f.borrowed(node)
+        owner = f.borrowed(node.value) if isinstance(node, ast.Attribute) else whole
+    if not is_referenced(f, whole) and not is_referenced(f, owner):
+        return None
+    path = node.value if isinstance(node, ast.Attribute) else node
+    if _changes(f, path):
+        raise Refused(
+            f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
+        )
+    if is_shared(f.without_none(type_or_none(whole))):
+        return _of_shared(f, s, node, what, inside)
+    if is_referenced(f, whole):
+        return ChangedPlace(lambda v: None), opened(f, node, f.borrowed(node))
+    assert isinstance(node, ast.Attribute)
+    owner, name = opened(f, node, f.borrowed(node.value)), node.attr
+    assert isinstance(owner, Dyn)
+    inner = opened(f, node, f.borrowed(ast.copy_location(ast.Attribute(Given(owner), name, ast.Load()), node)))
+    why = may_change_inside(f, owner, name, inner, inside)
+    if why or refuse_tensor(f, s, inner):
+        if why:
+            f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which {why}", "assign a new list to the attribute")
+            note_list_seen_elsewhere(f, node, type_or_none(inner))
+        return ChangedPlace(lambda v: None), NOTHING
+
+    def put(value: Value) -> None:
+        write_attribute(f, s, owner, name, value, still=True)
+
+    return ChangedPlace(put), inner
+
+
+def _of_shared(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value]:
+    """The place of the items of a shared list (`shared_lists`), with what is in it now."""
+    owner = present(f, node, f.borrowed(node))
+    assert isinstance(owner, Dyn)
+    items = opened(f, node, owner)
+    if inside:  # of a list in it, to which other names may refer
+        t = getattr(type_or_none(items), "item", None)
+        for part in t.items if isinstance(t, TupleT) else (t,):
+            note_list_seen_elsewhere(f, ast.Subscript(node, ast.Constant(0), ast.Load()), part)
+            note_seen_elsewhere(f, guess(part))
+        f.problem(s, f"`{what}` changes a part of `{ast.unparse(node)}` that may be seen elsewhere", "make copies first")
+        return ChangedPlace(lambda v: None), NOTHING
+    if why := walked_over(f, owner):
+        f.problem(s, f"`{what}` changes `{ast.unparse(node)}`, which {why}", "walk over a copy: `list(...)`")
+        return ChangedPlace(lambda v: None), NOTHING
+
+    def put(value: Value) -> None:
+        write_attribute(f, s, owner, ITEMS, value, still=True)
+
+    return ChangedPlace(put), items
+
+
+def _component(
+    f: Frame, s: ast.AST, node: ast.Subscript, outer: ChangedPlace, whole: Value, what: str
+) -> tuple[ChangedPlace, Value] | None:
+    """The place of a component of a tuple that `outer` holds, such as `pairs[k][0]`: what the component holds is changed, and
+    the tuple made again with it. None as for `place`."""
+    parts, at = f.components(whole) or [], constant(f.expression(node.slice), "an index")
+    if not isinstance(at, int) or not -len(parts) <= at < len(parts):
+        raise Refused(f"a tuple of {len(parts)} has no item {at!r}")
+    at %= len(parts)
+    if nothing_known(parts[at]) or not _deep(f, s, node, what, kind(parts[at]) in ("list", "dict")):
+        return None
+    if refuse_tensor(f, s, parts[at]):
+        return None
+
+    def put(value: Value) -> None:
+        items = (*parts[:at], value, *parts[at + 1 :])
+        outer.put(replace(whole, items=items) if isinstance(whole, TupleV) else TupleV(items))
+
+    return ChangedPlace(put), parts[at]
+
+
+def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
+    """`node`, a chain of items and attributes that a statement changes. Indices of it that change something themselves, as
+    `heads[stack.pop()]` does, are compiled here, and have names in the chain given back: it may be compiled again, and what is
+    compiled from now on sees what they have changed."""
+    match node:
+        case ast.Attribute(owner, attr, ctx):
+            inner = in_source_order(f, owner)
+            return node if inner is owner else ast.copy_location(ast.Attribute(inner, attr, ctx), node)
+        case ast.Subscript(owner, index, ctx):
+            inner = in_source_order(f, owner)
+            changes = _changes(f, index)
+            if changes and any(isinstance(x, ast.Slice) for x in (index, *getattr(index, "elts", ()))):
+                raise Refused("a bound of this slice changes a list or an object", "give it a name first")
+            named = _named_index(f, node, index) if changes else index
+            return node if (inner, named) == (owner, index) else ast.copy_location(ast.Subscript(inner, named, ctx), node)
+    return node
+
+
+def _changes(f: Frame, index: ast.expr) -> bool:
+    """Whether computing an index changes a list or an object."""
+    if not any(isinstance(x, ast.Call) for x in every_node(index)):
+        return False
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
+    before, f.mutated = f.mutated, set()
+    with f.trial():
+        for part in parts:
+            f.borrowed(part)
+        changed = bool(f.mutated)
+    f.mutated = before
+    return changed
+
+
+def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
+    """A hidden name for the value of the index of `node`, which is computed here. Each one of a chain has its own."""
+    depth = sum(isinstance(x, ast.Subscript) for x in every_node(node.value))
+    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
+    f.env[at.id] = f.expression(index)
+    return at
+
+
+def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
+    """Whether `name` alone refers to its value, and no loop walks over it; a problem is noted if not."""
+    if walked(name) in f.owned:
+        f.problem(s, f"`{what}` changes {f.shown(name)}, which a loop around it walks over", "walk over a copy: `list(...)`")
+        return False
+    if name in f.owned:
+        return True
+    if getattr(value, "python_object", None) is not None:
+        f.problem(s, "an attribute of the model is not assigned to in the language", "keep it in a variable, and return it")
+        return False
+    if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
+        f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
+    elif isinstance(type_or_none(value), DataT):
+        note_seen_elsewhere(f, value)
+        advice = "make a new object with the new value, or keep the values in a list or a dictionary beside the objects"
+        f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
+    elif is_array(value):
+        advice = "make a tensor of its own first, with `.clone()`"
+        f.problem(s, f"`{what}` changes a tensor that may be seen under another name than {f.shown(name)}", advice)
+    elif f.program.carried.is_state(name):
+        note_list_seen_elsewhere(f, ast.Name(name, ast.Load()), type_or_none(value))
+        advice = "assign a copy to the attribute first, with `list(...)`"
+        f.problem(s, f"`{what}` changes a list that may be seen under another name than {f.shown(name)}", advice)
+    else:
+        note_list_seen_elsewhere(f, ast.Name(name, ast.Load()), type_or_none(value))
+        advice = f"make a list of its own first: `{name} = list({name})`"
+        f.problem(s, f"`{what}` changes a list that may be seen under another name than `{name}`", advice)
+    return False
+
+
+def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False) -> bool:
+    """Whether nothing but the name at the root of `node` refers to parts of its value, or to the lists among them if the part
+    is one `of_list`; a problem is noted if something may."""
+    name = root_of(node)
+    if name is not None and (deep(name) in f.owned or of_list and spine(name) in f.owned):
+        return True
+    f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
+    return False
+
+
+def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new tensor in its place") -> bool:
+    """Whether a part of a list or object that is to be changed is a tensor. Then a problem is noted: it may be seen under other
+    names."""
+    if is_array(part):
+        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+    return is_array(part)
+
+
+def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
+    """Bind a changed name or place to its new value, to which it alone refers."""
+    if isinstance(name, ChangedPlace):
+        name.put(value)
+        return
+    kept = claims(name) & f.owned
+    f.rebind(name, value)
+    f.owned |= {name} | kept
+    f.mutated.add(name)
+    f.changed_in_place.add(name)
+
+
+def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
+    """Compile `whole[entries] = value`, where `whole` is the present value of the place `where`."""
+    handler = ITEMS_PUT.get(kind(whole))
+    if handler is None:
+        f.problem(s, f"an item of {describe(type_or_none(whole))} cannot be assigned to")
+        return
+    handler(f, s, where, whole, entries, value)
+
+
+def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name: str, value: Value) -> None:
+    """Compile `whole.name = value`, where `whole` is the present value of the place `where`."""
+    if nothing_known(whole):
+        return
+    handler = ATTRIBUTES_PUT.get(kind(whole))
+    if handler is None:
+        f.problem(s, "an attribute of this is not assigned to in the language", "make a new object with the new value")
+        return
+    handler(f, s, where, whole, name, value)
+
+
+# ---- items
+
+
+def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
+    """`xs[i] = value` of a list, `t[i, j] = value` of a tensor."""
+    ordered = in_source_order(f, target)
+    assert isinstance(ordered, ast.Subscript)
+    target = ordered
+    owner: ast.expr = target
+    entries: list[ast.expr] = []
+    while isinstance(owner, ast.Subscript):
+        index = owner.slice
+        entries = [*(index.elts if isinstance(index, ast.Tuple) else [index]), *entries]
+        owner = owner.value
+    if _of_tensor(f, owner):
+        while len(entries) > 1 and _is_all(entries[-1]):  # `t[i, :] = value` is `t[i] = value`
+            entries.pop()
+    if len(entries) > 1 and isinstance(target.value, ast.Subscript) and not _of_tensor(f, owner):
+        owner, entries = target.value, [target.slice]
+    place_and_value = place(f, s, owner, "an assignment to an item")
+    if place_and_value is None or nothing_known(value):
+        return
+    if owner is target.value and kind(place_and_value[1]) == "dict":
+        entries = [target.slice]  # a tuple is one key
+    put_into(f, s, *place_and_value, entries, value)
+
+
+def _is_all(index: ast.expr) -> bool:
+    """Whether an index is a `:` without bounds."""
+    return isinstance(index, ast.Slice) and index.lower is None and index.upper is None and index.step is None
+
+
+def _of_tensor(f: Frame, owner: ast.expr) -> bool:
+    value = f.env.get(owner.id, unknown()) if isinstance(owner, ast.Name) else None
+    return value is not None and (kind(value) in ("tensor", "ragged") or is_held_tensor(value))

@@ -1,0 +1,107 @@
+"""Attributes of modules that the model assigns to and reads while it runs an instance: `self.hidden = h`, read later.
+
+The program is pure. In methods of the module each such attribute is a variable (`as_variables`). Functions that use it, or call
+one that does, take its value as a further parameter and give the new one as a further result, as for fields that are written on
+objects of the instance (`kept`). An attribute has no value when an instance begins: one that is read before it was assigned
+would depend on the instance before, which is an error.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims
+from backends.acrobat.frontend.types import is_unassigned
+from backends.acrobat.frontend.values import NOTHING, Dyn, Value, type_or_none, unknown
+
+
+def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> ast.FunctionDef:
+    """A method with variables in place of attributes of its object; `attributes` has the variables' names."""
+    me = definition.args.args[0].arg if definition.args.args else ""
+
+    class AttributesAsVariables(ast.NodeTransformer):
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            self.generic_visit(node)
+            if isinstance(node.value, ast.Name) and node.value.id == me and node.attr in attributes:
+                return ast.copy_location(ast.Name(attributes[node.attr], node.ctx), node)
+            return node
+
+    changed: ast.FunctionDef = AttributesAsVariables().visit(deepcopy(definition))
+    return changed
+
+
+def may_have_none(f: Frame, name: str) -> bool:
+    """Whether a name of the scope has no value on some paths, or on none."""
+    value = f.env[name]
+    return is_unassigned(type_or_none(value)) or value is NOTHING and f.program.carried.is_state(name)
+
+
+def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
+    """The value of a name that is assigned on some paths only; if it has none, that is an error of the instance."""
+    if f.program.carried.is_state(name):
+        text = f"AttributeError: {f.shown(name)} is read before this instance assigns it"
+    else:
+        text = f.left_otherwise.get(name, f"UnboundLocalError: `{name}` has no value here")
+    if not isinstance(value, Dyn):
+        return f.problem(node, f"{f.shown(name)} is not assigned here", "assign it on every path, or before")
+    return open_optional(f, node, value, lambda some: some, lambda: fail(f, text), name)
+
+
+def settle(f: Frame, node: ast.expr) -> None:
+    """Have a name that was assigned on some paths only stand for its value, for what looks at the scope itself."""
+    if isinstance(node, ast.Name) and node.id in f.env and may_have_none(f, node.id):
+        f.env[node.id] = assigned(f, node, f.env[node.id], node.id)
+
+
+def attribute(f: Frame, node: ast.AST, module: Any, name: str) -> Value | None:
+    """The value of such an attribute, read from outside of the module; None for other attributes."""
+    variable = f.program.carried.state_of(module, name)
+    if not variable:
+        return None
+    f.program.carried.touches(variable, False)
+    if variable not in f.env:
+        f.program.incomplete = True
+        return unknown()
+    f.owned -= claims(variable)  # the reader may keep a reference; `Frame.borrowed` undoes this
+    if may_have_none(f, variable):
+        f.env[variable] = assigned(f, node, f.env[variable], variable)
+    return f.env[variable]
+
+
+def assign(f: Frame, module: Any, name: str, value: Value) -> bool:
+    """Assign to such an attribute from outside of the module; False for other attributes. The value may be seen elsewhere."""
+    variable = f.program.carried.state_of(module, name)
+    if not variable:
+        return False
+    f.program.carried.touches(variable, True)
+    f.keep(variable, value)
+    f.owned -= claims(variable)
+    return True
+
+
+def variable_assigned(f: Frame, target: ast.expr) -> str:
+    """The variable for such an attribute, which an assignment from outside of the module has named; "" for other targets."""
+    if not isinstance(target, ast.Attribute):
+        return ""
+    module = getattr(f.borrowed(target.value), "python_object", None)
+    return "" if module is None else f.program.carried.state_of(module, target.attr)
+
+
+def root_in_scope(f: Frame, node: ast.expr) -> str:
+    """The name in the scope that a chain of items and attributes begins with: a variable, or the one for such an attribute."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if variable := variable_assigned(f, node):
+            return variable
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def given_away(f: Frame, before: Claims) -> Claims:
+    """What `before`, a former `Frame.owned`, had of such attributes, and of lists of objects, that does not hold any more:
+    something else may refer to them now. They live on where the function ends."""
+    return {c for x in f.program.carried.tracked for c in claims(x) if c in before and c not in f.owned}

@@ -1,0 +1,176 @@
+"""Tensors of several ranks, and numbers beside tensors, in one place: the stack of an interpreter of programs holds attention
+over objects, numbers and answers. What is computed from such a value is compiled once for each type that it may have; as in
+Python, one that is not taken there is an error of the instance."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import RANKS, ListT
+from backends.acrobat.frontend.evaluator.choices.choice import fail
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, of_type
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_never, type_of, type_or_none, variable_of
+
+Call = Callable[[list[Value], dict[str, Value]], Value]
+
+
+GIVE_PAIRS = {"max", "min", "sort", "topk", "median", "kthvalue", "mode"}
+"""Functions and methods of PyTorch's that give values and indices."""
+
+
+def is_one_of_several(f: Frame, value: Value) -> bool:
+    """Whether a value, if it is not None, is of one of several types that one computes with: tensors by rank, and numbers."""
+    return isinstance(value, Dyn) and _of_several_types(f, value.type)
+
+
+def take_several_types(f: Frame, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+    """Whether some of the arguments of a call are each one of several types, or lists of such values."""
+    values = (*args, *kwargs.values())
+    return any(is_one_of_several(f, v) or _lists_several_types(f, v) or _has_one_of_several(f, v) for v in values)
+
+
+def with_one_type(f: Frame, node: ast.AST, args: Sequence[Value], kwargs: Mapping[str, Value], call: Call) -> Value:
+    """`call(args, kwargs)`, compiled `for_each_type` of the arguments."""
+
+    def of_one(values: list[Value]) -> Value:
+        return call(values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))
+
+    return for_each_type(f, node, [*args, *kwargs.values()], of_one)
+
+
+def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value | None:
+    """A part of the pair that a method or function gives, as in `x.max(dim=0).values`: the pairs of several types have none in
+    common, so that the part is taken for each. None for all other expressions."""
+    call = node.value
+    if not f.program.datatypes.exact or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    operand, name = call.func.value, call.func.attr
+    if isinstance(node, ast.Attribute) and node.attr not in ("values", "indices"):
+        return None
+    if name not in GIVE_PAIRS or isinstance(operand, Given):
+        return None
+    value, args = f.borrowed(operand), call.args
+    of_method = not isinstance(value, Static)
+    if not of_method:
+        if not args or isinstance(args[0], (Given, ast.Starred)):
+            return None
+        value = f.borrowed(args[0])
+
+    def of_one(values: list[Value]) -> Value:
+        operand_value = ast.copy_location(Given(values[0]), operand)
+        func = ast.copy_location(ast.Attribute(operand_value if of_method else operand, name, ast.Load()), operand)
+        whole = copy(node)
+        whole.value = ast.copy_location(ast.Call(func, args if of_method else [operand_value, *args[1:]], call.keywords), call)
+        return f.borrowed(whole)
+
+    return for_each_type(f, node, [value], of_one)
+
+
+def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callable[[list[Value]], Value]) -> Value:
+    """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of them
+    and a float for others stays so. Of lists of such values the first element decides. A combination for which `work` has a
+    problem is an error of the instance; a problem that it has for all of them is one of the model."""
+    if not take_several_types(f, values, {}):
+        return work([*values])
+    problems: list[tuple[str, str]] = []
+
+    def with_values(values: Sequence[Value]) -> Value:
+        written = next((v for v in values if _has_one_of_several(f, v)), None)
+        if isinstance(written, TupleV):
+            return with_element(values, written)
+        several = next((v for v in values if is_one_of_several(f, v) or _lists_several_types(f, v)), None)
+        if several is None:
+            before, f.each_type = f.each_type, True
+            try:
+                return _attempt(f, lambda: work([*values]), problems)
+            finally:
+                f.each_type = before
+        is_list = not is_one_of_several(f, several)
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            one = _all_of(f, node, several, word) if is_list else inner
+            return with_values([one if v == several else v for v in values])
+
+        first = f.host("list.get", [several, Static(0)], type_of(several).item, "row") if is_list else several
+        deciding = opened(f, node, first)
+        assert isinstance(deciding, Dyn)
+        return by_type(f, node, deciding, of_one_type, apart=True)
+
+    def with_element(values: Sequence[Value], written: TupleV) -> Value:
+        """`with_values`, for each type of the first element of a written list that is one of several types."""
+        element = next(v for v in written.items if is_one_of_several(f, v))
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            items = tuple(inner if v == element else v for v in written.items)
+            return with_values([replace(v, items=items) if v is written else v for v in values])  # type: ignore[type-var]
+
+        deciding = opened(f, node, element)
+        assert isinstance(deciding, Dyn)
+        return by_type(f, node, deciding, of_one_type)
+
+    result = with_values(values)
+    return f.problem(node, *problems[-1]) if problems and is_never(result) else result
+
+
+def for_types_that_take(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value]) -> Value:
+    """`work(value)` of a mixed value, compiled for each type that it may have, with problems as in `for_each_type`."""
+    problems: list[tuple[str, str]] = []
+    result = by_type(f, node, value, lambda _, inner: _attempt(f, lambda: work(inner), problems), apart=True)
+    return f.problem(node, *problems[-1]) if problems and is_never(result) else result
+
+
+def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
+    """`work()`; where that has a problem, which is added to `problems`, the error of an instance."""
+    before, f.cause = f.cause, None
+    text = advice = ""
+    try:
+        with f.trial():
+            work()
+        if f.cause is not None:
+            text, advice = f.cause.message, f.cause.advice
+    except Refused as refused:
+        text, advice = refused.message, refused.advice
+    except (Mismatch, AnnotationError) as error:
+        text = str(error)
+    finally:
+        f.cause = before
+    if not text:
+        return work()
+    problems.append((text, advice))
+    return fail(f, "TypeError: " + text.replace("{", "{{").replace("}", "}}"))
+
+
+def _has_one_of_several(f: Frame, value: Value) -> bool:
+    """Whether a value is a written list or tuple with an element that is one of several types."""
+    return isinstance(value, TupleV) and any(is_one_of_several(f, v) for v in value.items)
+
+
+def _lists_several_types(f: Frame, value: Value) -> bool:
+    """Whether a value is a list of values that are each one of several types."""
+    t = type_or_none(value)
+    return isinstance(t, ListT) and t.rows is None and _of_several_types(f, t.item)
+
+
+def _of_several_types(f: Frame, type: Any) -> bool:
+    """Whether a type is a mixed union, or an optional one, with several types that one computes with."""
+    return sum(word in COMPUTED or word in RANKS for word in f.mixed(f.without_none(type))) > 1
+
+
+def _all_of(f: Frame, node: ast.AST, value: Value, word: str) -> Value:
+    """A list of values of several types as one of values of a single type, which all of them have."""
+    assert isinstance(value, Dyn) and isinstance(value.type, ListT)
+    known = f.display(value)
+    plain = f.coerce(value, ListT(f.mixed(f.without_none(value.type.item))[word]))
+    if known is not None:  # of a list that is written out the elements are still known one by one
+        f.displays[variable_of(plain)] = tuple(of_type(f, node, opened(f, node, v), word) for v in known)
+    return plain

@@ -1,0 +1,96 @@
+"""Whether values of one type of the program are of a class in Python, as far as that is known at compile time."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from types import GeneratorType, UnionType
+from typing import Any, get_args
+
+from backends.acrobat.core.types import ScalarT
+from backends.acrobat.frontend.evaluator.choices.mixed import word_of
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_held_tensor, kind, type_or_none
+from backends.acrobat.library import __name__ as LIBRARY
+
+NUMBERS: dict[str, type] = {"int": int, "float": float, "bool": bool}
+
+
+MAY_BE: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "tuple": (tuple, list),
+    "list": (list, tuple, range, deque, GeneratorType, type({}.keys())),
+    "dict": (dict, Counter, defaultdict, OrderedDict),
+}
+"""The word in `PYTHON_TYPES` for a type of the program -> what its values may be in Python."""
+
+
+def is_instance(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], exactly: bool = False) -> Value | None:
+    """Whether a value of one type is an instance of one of `classes`, or with `exactly` of one of these themselves; None where
+    that is not known. Problems are noted as by `is_of_classes`."""
+
+    def takes(cls: type) -> bool:
+        return cls in classes if exactly else issubclass(cls, tuple(classes))
+
+    if isinstance(type_or_none(value), ScalarT):
+        return is_of_classes(f, node, value, classes, exactly)
+    if kind(value) == "varying tuple":
+        return Static(takes(tuple))
+    if is_array(value) or is_held_tensor(value):
+        found = takes(f.program.datatypes.class_in_mixed("", "tensor"))
+        if any(takes(number) != found for number in (int, float)) and not f.program.datatypes.is_tensor_in_python():
+            what = "a number is a tensor where tensors are in its place, so that `isinstance` does not tell them apart here"
+            return f.problem(node, what, "keep numbers and tensors in fields or names of their own")
+        return Static(found)
+    answers = {takes(c) for c in _possible_classes(f, value)}
+    return Static(answers.pop()) if len(answers) == 1 and not asks_for_tuples(tuple(classes)) else None
+
+
+def _possible_classes(f: Frame, value: Value) -> tuple[type, ...]:
+    """The classes of which one is that of a value in Python; none where that is not known."""
+    word = word_of(value) or ("tuple" if isinstance(value, TupleV) else "")
+    if word == "str" and f.program.datatypes.has_enums:
+        return ()
+    return MAY_BE.get(word, ())
+
+
+def asks_for_tuples(classes: Any) -> bool:
+    """Whether one of the classes is derived from those of tuples or lists, as that of a tensor's shape: a tuple of the program
+    may be of it. Named tuples are objects."""
+    every = (cls for cls in several(classes) if cls not in MAY_BE["tuple"] and not hasattr(cls, "_fields"))
+    return any(issubclass(cls, MAY_BE["tuple"]) for cls in every)
+
+
+def several(classes: Any) -> Iterator[type]:
+    """The classes that `isinstance` is given: one, several in a tuple, or a union."""
+    every = classes if isinstance(classes, tuple) else get_args(classes) if isinstance(classes, UnionType) else None
+    if every is None:
+        yield classes
+    else:
+        for each in every:
+            yield from several(each)
+
+
+def is_of_classes(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], exactly: bool = False) -> Static | None:
+    """Whether a number or a string is an instance of one of `classes`, or with `exactly` of one of these themselves; None for
+    other values. A problem is noted where a float of the program may be an int in Python, which the classes tell apart; not in
+    the library, which asks what a number is in the program."""
+
+    def takes(cls: type) -> bool:
+        return cls in classes if exactly else issubclass(cls, tuple(classes))
+
+    match type_or_none(value):
+        case ScalarT(kind):
+            found = takes(NUMBERS[kind])
+            asks_python = (
+                kind == "float" and takes(int) != found and not getattr(f.function, "__module__", "").startswith(LIBRARY)
+            )
+            if asks_python and not f.program.datatypes.is_float_in_python():
+                what = "an int is a float where floats are in its place, so that `isinstance` does not tell them apart here"
+                f.problem(node, what, "keep numbers of the two types in fields or names of their own")
+            return Static(found)
+        case t if t is SYMBOL and not f.program.datatypes.has_enums:
+            return Static(takes(str))
+    return None

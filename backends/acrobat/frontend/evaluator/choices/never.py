@@ -1,0 +1,41 @@
+"""Values that are never there: computing one always raises an error, as taking an element of a list that nothing is put into.
+
+What is done with such a value is never done. Its result is the value itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, ITERATION, LENGTHS, SUBSCRIPTS, TRUTHS, handles
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_never
+
+
+def among_operands(values: Sequence[Value]) -> Value | None:
+    """The first operand that is never there, which then is the result of the operation; None if all are there."""
+    return next(filter(is_never, values), None)
+
+
+@handles(ATTRIBUTES, "never")
+@handles(SUBSCRIPTS, "never")
+@handles(CALLS, "never")
+def _same(f: Frame, node: ast.AST, value: Value, *others: Any) -> Value:
+    return value
+
+
+@handles(ITERATION, "never")
+def _no_rounds(f: Frame, value: Value) -> Value:
+    return TupleV(())
+
+
+@handles(LENGTHS, "never")
+def _length(f: Frame, value: Value) -> Value:
+    return value
+
+
+@handles(TRUTHS, "never")
+def _truth(f: Frame, value: Value, node: ast.AST) -> Value:
+    return Static(False)

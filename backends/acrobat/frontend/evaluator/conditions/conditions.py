@@ -1,0 +1,141 @@
+"""Conditions and choices. Where a test says that a name is not None, or is of a class, the name has that type."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
+from backends.acrobat.frontend.evaluator.conditions.comparisons import are_of_other_types
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, path_of
+from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
+from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
+from backends.acrobat.frontend.evaluator.syntax.syntax import tests_none
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.values import Dyn, Static, Value
+
+TESTED = (ast.Name, ast.Attribute, ast.Subscript)
+"""Expressions whose class `isinstance` may test: they have no effects, and may be compiled twice."""
+
+
+def truth(f: Frame, test: ast.expr) -> Value:
+    """The truth value of the expression `test`, as a bool of the host."""
+    match test:
+        case ast.BoolOp(op, [first, *rest]):
+            if not rest:
+                return truth(f, first)
+            others = ast.copy_location(ast.BoolOp(op, rest), test)
+            there, absent = (lambda: truth(f, others)), (lambda: Static(isinstance(op, ast.Or)))
+            arms = (there, absent) if isinstance(op, ast.And) else (absent, there)
+            return f.with_effects(test, _as_choice(test, op, first, others), lambda: decide(f, test, first, *arms))
+        case ast.UnaryOp(ast.Not(), operand):
+            return negation(f, truth(f, operand))
+        case ast.Call(ast.Name("isinstance"), [tested, _], []) if f.is_builtin("isinstance") and isinstance(tested, TESTED):
+            value = f.borrowed(tested)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT):
+                return decide(f, test, test, lambda: Static(True), lambda: Static(False))
+        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, Given):
+            operands = [f.borrowed(left), f.borrowed(right)]
+
+            def of_one_type(values: list[Value]) -> Value:
+                if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and values != operands and are_of_other_types(*values):
+                    return Static(isinstance(test.ops[0], ast.NotEq))
+                first, other = (ast.copy_location(Given(v), test) for v in values)
+                return condition(f, f.borrowed(ast.copy_location(ast.Compare(first, test.ops, [other]), test)), test)
+
+            return for_each_type(f, test, operands, of_one_type)
+    return condition(f, f.borrowed(test), test)
+
+
+def _as_choice(test: ast.BoolOp, op: ast.boolop, first: ast.expr, others: ast.expr) -> ast.IfExp:
+    """The truth of `first and others` or `first or others` as a conditional expression."""
+    there = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), others))
+    absent = ast.Constant(isinstance(op, ast.Or))
+    arms = (there, absent) if isinstance(op, ast.And) else (absent, there)
+    choice = ast.copy_location(ast.IfExp(first, *arms), test)
+    return ast.fix_missing_locations(choice)
+
+
+def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr]) -> Value:
+    """`a and b`, `a or b` as a value: one of the operands, not its truth."""
+    first = f.expression(values[0])
+    if len(values) == 1:
+        return first
+    rest = ast.copy_location(ast.BoolOp(op, values[1:]), node)
+    if isinstance(op, ast.Or) and isinstance(first, Dyn) and optional(f, first) is not None:
+
+        def some(inner: Value) -> Value:
+            return choose(f, node, condition(f, inner, values[0]), lambda: inner, others)
+
+        def others() -> Value:
+            return bool_value(f, rest, op, values[1:])
+
+        if not always_true(f, optional(f, first)):
+            return open_optional(f, node, first, some, others)
+        return open_optional(f, node, first, lambda inner: inner, others)
+    cond = condition(f, first, values[0])
+    if isinstance(op, ast.And):
+        return choose(f, node, cond, lambda: bool_value(f, rest, op, values[1:]), lambda: first)
+    return choose(f, node, cond, lambda: first, lambda: bool_value(f, rest, op, values[1:]))
+
+
+def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> Value:
+    """`then() if test else orelse()`. Names and fields that `test` compares with None or classes are narrowed in the arms."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return decide(f, node, operand, orelse, then)
+        case ast.BoolOp(op, [first, *rest]) if rest and tests_none(test):
+            others = ast.copy_location(ast.BoolOp(op, rest), test) if len(rest) > 1 else rest[0]
+            if isinstance(op, ast.And):
+                return decide(f, node, first, lambda: decide(f, node, others, then, orelse), orelse)
+            return decide(f, node, first, then, lambda: decide(f, node, others, then, orelse))
+        case ast.Call(ast.Name("isinstance"), [tested, classes], []) if f.is_builtin("isinstance"):
+            value = f.borrowed(tested)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT):
+                return of_class(f, node, value, _lasting_path(f, tested), f.borrowed(classes), then, orelse)
+        case ast.Compare(
+            ast.Call(ast.Name("type"), [tested], []), [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [cls]
+        ) if f.is_builtin("type"):
+            value, asked_class = f.borrowed(tested), f.borrowed(cls)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(asked_class, Static):
+                arms = (then, orelse) if isinstance(op, (ast.Is, ast.Eq)) else (orelse, then)
+                return of_class(f, node, value, _lasting_path(f, tested), asked_class, *arms, exactly=True)
+        case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
+            value = f.borrowed(tested)
+            path = _lasting_path(f, tested)
+            if isinstance(value, Dyn) and optional(f, value) is not None and path is not None:
+
+                def some(inner: Value) -> Value:
+                    f.env[path] = inner
+                    return (then if isinstance(op, ast.IsNot) else orelse)()
+
+                hint = path.rpartition(".")[2]
+                return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
+    return choose(f, node, truth(f, test), then, orelse)
+
+
+def _lasting_path(f: Frame, node: ast.expr) -> str | None:
+    """As `path_of`; None for attributes of objects that are numbers, which may get other values under other names."""
+    return None if isinstance(node, ast.Attribute) and lists_reached(f, node) else path_of(node)
+
+
+@handles(EXPRESSIONS, ast.BoolOp)
+def _bool_op(f: Frame, node: ast.BoolOp, hint: str) -> Value:
+    return bool_value(f, node, node.op, node.values)
+
+
+@handles(EXPRESSIONS, ChosenWalk)
+def _one_of_two_walks(f: Frame, node: ChosenWalk, hint: str) -> Value:
+    with f.trial():
+        is_known = isinstance(truth(f, node.test), Static)
+    as_written = ast.copy_location(ast.IfExp(node.test, node.body, node.orelse), node)
+    return f.expression(as_written if is_known else node.as_lists(), hint)
+
+
+@handles(EXPRESSIONS, ast.IfExp)
+def _if_else(f: Frame, node: ast.IfExp, hint: str) -> Value:
+    return decide(f, node, node.test, lambda: f.expression(node.body), lambda: f.expression(node.orelse))

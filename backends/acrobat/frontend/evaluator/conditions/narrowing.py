@@ -1,0 +1,142 @@
+"""Tests of classes: where a test says that an object is of a class, its name stands for an object of that class."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, DataT
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
+from backends.acrobat.frontend.evaluator.choices.mixed import by_type, of_type
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN
+from backends.acrobat.frontend.instances.divided import original
+from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, type_of
+from backends.acrobat.ir import nodes as n
+
+
+def of_class(
+    f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Value, then: Arm, orelse: Arm, exactly: bool = False
+) -> Value:
+    """`then() if isinstance(value, classes) else orelse()`, or of `type(value) is classes` with `exactly`. The arms know the
+    class, also under `path`, the value's name."""
+    whole = f.static_list(classes)
+    parts = whole.items if isinstance(whole, TupleV) else (whole,)
+    tested: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
+    if len(tested) < len(parts):
+        return f.problem(node, "the classes of `isinstance` are known at compile time")
+
+    def is_wanted(cls: type) -> bool:
+        return original(cls) in tested if exactly else issubclass(cls, tested)
+
+    if optional(f, value) is not None:
+
+        def some(inner: Value) -> Value:
+            if path is not None:
+                f.env[path] = inner
+            if isinstance(inner, Dyn) and isinstance(inner.type, DataT):
+                return of_class(f, node, inner, path, classes, then, orelse, exactly)
+            answer = is_instance(f, node, inner, tested, exactly)
+            if answer is None:
+                return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
+            return (then if not isinstance(answer, Static) or answer.value else orelse)()
+
+        return open_optional(f, node, value, some, orelse)
+    assert isinstance(value.type, DataT)
+    if f.mixed(value.type):
+        return _of_python_type(f, node, value, path, classes, tested, then, orelse, exactly)
+    known_class = f.env.get(class_key(path)) if path is not None else None
+    if isinstance(known_class, Static):
+        return (then if is_wanted(known_class.value) else orelse)()
+    datatypes = f.program.datatypes
+    members = datatypes.cases[value.type.name]
+    if all(map(is_wanted, members)):
+        return then()
+    heads = [(c, tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c))) for c in members]
+
+    def arm(cls: type, variables: tuple[n.Var, ...]) -> Arm:
+        def body() -> Value:
+            if path is not None:
+                f.env[class_key(path)] = Static(cls)
+                for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
+                    value = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
+                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = value
+            return (then if is_wanted(cls) else orelse)()
+
+        return body
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        arms = tuple(n.Arm(c.__name__, variables, body) for (c, variables), body in zip(heads, bodies, strict=True))
+        return n.Match(value.atom, arms, type, span=f.span)
+
+    if any(contains_unknown(v.type) for _, variables in heads for v in variables):
+        f.program.incomplete = True
+    return one_of(f, node, [arm(c, variables) for c, variables in heads], build)
+
+
+def _of_python_type(
+    f: Frame,
+    node: ast.AST,
+    value: Dyn,
+    path: str | None,
+    classes: Value,
+    tested: tuple[type, ...],
+    then: Arm,
+    orelse: Arm,
+    exactly: bool,
+) -> Value:
+    """`of_class` of a mixed value. In the arms its name stands for the value as one of the type that it has there. An arm that
+    several types take is compiled once, and the value stays mixed in it."""
+    assert isinstance(value.type, DataT)
+    union = value.type.name
+    by_word = {word: f.program.datatypes.class_in_mixed(union, word) for word in f.mixed(value.type)}
+    takes = {word: cls in tested if exactly else issubclass(cls, tested) for word, cls in by_word.items() if word != "object"}
+
+    def alone(word: str, inner: Value) -> Value:
+        if path is not None:
+            f.env[path] = inner
+        if word != "object":
+            return (then if takes[word] else orelse)()
+        return of_class(f, node, inner, path, classes, then, orelse, exactly)  # type: ignore[arg-type]
+
+    if "object" in by_word or sum(takes.values()) < 2 and len(takes) - sum(takes.values()) < 2:
+        return by_type(f, node, value, alone)
+    if len(set(takes.values())) == 1:
+        return then() if takes[next(iter(takes))] else orelse()
+    inside = by_type(f, node, value, lambda word, _: Dyn(n.Lit(takes[word], BOOL)))
+
+    def side(arm: Arm, of_wanted: bool) -> Arm:
+        words = [word for word, there in takes.items() if there == of_wanted]
+
+        def body() -> Value:
+            if path is not None and len(words) == 1:
+                f.env[path] = of_type(f, node, value, *words)
+            return arm()
+
+        return body
+
+    return choose(f, node, inside, side(then, True), side(orelse, False))
+
+
+def class_key(path: str) -> str:
+    """The key of `Frame.env` under which the class is kept that a name or field is known to be of."""
+    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
+
+
+def path_of(node: ast.expr) -> str | None:
+    """The key of `Frame.env` for a name, or for a field `name.a.b`; None for other expressions."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute():
+            text, inner = ast.unparse(node), node.value
+            while isinstance(inner, ast.Attribute):
+                inner = inner.value
+            return HIDDEN + text if isinstance(inner, ast.Name) else None
+    return None
+
+
+# ---- the expressions that choose

@@ -1,0 +1,108 @@
+"""The truth values of values, as `bool`, `if` and `while` take them."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
+from backends.acrobat.frontend.evaluator.choices.choice import among, fail, is_none, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.mixed import by_type
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class
+from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.specials import Absent, Closure, Method, Nested, OneOf
+from backends.acrobat.frontend.types import describe, is_never_filled
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.ir import nodes as n
+
+
+def condition(f: Frame, value: Value, node: ast.AST) -> Value:
+    """`bool(value)` as a bool of the host; for a tensor of one element the instance waits. Problems are reported at `node`."""
+    match value:
+        case Static(v):
+            return Static(bool(v))
+        case TupleV(items):
+            return Static(bool(items))
+    if nothing_known(value):
+        return unknown()
+    handler = TRUTHS.get(kind(value))
+    result = None if handler is None else handler(f, value, node)
+    if result is not None:
+        return result
+    t = type_or_none(value)
+    return f.problem(
+        node, f"{describe(t)} has no truth value here" if isinstance(value, Dyn) else "this has no truth value here"
+    )
+
+
+@handles(TRUTHS, "number", "list", "varying tuple", "set", "dict", "ragged")
+def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    match value.type:
+        case ScalarT("bool"):
+            return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
+        case ScalarT(kind):
+            if isinstance(value.atom, n.Lit):
+                return Static(bool(value.atom.value))
+            return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
+    if is_never_filled(value.type):
+        return Static(False)
+    return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
+
+
+@handles(TRUTHS, "string")
+def _not_empty(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    return f.host("ne", [value, Static("")], BOOL, "truth")
+
+
+@handles(TRUTHS, "object")
+def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    if f.mixed(value.type):
+        return by_type(f, node, value, lambda _, inner: condition(f, inner, node))
+    inner = optional(f, value)
+    if inner is None:
+        return _of_object(f, value, node)
+    if always_true(f, inner):
+        return is_none(f, value, negate=True)
+    return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
+
+
+@handles(TRUTHS, OneOf)
+def _of_one(f: Frame, value: OneOf, node: ast.AST) -> Value | None:
+    def arm(each: Value) -> Value:
+        if isinstance(each, Absent):
+            return fail(f, each.text)
+        return Static(True) if isinstance(each, (Method, Closure, Nested)) else condition(f, each, node)
+
+    return among(f, node, value.index, [partial(arm, each) for each in value.alternatives])
+
+
+TRUTH_METHODS = ("__bool__", "__len__")
+"""The methods that Python asks for the truth of an object, the first that there is. Without one the object is true."""
+
+
+def always_true(f: Frame, t: Any) -> bool:
+    """Whether values of a type are objects without a truth value of their own, all of which count as true."""
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return bool(classes) and not any(hasattr(c, name) or issubclass(c, RecordOf) for c in classes for name in TRUTH_METHODS)
+
+
+def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    """The truth of an object: what its `__bool__` gives, else whether its `__len__` is not 0."""
+    if always_true(f, value.type):
+        return Static(True)
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    if all(issubclass(c, (RecordOf, tuple)) for c in classes):
+        names = [getattr(c, "keys_of_record", ()) or getattr(c, "_fields", ()) for c in classes]
+        filled = [bool(x) for x in names]
+        return (
+            Static(filled[0]) if len({*filled}) == 1 else number_of_class(f, value, classes, [n.Lit(x, BOOL) for x in filled])
+        )
+    name = next(x for x in TRUTH_METHODS if any(hasattr(c, x) for c in classes))
+    method = class_attribute(f, node, value, classes, name)
+    if not isinstance(method, Method):
+        return None
+    return condition(f, f.call_with(method.function, [value]), node)

@@ -1,0 +1,85 @@
+"""The classes of `collections` that are dictionaries: `defaultdict`, `OrderedDict`, `Counter`."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import types
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, dict_of_pairs, empty_of_kind
+from backends.acrobat.frontend.evaluator.containers.counters import COUNTER, counter_of
+from backends.acrobat.frontend.evaluator.containers.shared_lists import shared_factory
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.specials import Closure
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
+
+DEFAULTS: dict[Any, str] = {
+    int: "int",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    list: "list",
+    collections.deque: "list",
+    set: "set",
+    dict: "dict",
+    collections.OrderedDict: "dict",
+    collections.Counter: "counts",
+}
+"""What a `defaultdict` makes for missing keys, by the class that it is given: `containers.default_of` makes it."""
+
+
+@handles(FUNCTIONS, collections.defaultdict)
+def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
+    match args:
+        case [Static(factory)] if factory in DEFAULTS:
+            if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
+                name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+                f.program.factories[name] = shared
+                return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
+            return f.empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"))
+        case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
+            name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+            f.program.factories[name] = factory
+            return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
+    taken = ", ".join(cls.__name__ for cls in DEFAULTS)
+    raise Refused(f"`defaultdict` takes {taken}, or a function without values of run time here")
+
+
+def _holds_values(factory: Value) -> bool:
+    """Whether a lambda uses values that are known at run time only, which the dictionary would have to keep."""
+
+    def atoms(v: Value) -> list[Any]:
+        if isinstance(v, TupleV):
+            return [a for x in v.items for a in atoms(x)]
+        return v.operands(atoms) if isinstance(v, Special) else [v] if isinstance(v, Dyn) else []
+
+    return bool(atoms(factory))
+
+
+@handles(FUNCTIONS, collections.OrderedDict)
+def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
+
+
+@handles(FUNCTIONS, dict.fromkeys)
+def _from_keys(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`dict.fromkeys(keys)` or `dict.fromkeys(keys, value)`."""
+    keys, value = CallArguments("fromkeys", args, kwargs).bind("iterable", "value", value=Static(None))
+    if value == Static(None):  # beside which there may be numbers later
+        value = f.coerce(value, f.program.datatypes.optional(INT))
+    pairs = mapped(f, [as_list(f, node, iterable(f, keys))], lambda key: TupleV((key, value)))
+    return dict_of_pairs(f, node, pairs)
+
+
+@handles(FUNCTIONS, collections.Counter)
+def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not args:
+        return f.empty(replace(EMPTY["dict"], kind=COUNTER))
+    return counter_of(f, node, args[0])

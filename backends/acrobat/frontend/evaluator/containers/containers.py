@@ -1,0 +1,259 @@
+"""Sets and dictionaries that the model makes, and dictionaries of an instance whose keys differ between instances.
+
+The program has them as lists in order of insertion: a set as its elements, each once, a dictionary as (key, value) pairs.
+`ListT.kind` distinguishes them from lists in the front end. A look-up takes time proportional to their size.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.growing import grown
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, mapped, no_order
+from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.specials import SharedFactory
+from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    as_kind,
+    guess,
+    is_container,
+    is_empty,
+    is_unknown,
+    kind,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import dictionaries, searching, sets
+
+EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
+
+
+def kind_of(value: Any) -> str:
+    """ "set" or "dict", or "" for other values."""
+    t = type_or_none(value)
+    return t.kind.partition(":")[0] if isinstance(t, ListT) and t.kind not in ("list", "tuple") else ""
+
+
+def default_of(f: Frame, whole: Any) -> Value | None:
+    """The default of a `defaultdict` or `Counter` for missing keys; None for a dictionary where these are an error."""
+    t = type_or_none(whole)
+    match t.kind.partition(":")[2] if isinstance(t, ListT) else "":
+        case "int" | "count":
+            return Static(0)
+        case "float":
+            return Static(0.0)
+        case "bool":
+            return Static(False)
+        case "str":
+            return Static("")
+        case "list":
+            return f.empty(ListT(UNKNOWN))
+        case "counts":
+            return f.empty(replace(EMPTY["dict"], kind="dict:count"))
+        case "set" | "dict" as which:
+            return empty_of_kind(f, which)
+        case made if made in f.program.factories:
+            factory = f.program.factories[made]
+            return CALLS[kind(factory)](f, ast.Pass(), factory, [], {}, "default")
+    return None
+
+
+def items_of(value: Any) -> Dyn:
+    """A set or dictionary as the list of its elements or pairs."""
+    return as_kind(value, "list")
+
+
+def of_kind(value: Value, kind: Any) -> Value:
+    """A list of elements as a set, or of pairs as a dictionary."""
+    if is_unknown(value) and not is_container(value):
+        return unknown()
+    return as_kind(value, kind)
+
+
+def empty_of_kind(f: Frame, kind: str) -> Dyn:
+    return f.empty(EMPTY[kind])
+
+
+# ---- making
+
+
+def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
+    """The set of the elements of a list."""
+    whole = as_list(f, node, items)
+    if nothing_known(whole):
+        return unknown()
+    if contains_unknown(type_of(whole)):
+        return empty_of_kind(f, "set")
+    return of_kind(f.program.call(f, node, sets.distinct, [whole], {}), "set")
+
+
+def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
+    """A set that is known at compile time, and not empty, as one of the program; other values unchanged. Raises Refused."""
+    if not isinstance(value, Static) or not isinstance(value.value, (set, frozenset)) or not value.value:
+        return value
+    items = sorted(value.value, key=repr)  # an order that is the same in each process, as that of strings in a set is not
+    whole = list_of(f, node, [f.program.wrap(x) for x in items])
+    if not is_container(whole):
+        raise Refused("the elements of this set are of several types", "make a set of each type")
+    return of_kind(whole, "set")
+
+
+def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
+    """The dictionary of the written-out entries `pairs`."""
+    result: Value = empty_of_kind(f, "dict")
+    for key, value in pairs:
+        result = put(f, node, result, key, value)
+    return result
+
+
+def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
+    """The dictionary of a list of pairs; of equal keys the last counts."""
+    if nothing_known(pairs) or contains_unknown(type_of(pairs)):
+        return unknown()
+    if is_never_filled(type_of(pairs)):
+        return empty_of_kind(f, "dict")
+    return of_kind(f.program.call(f, node, dictionaries.from_pairs, [pairs], {}), "dict")
+
+
+def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Value:
+    """The dictionary with `value` at `key`."""
+    key, value = f.as_number(key), f.as_number(value)
+    if any(map(nothing_known, (whole, key, value))):
+        return unknown()
+    joined = grown(f, whole, TupleT((type_of(key), type_of(value))))
+    if contains_unknown(joined):
+        return f.not_yet(joined)
+    pairs = items_of(f.coerce(whole, joined))
+    assert isinstance(joined.item, TupleT)
+    k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
+    return of_kind(f.program.call(f, node, dictionaries.put, [pairs, k, v], {}), joined.kind)
+
+
+# ---- asking
+
+
+def enters_missing_keys(value: Value) -> bool:
+    """Whether looking up a missing key enters it into the dictionary, as a `defaultdict` does."""
+    t = type_or_none(value)
+    return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
+
+
+def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
+    """The name of the dictionary into which the expression `node` may enter a key by looking it up, as `groups[k]` of a
+    `defaultdict` does, where the function can notice it; None for other expressions, and where something else may refer to the
+    dictionary (`missing_keys`)."""
+    match node:
+        case ast.Subscript(ast.Name(name), ctx=ast.Load()) if enters_missing_keys(f.env.get(name, unknown())):
+            return name if name in f.owned and (keeps_default(f, f.env[name]) or has_uses_beyond_lookup(f, name)) else None
+    return None
+
+
+def keeps_default(f: Frame, whole: Value) -> bool:
+    """Whether what a `defaultdict` gives for a missing key is a shared list (`shared_lists`): it has that from then on."""
+    t = type_or_none(whole)
+    return isinstance(t, ListT) and isinstance(f.program.factories.get(t.kind.partition(":")[2]), SharedFactory)
+
+
+def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
+    """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
+    if f.definition is None or name in parameter_names(f.definition):
+        return True
+    return any(x not in before_brackets(f.definition) for x in mentions(f.definition, name, ast.Load))
+
+
+def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value, missing: Arm | None = None) -> Value:
+    """`whole[key]`; a missing key gives the dictionary's default, or `missing()`, or is an error of the instance."""
+    default = default_of(f, whole)
+    if default is not None and not nothing_known(key):
+        is_in = contains(f, node, whole, key)
+        if isinstance(default, Dyn) and isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT):
+            value_type = whole.type.item.items[1]
+            default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
+        if is_unknown(whole):
+            return default
+        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), missing or (lambda: default))
+    return at_key(f, node, whole, key)
+
+
+def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+    """The value of a key; a missing key is an error of the instance."""
+    if is_unknown(whole) or is_unknown(key):
+        t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
+        return guess(t) if isinstance(t, ListT) else unknown()
+    pairs = items_of(whole)
+    at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})
+    if is_unknown(at):
+        return unknown()
+    pair = f.host("list.get", [pairs, at], pairs.type.item, "entry")  # type: ignore[union-attr]
+    return (f.components(pair) or [unknown(), unknown()])[1]
+
+
+def as_key(f: Frame, whole: Dyn, key: Value) -> Value:
+    """A key as one of the type that the keys of a dictionary, or the elements of a set, have."""
+    return f.coerce(key, _type_of_keys(whole))
+
+
+def _type_of_keys(whole: Dyn) -> Any:
+    """The type of the keys of a dictionary, or of the elements of a set."""
+    assert isinstance(whole.type, ListT)
+    return whole.type.item.items[0] if isinstance(whole.type.item, TupleT) and kind_of(whole) == "dict" else whole.type.item
+
+
+def elements(f: Frame, whole: Dyn) -> Value:
+    """The keys of a dictionary, or the elements of a set, as a list."""
+    if is_unknown(whole):
+        return unknown()
+    return items_of(whole) if kind_of(whole) == "set" else column(f, whole, 0)
+
+
+def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
+    """The elements of a set as a list, for a function whose result does not depend on their order; other values unchanged."""
+    value = as_set(f, node, value)
+    return elements(f, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
+
+
+def column(f: Frame, whole: Dyn, which: int) -> Value:
+    """The keys (0) or the values (1) of a dictionary."""
+    return mapped(f, [items_of(whole)], lambda pair: (f.components(pair) or [unknown(), unknown()])[which])
+
+
+def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+    if is_unknown(whole):  # what is done with a missing key may tell the type
+        f.program.incomplete |= not is_empty(whole)
+        return Static(False)
+    if is_never_filled(whole.type):
+        return Static(False)
+    if is_unknown(key):
+        return unknown()
+    if isinstance(key, Dyn) and optional(f, key) is not None and f.without_none(_type_of_keys(whole)) == _type_of_keys(whole):
+        return open_optional(f, node, key, lambda some: contains(f, node, whole, some), lambda: Static(False))
+    has = searching.contains if kind_of(whole) == "set" else dictionaries.has_key
+    return f.program.call(f, node, has, [items_of(whole), as_key(f, whole, key)], {})
+
+
+@handles(ITERATION, "dict")
+def _keys(f: Frame, whole: Dyn) -> Value:
+    return unknown() if is_unknown(whole) else column(f, whole, 0)
+
+
+@handles(ITERATION, "set")
+def _no_order(f: Frame, whole: Dyn) -> Value:
+    raise no_order()
+
+
+@handles(MEMBERSHIP, "set", "dict")
+def _member(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+    return contains(f, node, whole, key)

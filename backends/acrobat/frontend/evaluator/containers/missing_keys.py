@@ -1,0 +1,146 @@
+"""Looking up a missing key in a `defaultdict` that is a part of something else, `graph.near[k]` or `counts[a][b]`, or to which
+other names refer, too, such as one that a function is given.
+
+Python enters the key. The program does not, which nobody can see where all that is done with such dictionaries is looking up
+and assigning entries. Where something walks over one, or asks how long it is, a missing key is an error of the instance.
+(`containers.entered_by_lookup` has dictionaries to which one name alone refers: these get the key.)
+
+Of parts the place where they are kept says whether something sees them whole. Names for one dictionary may be in any function,
+so of them that counts which is done with any dictionary of their kind, which is the function that makes its missing values.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.evaluator.containers.containers import enters_missing_keys, has_uses_beyond_lookup
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.constants import method_of
+from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
+from backends.acrobat.frontend.specials import Method, OneOf, Partial
+from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, type_or_none
+
+
+def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
+    """Note of an expression, whose value this is, that it stands for more than the look-up of an entry: that may show whether a
+    dictionary, or one inside of it, has a key."""
+    if not isinstance(value, (Dyn, TupleV)):
+        return
+    kinds = _kinds_inside(type_or_none(value))
+    if not kinds or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
+        return
+    _note(f, {_kept_in(node), *(set() if node in f.handed_on else kinds)})
+
+
+def note_in_result(f: Frame, value: Value) -> None:
+    """Note that all dictionaries in the model's result are seen whole."""
+    _note(f, {k for t in types_inside(f, [type_or_none(value)]) for k in _kinds_inside(t)})
+
+
+def _note(f: Frame, seen: set[str]) -> None:
+    if not seen - {""} <= f.program.seen_whole:
+        f.program.seen_whole |= seen - {""}
+        f.program.changed = True
+
+
+def hand_on(f: Frame, node: ast.expr | None) -> None:
+    """Note of an expression that its value only gets a name or a place: what that shows of it is asked where it is used."""
+    match node:
+        case ast.Tuple(elts) | ast.List(elts):
+            for e in elts:
+                hand_on(f, e)
+        case ast.IfExp(body=one, orelse=other):
+            hand_on(f, one)
+            hand_on(f, other)
+    if node is not None:
+        f.handed_on.add(node)
+
+
+def hand_arguments_on(f: Frame, node: ast.Call, callee: Value) -> None:
+    """`hand_on` of the arguments of a call that is compiled, as one of a function or module of the source is."""
+    match callee:
+        case Method(function=function):
+            own = function is not None
+        case Static(FunctionType() as function):
+            own = lookup(FUNCTIONS, function) is None and all(rule(function) is None for rule in LIBRARIES)
+        case Static(value):
+            own = not isinstance(value, (type, BuiltinFunctionType)) and method_of(value, "__call__") is not None
+        case _:
+            own = not isinstance(callee, (OneOf, Partial))  # of which some may be functions of Python's
+    if own:
+        for argument in (*node.args, *(k.value for k in node.keywords)):
+            hand_on(f, argument)
+
+
+def would_show(f: Frame, node: ast.AST, whole: Value) -> bool:
+    """Whether the program could notice that the look-up `node`, in the dictionary `whole`, has entered a missing key, which it
+    does not do itself."""
+    if not isinstance(node, ast.Subscript) or node in f.put_back or not enters_missing_keys(whole):
+        return False
+    match node.value:
+        case ast.Name(name):
+            alone = name in f.owned or _is_made_here(f, name) and not has_uses_beyond_lookup(f, name)
+            return not alone and not _kinds_of(type_or_none(whole)).isdisjoint(f.program.seen_whole)
+        case ast.Attribute() | ast.Subscript():
+            return _is_seen_whole(f, node.value)
+    return False
+
+
+def _is_made_here(f: Frame, name: str) -> bool:
+    """Whether all values that a function gives one of its names are dictionaries that its assignments to that name make."""
+    made = stored = 0
+    for x in every_node(f.definition) if f.definition is not None else ():
+        match x:
+            case ast.Assign([ast.Name(target)], ast.Call(called)) | ast.AnnAssign(ast.Name(target), value=ast.Call(called)):
+                made += target == name and "defaultdict" in (getattr(called, "id", ""), getattr(called, "attr", ""))
+            case ast.Name(target, ast.Store()):
+                stored += target == name
+    return made == stored > 0
+
+
+def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
+    """Whether something sees the dictionary that an expression is, or one around it, as a whole."""
+    match node:
+        case ast.Name(name):
+            return name in f.env and has_uses_beyond_lookup(f, name)
+        case ast.Subscript(owner):
+            return _kept_in(node) in f.program.seen_whole or _is_seen_whole(f, owner)
+        case ast.Attribute():
+            return _kept_in(node) in f.program.seen_whole
+    return False
+
+
+def _kept_in(node: ast.expr) -> str:
+    """Where a dictionary is kept, the same for all expressions that may show one: an attribute of any object, or an item of a
+    name or of such an attribute; "" where it is something else."""
+    match node:
+        case ast.Attribute(Given()) | ast.Subscript(Given()):
+            return ""
+        case ast.Attribute(attr=name):
+            return f".{name}"
+        case ast.Subscript(ast.Name(name)):
+            return f"{name}[]"
+        case ast.Subscript(owner) if around := _kept_in(owner):
+            return f"{around}[]"
+    return ""
+
+
+def _kinds_inside(t: Any) -> set[str]:
+    """The kinds of those dictionaries into which a look-up enters a missing key that values of a type are, or have in them."""
+    match t:
+        case ListT(item):
+            return _kinds_of(t) | _kinds_inside(item)
+        case TupleT(items):
+            return {kind for item in items for kind in _kinds_inside(item)}
+    return set()
+
+
+def _kinds_of(t: Any) -> set[str]:
+    """As `_kinds_inside`, of a dictionary itself."""
+    return {t.kind} if isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count" else set()

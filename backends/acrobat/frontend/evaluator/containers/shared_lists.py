@@ -1,0 +1,325 @@
+"""Lists, sets and dictionaries that are changed while several names refer to them:
+
+    row = []
+    rows.append(row)     row and rows[0] are one list
+    row.append(x)
+
+A list of the program is a value, so a changed one is another list under each of its names (`ownership`). Where a build was
+refused for want of this, the next one has such lists as *shared* ones: objects of one attribute, `items`, that are referred to
+by numbers (`referenced`). All expressions of the source that make lists of that type make shared ones then, where something may
+keep them. Whatever reads one reads its items: `nones.opened` gives these, and `mutation.place` has them as the place that a
+change gives new items. Nothing else ever refers to the items, so any change of them is right, but for changes of the lists that
+are inside of them: those are shared lists themselves from the next build on.
+
+A shared list is no list where it is kept, in a variable, an attribute, a result or an argument. Nothing makes one of a list
+that the source did not make there, so that a list of the instance is never copied by it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from functools import lru_cache
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.choices.choice import open_optional
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.truths import condition
+from backends.acrobat.frontend.evaluator.containers.containers import EMPTY
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import as_result, mapped
+from backends.acrobat.frontend.evaluator.objects.construction import new_object
+from backends.acrobat.frontend.evaluator.objects.field_values import field_value
+from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
+from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute
+from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, place_of
+from backends.acrobat.frontend.evaluator.ownership.ownership import calls_own_function
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.instances.shared import ITEMS, Site
+from backends.acrobat.frontend.source import source_of, stripped
+from backends.acrobat.frontend.specials import Method, SharedFactory
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import UNKNOWN, is_shared
+from backends.acrobat.frontend.values import Dyn, Static, Value, as_kind, is_unknown, kind, type_or_none
+
+LIBRARIES = frozenset({"torch", "F", "nn", "functional", "math", "itertools", "np", "numpy", "random", "functools", "operator"})
+"""Names of modules whose functions keep none of their arguments."""
+
+
+# ---- making
+
+
+def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
+    """What an expression gives that makes a list, set or dictionary: a shared one where an earlier build has found so."""
+    if isinstance(node, ast.Call) and f.program.datatypes.has_shared:
+        _refuse_kept_view(f, node)
+    if kind(value) not in ("list", "set", "dict") or f.definition is None or not makes(node):
+        return value
+    if isinstance(node, ast.Call) and calls_own_function(f, node):  # a method of the source with such a name
+        return value
+    if f.namespace.get("__name__", "").startswith("backends.acrobat.library"):
+        return value
+    place = place_of(node)
+    kept = _kept_at(f, place)
+    if kept is None:
+        return value
+    site: Site = (f.file, *place)
+    f.program.datatypes.made_for.setdefault(kept, set()).add(site)
+    assert isinstance(value, Dyn) and isinstance(value.type, ListT)
+    cls = f.program.datatypes.shared_class(site, f.span, value.type)
+    return value if cls is None else _shared(f, node, cls, value)
+
+
+def _shared(f: Frame, node: ast.AST, cls: type, value: Value) -> Value:
+    """A new shared list of a class, with what is in a list of the program."""
+    t = DataT(f.program.datatypes.union_of_made(cls, (ITEMS,)))
+    f.program.datatypes.has_field(cls, ITEMS)
+    items = field_value(f, node, cls, ITEMS, value)
+    if _becomes_floats(type_or_none(value), f.program.datatypes.field_type(cls, ITEMS)):
+        raise Refused(
+            "a list of ints is in one place with lists of floats here, and changed under several names", "write floats"
+        )
+    return enter_object(f, cls, t, [items], shared=False)
+
+
+MADE.append(_as_made)
+
+
+def _kept_at(f: Frame, place: Place) -> str | None:
+    """What `_kept_places` has for a place of the function that is compiled, or of the one that is compiled in place in it; None
+    where nothing keeps the value."""
+    written = None if f.definition is None else _kept_places(f.definition).get(place)
+    if written is None and f.function is not None:
+        return _kept_places(source_of(stripped(f.function))[0]).get(place)
+    return written
+
+
+@lru_cache(1 << 10)
+def _kept_places(definition: ast.FunctionDef) -> dict[Place, str]:
+    """Where the expressions stand of whose values something may keep a reference, and not only read what is in them; with the
+    names of the attributes that get them, "" for others."""
+    return {place_of(x): _attribute(node) for node in every_node(definition) for x in _kept_by(node) if hasattr(x, "lineno")}
+
+
+def _attribute(node: ast.AST) -> str:
+    """The attribute to which a statement assigns; "" for others."""
+    match node:
+        case ast.Assign([ast.Attribute(attr=name)]) | ast.AnnAssign(target=ast.Attribute(attr=name)):
+            return name
+    return ""
+
+
+def _kept_by(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Assign(value=value) | ast.NamedExpr(value=value) | ast.Lambda(body=value):
+            return [value]
+        case ast.AnnAssign(value=ast.expr() as value) | ast.Return(value=ast.expr() as value):
+            return [value]
+        case ast.Yield(value=ast.expr() as value):
+            return [value]
+        case ast.List(items) | ast.Tuple(items) | ast.Set(items) | ast.Dict(values=items) | ast.BoolOp(values=items):
+            return items
+        case ast.IfExp(_, one, other):
+            return [one, other]
+        case ast.ListComp(item) | ast.SetComp(item) | ast.GeneratorExp(item) | ast.DictComp(value=item):
+            return [item]
+        case ast.Call(function, args, keywords) if not _keeps_nothing(function):
+            return [*args, *(k.value for k in keywords)]
+    return []
+
+
+def _keeps_nothing(function: ast.expr) -> bool:
+    """Whether a function, as its name tells, keeps none of its arguments."""
+    match function:
+        case ast.Name(name):
+            return hasattr(builtins, name)
+        case ast.Attribute():
+            return root_of(function) in LIBRARIES
+    return False
+
+
+def shared_factory(f: Frame, node: ast.AST, what: str) -> SharedFactory | None:
+    """The factory of shared lists of a `defaultdict(list)`, or with `what` another class; None where it gives plain ones."""
+    if not isinstance(node, ast.Call) or what not in ("list", "set", "dict"):
+        return None
+    cls = f.program.datatypes.shared_class((f.file, *place_of(node.args[0])), f.span, EMPTY.get(what, ListT(UNKNOWN)))
+    return None if cls is None else SharedFactory(cls, what)
+
+
+@handles(CALLS, SharedFactory)
+def _made_by_factory(f: Frame, node: ast.AST, factory: SharedFactory, args: object, kwargs: object, hint: str) -> Value:
+    return _shared(f, node, factory.cls, f.empty(EMPTY.get(factory.what, ListT(UNKNOWN))))
+
+
+def _becomes_floats(have: Any, wanted: Any) -> bool:
+    """Whether ints in values of a type are floats in those of another one."""
+    match have, wanted:
+        case ListT(one), ListT(other):
+            return _becomes_floats(one, other)
+        case TupleT(some), TupleT(others) if len(some) == len(others):
+            return any(map(_becomes_floats, some, others))
+    return bool(have in (INT, BOOL) and wanted == FLOAT)
+
+
+def _refuse_kept_view(f: Frame, node: ast.Call) -> None:
+    """Raises Refused where something keeps a view of a shared dictionary, or an iterator over a shared list: Python's show what
+    is changed later."""
+    match node:
+        case ast.Call(ast.Attribute(owner, "keys" | "values" | "items"), []):
+            what = "a view"
+        case ast.Call(ast.Name("zip" | "enumerate" | "map" | "filter" | "reversed" | "iter") as owner):
+            what = "an iterator"
+        case _:
+            return
+    if _kept_at(f, place_of(node)) is None:
+        return
+    if what == "an iterator":
+        refuse_kept_iterator(f, node)
+        return
+    with f.trial():
+        value = f.borrowed(owner)
+    if kind_inside(f, value):
+        raise Refused(f"a view of `{ast.unparse(owner)}`, which has several names, is kept", "write `list(...)` around it")
+
+
+# ---- reading
+
+
+def items_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """What is in a shared list now; of a list of shared ones, the list of what is in each."""
+    if is_shared(value.type):
+        result = read_attribute(f, node, value, ITEMS)
+        assert result is not None
+        return result
+    return mapped(f, [value], lambda x: opened(f, node, x))
+
+
+SHARED_READ.append(items_of)
+
+
+@handles(ATTRIBUTES, "shared")
+def _method(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    return Method(items_of(f, node, value), name)
+
+
+@handles(TRUTHS, "shared")
+def _truth(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    return condition(f, items_of(f, node, value), node)
+
+
+@handles(TEXTS, "shared")
+def _no_text(f: Frame, value: Dyn, name: str) -> Value | None:
+    return None
+
+
+def without_sharing(f: Frame, node: ast.AST, value: Value) -> Value:
+    """A shared list as the list of what is in it now; other values unchanged."""
+    return items_of(f, node, value) if isinstance(value, Dyn) and is_shared(value.type) else value
+
+
+def kind_inside(f: Frame, value: Value) -> str:
+    """ "list", "set" or "dict" for a shared one, which may be None, else ""."""
+    t = f.without_none(type_or_none(value))
+    if not is_shared(t):
+        return ""
+    cls = f.program.datatypes.cases[t.name][0]
+    items = f.program.datatypes.field_type(cls, ITEMS)
+    return items.kind.partition(":")[0] if isinstance(items, ListT) else "list"
+
+
+# ---- results
+
+
+def _as_result(f: Frame, value: Value) -> Value | None:
+    """What a result has in place of shared lists: the lists, as they are when `forward` ends."""
+    t = type_or_none(value)
+    if is_shared(f.without_none(t)) and _holds_itself(f, t, set()):
+        raise Refused("the result has a list in it that may be inside of itself", "return what is in it")
+    if is_shared(t):
+        return as_result(f, items_of(f, ast.Pass(), value))  # type: ignore[arg-type]
+    if is_shared(f.without_none(t)):
+        return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]
+    if isinstance(t, DataT) and (cls := _class_with_shared(f, t)) is not None:
+        return _with_plain_lists(f, value, cls)  # type: ignore[arg-type]
+    if kind(value) in ("dict", "set") and has_shared(f, t) and not is_unknown(value):
+        what = t.kind
+        parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
+        return parts if is_unknown(parts) else as_kind(parts, what)
+    return None
+
+
+RESULTS.append(_as_result)
+
+
+def _class_with_shared(f: Frame, t: DataT) -> type | None:
+    """The class of objects that the model makes, where attributes of theirs have shared lists in them; None for others."""
+    datatypes = f.program.datatypes
+    classes = datatypes.cases.get(t.name, ())
+    if len(classes) != 1 or classes[0] in datatypes.seen or datatypes.is_referenced(t.name) or issubclass(classes[0], RecordOf):
+        return None
+    names = datatypes.attribute_names(classes[0])
+    return classes[0] if any(has_shared(f, datatypes.field_type(classes[0], x)) for x in names) else None
+
+
+def _with_plain_lists(f: Frame, value: Dyn, cls: type) -> Value:
+    """An object of the result with lists in place of the shared ones in its attributes. It is of a version of its class."""
+    datatypes = f.program.datatypes
+    names = datatypes.attribute_names(cls)
+    version = datatypes.version_in_results(cls)
+    union = datatypes.union_of_made(version, names) if cls in datatypes.made else datatypes.union_of(version)
+    fields = {x: as_result(f, field_at_first(f, value, [cls], x)) for x in names}
+    return new_object(f, ast.Pass(), version, DataT(union), fields)
+
+
+def _holds_itself(f: Frame, t: Any, around: set[str]) -> bool:
+    """Whether shared lists of a type may have such in them that are in `around`, or others that have themselves in them."""
+    match f.without_none(t):
+        case TupleT(items):
+            return any(_holds_itself(f, x, around) for x in items)
+        case ListT(item):
+            return _holds_itself(f, item, around)
+        case DataT(name) as inner if is_shared(inner):
+            classes = f.program.datatypes.cases[name]
+            types = [f.program.datatypes.fields[c, ITEMS] for c in classes]
+            return name in around or any(_holds_itself(f, x, around | {name}) for x in types)
+        case DataT() as several if f.mixed(several):
+            return any(_holds_itself(f, x, around) for x in f.mixed(several).values())
+    return False
+
+
+def has_shared(f: Frame, t: Any) -> bool:
+    """Whether values of a type have shared lists in them, outside of objects."""
+    match f.without_none(t):
+        case TupleT(items):
+            return any(has_shared(f, x) for x in items)
+        case ListT(item):
+            return has_shared(f, item)
+        case inner:
+            return is_shared(inner)
+
+
+def holds_lists(t: Any) -> bool:
+    """Whether there are lists, sets or dictionaries in those of an annotated type."""
+    match t:
+        case ListT(TupleT(items), rows=None) | ListT(items, rows=None):
+            parts = items if isinstance(items, tuple) else (items,)
+            return any(isinstance(x, ListT) and x.rows is None or isinstance(x, TupleT) for x in parts)
+    return False
+
+
+def refuse_kept_iterator(f: Frame, source: ast.expr) -> None:
+    """Raises Refused where an iterator gets a name that runs over a shared list: Python's would notice later changes of it."""
+    if not f.program.datatypes.has_shared:
+        return
+    for x in every_node(source):
+        if isinstance(x, (ast.Name, ast.Attribute)) and isinstance(x.ctx, ast.Load):
+            with f.trial():
+                value = f.borrowed(x)
+            if kind_inside(f, value):
+                raise Refused(
+                    f"an iterator over `{ast.unparse(x)}` gets a name, and that list has several", "write `list(...)` around it"
+                )

@@ -1,0 +1,299 @@
+"""Calls: which function is called, its arguments, and to which lists of the caller its result may refer."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.callables import nested
+from backends.acrobat.frontend.evaluator.changes import list_changes
+from backends.acrobat.frontend.evaluator.changes.mutation import in_source_order
+from backends.acrobat.frontend.evaluator.containers.any_order import over_set
+from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_arguments_on, note_seen_whole
+from backends.acrobat.frontend.evaluator.expressions.callees import called
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import iterable
+from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
+from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
+from backends.acrobat.frontend.evaluator.objects.fields import field
+from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
+from backends.acrobat.frontend.evaluator.ownership.ownership import (
+    LOOKING,
+    calls_own_function,
+    changeable,
+    has_plain_items,
+    holds_parts,
+    seen_inside,
+)
+from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
+from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
+from backends.acrobat.frontend.evaluator.syntax.syntax import claims, deep
+from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.specials import Keywords, Method, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    Value,
+    is_object,
+    is_plain,
+    is_unknown,
+    nothing_known,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+
+
+@dataclass
+class ArgumentsAsWritten:
+    """The arguments of a call: each as written, with the values that it gives; a starred one may give several."""
+
+    by_position: list[tuple[ast.expr, Sequence[Value]]]
+    by_name: dict[str, Value]
+
+    def values(self) -> list[Value]:
+        """The arguments by position."""
+        return [v for _, parts in self.by_position for v in parts]
+
+    def each_with_value(self, node: ast.Call) -> list[tuple[ast.expr, Value]]:
+        """Each argument as written with its value, but for those of `**`."""
+        named = [(k.value, self.by_name[k.arg]) for k in node.keywords if k.arg is not None]
+        return [*((written, v) for written, parts in self.by_position for v in parts), *named]
+
+
+@handles(EXPRESSIONS, ast.Call)
+def _call(f: Frame, node: ast.Call, hint: str) -> Value:
+    dropped, as_written = node is f.unused_expression, node
+    f.keeping_nothing.discard(as_written)
+    if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
+        node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
+    callee = f.callees[node] = f.borrowed(node.func)
+    note_taken_at_once(f, node, callee)
+    if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
+        return special
+    if isinstance(callee, Nested):
+        node = nested.written_out(f, node, callee)
+    names = {name for name in map(root_of, _operands(node)) if name is not None}
+    displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
+    lent = {x for name in names for x in claims(name) if x in f.owned}
+    hand_arguments_on(f, node, callee)
+    callee, arguments = _arguments(f, node, callee)
+    arguments_and_values = arguments.each_with_value(node)
+    of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
+    before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
+    values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
+    f.lists_kept = set()
+    try:
+        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), arguments.by_name, hint))
+    finally:
+        f.owned_arguments = before
+    changed = [name for name, v in values.items() if f.env.get(name) is not v]
+    if changed and calls_own_function(f, node):
+        taken_in(f, changed, arguments_and_values)
+    if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
+        f.owned |= displayed
+    f.new_parts[as_written] = f.new_parts.get(node, ())
+    note_seen_whole(f, as_written, result)
+    for rule in AFTER_CALLS:
+        rule(f, node, callee, result)
+    if _keeps_nothing(f, node, callee, result):
+        f.keeping_nothing.add(as_written)
+        f.owned |= lent
+    elif not dropped and not _is_new(f, node, result):
+        _seen_in_result(f, node, callee, result)
+    return result
+
+
+def _is_new(f: Frame, node: ast.Call, result: Value) -> bool:
+    """Whether nothing else refers to the result of a call, or to anything that is inside of it."""
+    if deep(variable_of(result)) in f.new_lists or node in f.made_alone:
+        return True
+    parts, t = f.new_parts.get(node, ()), type_or_none(result)
+    if not parts or not isinstance(t, TupleT) or len(parts) != len(t.items):
+        return False
+    return all(new.whole and new.inside or not changeable(f, x) for new, x in zip(parts, t.items, strict=True))
+
+
+def _operands(node: ast.Call) -> list[ast.expr]:
+    """What a call computes from, as written: the owner of the method, and the arguments."""
+    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return [*owner, *node.args, *(k.value for k in node.keywords)]
+
+
+def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
+    """The result of a call whose arguments are not simply compiled one after the other; None for all other calls."""
+    if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and _as_always(node.keywords):
+        return unzipped(f, node, f.borrowed(node.args[0].value))
+    match callee, node.func:
+        case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
+            len(node.args) <= 1 and not node.keywords
+        ):
+            return list_changes.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
+        case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
+            return list_changes.pop(f, node, owner, Static(0))
+    if is_unknown(callee):
+        return unknown()
+    written = lookup(WRITTEN, callee.value) if isinstance(callee, Static) else None
+    result: Value | None = None if written is None else written(f, node, callee.value)  # type: ignore[union-attr]
+    return result
+
+
+def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, ArgumentsAsWritten]:
+    """Compile the arguments of a call. Gives them, and the callee: compiled again if an argument has changed the object
+    that it is a method of: `stack.push(g(stack.pop()))`. Raises Refused."""
+    keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
+    read = f.expression if keeps else f.borrowed
+    earlier, f.mutated = f.mutated, set()
+    passed: list[tuple[ast.expr, Sequence[Value]]] = [
+        (a.value, _spread(f, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
+    ]
+    kwargs: dict[str, Value] = {}
+    for k in node.keywords:
+        named = {k.arg: read(k.value)} if k.arg is not None else _given_by_name(f, k.value, read)
+        if twice := [name for name in named if name in kwargs]:
+            raise Refused(f"`{twice[0]}` is given twice in this call")
+        kwargs |= named
+    operands = _operands(node)
+    if f.mutated and (early := read_too_early(operands, f.changed_by)):
+        stale = [x for i, x in enumerate(operands) if i in early]
+        if not all(isinstance(x, ast.Name) for x in stale):
+            what = "an argument of this call changes a list or object that is named before"
+            raise Refused(what, "write it as a statement before")
+        callee = f.callees[node] = f.borrowed(node.func)
+        passed = [(a, [read(a)]) if a in stale else (a, parts) for a, parts in passed]
+        kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in stale}
+    f.mutated |= earlier
+    return callee, ArgumentsAsWritten(passed, kwargs)
+
+
+def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
+    """Note that the result of a call may be a list of the arguments, or have one or a part of one in it. (Of tensors
+    `_forget_aliases` in `tensors/memory.py` does so.)"""
+    if changeable(f, type_or_none(result)) and not _makes_lists(callee):
+        lists = [*node.args, *(k.value for k in node.keywords)]
+        if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")):
+            lists.append(node.func.value)
+        for a in lists:
+            if isinstance(a, ast.Name) and _may_hold(f, type_or_none(result), type_or_none(f.env.get(a.id, unknown()))):
+                f.owned.discard(a.id)
+    _look_inside(f, node, callee, result)
+
+
+def _displayed(args: Sequence[ast.expr]) -> set[str]:
+    """The names whose values, or parts of them, are written-out elements among the arguments: `x` of `cat([x, x[0]])`."""
+    displays = [
+        a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in every_node(a))
+    ]
+    return {name for a in displays for e in a.elts if (name := root_of(e)) is not None}
+
+
+def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
+    """Note that something else may refer to parts of the arguments: the result of the call may contain such a part."""
+    builtin = _makes_lists(callee) or isinstance(result, Held)
+    if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
+        return
+    if builtin or changeable(f, type_or_none(result)):
+        for a in _operands(node):
+            type = type_or_none(f.env.get(a.id, unknown())) if isinstance(a, ast.Name) else None
+            if builtin or _may_share(f, type_or_none(result), type):
+                seen_inside(f, a)
+
+
+def _spread(f: Frame, written: ast.expr) -> list[Value]:
+    """The arguments that `*xs` gives to a call; a list of run-time length is one argument, marked as spread. Raises Refused."""
+    f.taken_at_once.add(written)
+    value = f.expression(written)
+    if nothing_known(value):
+        return [unknown()]
+    whole = iterable(f, value)
+    parts = f.components(whole)
+    if parts is not None:
+        return list(parts)
+    if holds_parts(f, whole):
+        seen_inside(f, written)
+    return [Held("spread", whole)]
+
+
+def _given_by_name(f: Frame, written: ast.expr, read: Callable[[ast.expr], Value]) -> dict[str, Value]:
+    """The arguments that `**written` gives to a call, of which `read` compiles an expression. Displays, `dict(...)` and `|` of
+    dictionaries are no dictionaries of the program for that: their entries are the arguments. Raises Refused."""
+    entries: dict[str, Value] = {}
+    match written:
+        case ast.Dict(keys, values):
+            for key, value in zip(keys, values, strict=True):
+                name = "" if key is None else str(constant(f.expression(key), "the name of an argument"))
+                entries |= _given_by_name(f, value, read) if key is None else {name: read(value)}
+        case ast.Call(ast.Name("dict"), [] | [_], keywords) if f.is_builtin("dict"):
+            for part in (*written.args, *(k.value for k in keywords if k.arg is None)):
+                entries |= _given_by_name(f, part, read)
+            entries |= {k.arg: read(k.value) for k in keywords if k.arg is not None}
+        case ast.BinOp(left, ast.BitOr(), right):
+            entries = _given_by_name(f, left, read) | _given_by_name(f, right, read)
+        case _:
+            entries = _entries(f, read(written))
+    if any(changeable(f, type_or_none(v)) for v in entries.values()):
+        f.owned -= {c for x in every_node(written) if isinstance(x, ast.Name) for c in claims(x.id)}
+    return entries
+
+
+def _entries(f: Frame, value: Value) -> dict[str, Value]:
+    """The arguments that `**xs` gives to a call. Raises Refused."""
+    match value:
+        case Keywords(entries):
+            return dict(entries)
+        case Static(dict() as entries):
+            return {str(k): f.program.wrap(v) for k, v in entries.items()}
+        case Dyn(type=DataT(name)):
+            classes = f.program.datatypes.cases.get(name, ())
+            if len(classes) == 1 and issubclass(classes[0], RecordOf):
+                return {x: field(f, ast.Pass(), value, x) for x in f.program.datatypes.record_fields(classes[0])}
+    raise Refused("`**` takes a dictionary whose keys are names written in the source")
+
+
+def _as_always(keywords: Sequence[ast.keyword]) -> bool:
+    """Whether the arguments by name of `zip` say what it does without them."""
+    return all(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in keywords)
+
+
+def _may_hold(f: Frame, whole: Any, part: Any) -> bool:
+    """Whether a value of type `whole` may be a list, object or dictionary of type `part`, or have one in it."""
+    if whole is None or part is None or contains_unknown(whole) or contains_unknown(part):
+        return True
+    return may_share(f, changeable_types(f, [whole]), [part])
+
+
+def _may_share(f: Frame, one: Any, other: Any) -> bool:
+    """Whether values of two types may have a list, object or dictionary in common."""
+    if one is None or other is None or contains_unknown(one) or contains_unknown(other):
+        return True
+    return may_share(f, changeable_types(f, [one]), changeable_types(f, [other]))
+
+
+def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bool:
+    """Whether the result of a call of one of Python's functions or methods has nothing in it that the operands have: it is a
+    number or a string, or a list of its own with elements that cannot be changed."""
+    inner = {x for operand in _operands(node) for x in every_node(operand) if isinstance(x, ast.Call)}
+    if not inner <= f.keeping_nothing:
+        return False
+    method = callee.name if isinstance(callee, Method) and callee.function is None else ""
+    if not changeable(f, type_or_none(result)):
+        return is_plain(result) and (_makes_lists(callee) or bool(method))
+    if isinstance(callee, Static):
+        return any(callee.value is x for x in (list, set, dict, sorted)) and has_plain_items(f, result)
+    return method == "copy" and not node.args and has_plain_items(f, result)
+
+
+def _makes_lists(callee: Value) -> bool:
+    """Whether the callee is a function or class of Python's builtins: lists that these give are new."""
+    return isinstance(callee, Static) and getattr(builtins, getattr(callee.value, "__name__", ""), None) is callee.value

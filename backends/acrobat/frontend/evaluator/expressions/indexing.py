@@ -1,0 +1,352 @@
+"""Indexing and slicing of lists, tuples and objects with names, and their length."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import EnumType
+from typing import Any
+
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.changes.mutation import give
+from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.containers import containers
+from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
+from backends.acrobat.frontend.evaluator.containers.records import as_dict
+from backends.acrobat.frontend.evaluator.frame.arguments import constant
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
+from backends.acrobat.frontend.evaluator.objects import constants
+from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, records_of
+from backends.acrobat.frontend.evaluator.objects.constants import alike
+from backends.acrobat.frontend.evaluator.objects.fields import field
+from backends.acrobat.frontend.evaluator.objects.referenced import write_attribute
+from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
+from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
+from backends.acrobat.frontend.evaluator.scalars.strings import letters
+from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.instances.shared import ITEMS
+from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    as_kind,
+    as_tuple,
+    is_empty,
+    is_list,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+
+def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
+    """`value[index]`."""
+    index = _written_out(f, index)
+    named = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    if is_one_of_several(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
+        return for_each_type(f, node, [value], lambda one: subscript(f, node, one[0], index))
+    if not named and _has_several_with_items(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
+        assert isinstance(value, Dyn)
+        return for_types_that_take(f, node, value, lambda one: subscript(f, node, one, index))
+    if is_shared(type_or_none(value)) and (entered := _of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
+        return entered
+    value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
+    if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
+        chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
+        if isinstance(chosen, OneOf):
+            keys = [ast.copy_location(Given(each), index) for each in chosen.alternatives]
+            by_class = dict(zip(chosen.alternatives, keys, strict=True))
+            return mapped_choice(f, node, chosen, lambda each: subscript(f, node, value, by_class[each]))
+        if isinstance(index, ast.Call):  # it may change something, and is computed once
+            index = ast.copy_location(Given(chosen), index)
+    if isinstance(index, (ast.Name, ast.Attribute)):
+        chosen = f.borrowed(index)
+        if is_one_of_several(f, chosen):
+            at = index
+            return for_each_type(f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(Given(one[0]), at)))
+        if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
+            index = ast.copy_location(Given(opened(f, index, chosen)), index)
+    handler = SUBSCRIPTS.get(kind(value))
+    if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
+        return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
+    if handler is not None and (not nothing_known(value) or kind(value) == "tuple"):
+        return handler(f, node, value, index)
+    if nothing_known(value):
+        return unknown()
+    return f.problem(node, "this cannot be indexed")
+
+
+def _has_several_with_items(f: Frame, value: Value) -> bool:
+    """Whether a value is of one of several types with items that differ: a tensor or a tuple, say, as a field of requests holds
+    that are told apart by another field."""
+    words = [word for word in mixed(f, value) if word in ITERABLE]
+    return len(words) > 1 and not {*words} <= {*SEQUENCES}
+
+
+def _written_out(f: Frame, index: ast.expr) -> ast.expr:
+    """An index with the bounds of a `slice`, or of one that a name stands for."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_written_out(f, e) for e in index.elts], ast.Load()), index)
+    value = f.env.get(index.id) if isinstance(index, ast.Name) else None
+    if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "slice" and f.is_builtin("slice"):
+        value = f.borrowed(index)
+    if not isinstance(value, SliceOf):
+        return index
+    bounds = [None if v == Static(None) else Given(v) for v in (value.start, value.stop, value.step)]
+    return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
+
+
+NAMED: set[Any] = {Keywords, AttributesByName, OneOf, Static, "dict", "object"}
+"""The kinds of values that have entries under names."""
+
+
+@handles(SUBSCRIPTS, TupleV, "tuple")
+def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
+    items = f.components(value)
+    assert items is not None
+    if isinstance(index, ast.Slice):
+        bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
+        part = tuple(items[slice(*bounds)])
+        return replace(value, items=part) if isinstance(value, TupleV) else TupleV(part)
+    chosen = f.expression(index)
+    if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
+        if 1 < len(items) <= constants.LARGEST and _differ_in_keys(items):
+            return at_index(f, items, as_index(f, chosen))
+        whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
+        if is_unknown(chosen) or is_unknown(whole):
+            return unknown()
+        if isinstance(whole, TupleV) and all(map(is_function, whole.items)):
+            return at_index(f, whole.items, as_index(f, chosen))
+        if not is_list(whole):
+            return f.problem(node, f"one of these is chosen at run time, and they differ in type: {f.places(items)}")
+        return element_at(f, node, whole, chosen)  # type: ignore[arg-type]
+    i = constant(chosen, "the index of a tuple")
+    if not isinstance(i, int) or not -len(items) <= i < len(items):
+        return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
+    return items[i]
+
+
+def _differ_in_keys(items: Sequence[Value]) -> bool:
+    """Whether all values are constant dictionaries, which have several sets of keys."""
+    dictionaries = [known(v)[1] for v in items]
+    return all(type(d) is dict for d in dictionaries) and len({frozenset(d) for d in dictionaries}) > 1
+
+
+def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
+    """One of several values of which one is chosen at run time, as a value of the program: also a constant dictionary."""
+    constants = known(value)[1]
+    if type(constants) is not dict:
+        return f.staged(value)
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in constants]
+    entries = [ast.copy_location(Given(_as_entry(f, node, f.program.wrap(v))), node) for v in constants.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, list(entries)), node))
+
+
+@handles(SUBSCRIPTS, OneOf)
+def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
+    """`self.layers[i][j]`: an item of one of several lists of modules."""
+    key = f.expression(index)
+    at = ast.copy_location(Given(key), index)
+    is_known, name = known(key)
+
+    def item(each: Value) -> Value:
+        entries = known(each)[1]
+        if not isinstance(entries, dict) or is_unknown(key):
+            return subscript(f, node, each, at)
+        if not any(k == name if is_known else alike(key, k) for k in entries):  # of this one, not of the others
+            return fail(f, f"KeyError: {name!r}" if is_known else "KeyError")
+        return subscript(f, node, each, at)
+
+    return mapped_choice(f, node, value, item)
+
+
+@handles(SUBSCRIPTS, Static)
+def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Value:
+    match value.value, index:
+        case dict() as entries, ast.Constant(str() as key):
+            if key not in entries:
+                return f.problem(node, f"this dict has no key {key!r}")
+            return f.program.wrap(entries[key])
+        case _, ast.Constant(str()) if constants.method_of(value.value, "__getitem__") is None:
+            return f.problem(node, "this cannot be indexed with a string")
+        case dict() as entries, _ if not isinstance(index, ast.Slice):
+            return constants.entry(f, node, entries, f.borrowed(index))
+        case tuple(), _:
+            return _of_tuple(f, node, value, index)
+        case list() as items, _:
+            return _of_tuple(f, node, Static(tuple(items)), index)
+        case str() as text, _:
+            if isinstance(index, ast.Slice):
+                bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
+                return Static(text[slice(*bounds)])
+            at = f.expression(index)
+            if known(at)[0]:
+                return Static(text[constant(at, "the index")])
+            return element_at(f, node, list_of(f, node, list(map(Static, text))), at)  # type: ignore[arg-type]
+    if (method := constants.method_of(value.value, "__getitem__")) is not None and not isinstance(index, ast.Slice):
+        return f.program.call(f, node, method, [value, f.expression(index)], {})
+    return f.problem(node, "this cannot be indexed")
+
+
+@handles(SUBSCRIPTS, "string")
+def _of_string(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    part = _of_list(f, node, letters(f, value), index)
+    return as_one(f, part) if isinstance(index, ast.Slice) and not is_unknown(part) else part
+
+
+@handles(SUBSCRIPTS, "dict")
+def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    if isinstance(index, ast.Slice):
+        return _of_list(f, node, value, index)
+    key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
+    if would_show(f, node, value):
+        missing = (
+            "KeyError: looking up a missing key in this defaultdict enters it, which the program can notice: write `.get(...)`"
+        )
+        return containers.look_up(f, node, value, key, lambda: fail(f, missing))
+    result = containers.look_up(f, node, value, key)
+    name = containers.entered_by_lookup(f, node)
+    if name is None and containers.keeps_default(f, value):
+        note_list_seen_elsewhere(f, node.value if isinstance(node, ast.Subscript) else None, value.type)
+        message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
+        return f.problem(node, message, "write `.get(key, default)`")
+    if name is not None:
+        after = containers.put(f, node, value, key, result)
+        give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
+    return result
+
+
+def _of_shared_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value | None:
+    """An item of a shared `defaultdict`, which has the key from then on; None for other shared lists and dictionaries."""
+    whole = opened(f, node, value)
+    if not containers.enters_missing_keys(whole) or isinstance(index, ast.Slice):
+        return None
+    key = f.borrowed(index)
+    result = containers.look_up(f, node, whole, key)  # type: ignore[arg-type]
+    if nothing_known(key) or is_unknown(result):
+        f.program.incomplete = True
+        return result
+    write_attribute(f, node, value, ITEMS, containers.put(f, node, whole, key, result), still=True)
+    return result
+
+
+@handles(SUBSCRIPTS, "object")
+def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    if isinstance(index, ast.Constant) and isinstance(index.value, str):
+        return field(f, node, value, index.value)
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if len(classes) == 1 and issubclass(classes[0], RecordOf) and not isinstance(index, ast.Slice):
+        key = f.expression(index)
+        if known(key)[0]:
+            return field(f, node, value, str(known(key)[1]))
+        if is_unknown(key):
+            return unknown()
+        keys = f.program.datatypes.record_fields(classes[0])
+        return constants.constant_by_key(f, node, list(keys), key, lambda k: field(f, node, value, k))
+    if len(records := records_of(f, value)) > 1 and not isinstance(index, ast.Slice):
+        key = f.expression(index)
+        if is_unknown(key):
+            return unknown()
+        return field(f, node, value, str(known(key)[1])) if known(key)[0] else as_dict(f, *records)
+    method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
+    if isinstance(method, Method) and not isinstance(index, ast.Slice):
+        return f.program.call(f, node, method.function, [value, f.expression(index)], {})
+    if (components := f.components(value)) is not None:  # a named tuple
+        return _of_tuple(f, node, TupleV(tuple(components)), index)
+    return f.problem(node, "this cannot be indexed")
+
+
+@handles(SUBSCRIPTS, "list")
+def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    assert isinstance(value.type, ListT)
+    if isinstance(index, ast.Slice):
+        step = constant(f.expression(index.step), "the step") if index.step else 1
+        if step == -1 and index.lower is None and index.upper is None:
+            return f.host("list.reverse", [value], value.type, "reversed")
+        if step != 1:
+            first, last = (f.expression(e) if e else Static(None) for e in (index.lower, index.upper))
+            return sliced(f, node, value, first, last, Static(step))
+        start = bound(f, index, f.expression(index.lower) if index.lower else None, 0)
+        stop = bound(f, index, f.expression(index.upper) if index.upper else None, END)
+        return f.host("list.slice", [value, start, stop], value.type)
+    return element_at(f, index, value, f.expression(index))
+
+
+@handles(SUBSCRIPTS, "varying tuple")
+def _of_varying_tuple(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    result = _of_list(f, node, as_kind(value, "list"), index)
+    return as_tuple(result) if isinstance(index, ast.Slice) else result
+
+
+def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
+    """`value[i]` of a list."""
+    assert isinstance(value.type, ListT)
+    i = as_index(f, i)
+    if not is_unknown(i) and type_of(i) != INT:
+        return f.problem(index, f"the index of a list is an int, not {describe(type_of(i))}")
+    return f.host("list.get", [value, i], value.type.item, "element")
+
+
+def as_index(f: Frame, i: Value) -> Value:
+    """The int that a value is when it is used as an index; a value without a rule for that is given as it is."""
+    i = opened(f, ast.Pass(), i, "an index needs a value", COMPUTED)
+    handler = INDICES.get(kind(i))
+    return i if handler is None else handler(f, i)
+
+
+def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
+    """`len(a)`."""
+    if len(mixed(f, a)) > 1:
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            return length_of(f, node, inner) if kind(inner) in LENGTHS else not_taken(f, node, word)
+
+        return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]
+    a = opened(f, node, a, types=ITERABLE)
+    handler = LENGTHS.get(kind(a))
+    result = None if handler is None else handler(f, a)
+    return f.problem(node, "this has no length") if result is None else result
+
+
+@handles(LENGTHS, OneOf)
+def _length_of_one(f: Frame, value: OneOf) -> Value | None:
+    if not value.constants and not value.of_containers:
+        return None
+    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each))
+
+
+@handles(LENGTHS, TupleV, Static, "tuple", "varying tuple", "list", "set", "dict")
+def _length(f: Frame, a: Value) -> Value | None:
+    match a:
+        case TupleV(items):
+            return Static(len(items))
+        case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
+            return Static(len(value))
+    if isinstance(a, Static) and (method := constants.method_of(a.value, "__len__")) is not None:
+        return f.call_with(method, [a])
+    match type_or_none(a):
+        case ListT():
+            return Static(0) if is_empty(a) or is_never_filled(a.type) else lists.length(f, a)  # type: ignore[union-attr]
+        case TupleT(types):
+            return Static(len(types))
+    return None

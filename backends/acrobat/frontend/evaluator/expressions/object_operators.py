@@ -1,0 +1,132 @@
+"""Operators and comparisons of objects, by the special methods of their classes: `a + b` by `__add__`, `a < b` by `__lt__`; and
+`==` and `<` of dataclasses, for which Python writes these methods, field by field."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+from types import FunctionType
+
+from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.evaluator.choices.choice import negation
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.expressions.special_methods import special
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import record_of
+from backends.acrobat.frontend.evaluator.objects.fields import field
+from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_object, is_unknown, type_of, type_or_none, unknown
+from backends.acrobat.library import comparing, words
+
+WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul")} | {
+    "div": "truediv",
+    "bitand": "and",
+    "bitor": "or",
+    "bitxor": "xor",
+    "shl": "lshift",
+    "shr": "rshift",
+}
+"""Name of a binary operator -> what stands in the names of its special methods."""
+SIGNS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
+TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+"""Name of a comparison -> the one that `b` is asked for where the class of `a` has no method for it."""
+BY_FIELDS = {"eq": comparing.equal, "lt": comparing.less, "le": comparing.not_greater}
+
+
+@handles(BINARY, "object")
+def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
+    a, b = opened(f, node, a), opened(f, node, b)
+    ways = [(a, f"__{WORDS[name]}__", b), (b, f"__r{WORDS[name]}__", a)]
+    if _overrides(f, b, a, ways[1][1]):
+        ways.reverse()
+    for owner, method, other in ways:
+        result = special(f, node, owner, method, [other]) if is_object(owner) else None  # type: ignore[arg-type]
+        if result is not None:
+            return result
+    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def _overrides(f: Frame, b: Value, a: Value, method: str) -> bool:
+    """Whether Python asks `b` first: its class is derived from that of `a` and has a method of its own."""
+    pairs = [(x, y) for x in _classes(f, a) for y in _classes(f, b) if y is not x and issubclass(y, x)]
+    return any(getattr(y, method, None) is not getattr(x, method, None) for x, y in pairs)
+
+
+def _classes(f: Frame, value: Value) -> tuple[type, ...]:
+    return f.program.datatypes.cases.get(value.type.name, ()) if is_object(value) else ()  # type: ignore[union-attr]
+
+
+@handles(UNARY, "object")
+def _unary(f: Frame, op: ast.unaryop, a: Dyn) -> Value | None:
+    return special(f, ast.Pass(), a, SIGNS[type(op)], []) if type(op) in SIGNS else None
+
+
+@handles(AUGMENTED, "object")
+def _augmented(f: Frame, s: ast.AugAssign, name: str, before: Dyn, whole: ast.BinOp) -> None:
+    """`name += x` of an object: `name = name + x`, unless its class has a method that changes the object itself."""
+    method = f"__i{WORDS[OPERATORS[type(s.op)][0]]}__"
+    for cls in _classes(f, before):
+        if isinstance(getattr(cls, method, None), FunctionType):
+            what = f"`{method}` of `{cls.__name__}` changes an object under all of its names"
+            raise Refused(what, "call a method of another name, or write the operator without `=`")
+    f.straight([ast.copy_location(ast.Assign([s.target], whole), s)])
+
+
+@handles(COMPARED_SETS, "object")
+def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | None:
+    """A comparison of two objects; None where their classes have no method for it."""
+    if name == "ne" and not _written(f, a, "__ne__"):
+        same = _compared(f, node, "eq", a, b)
+        if same is None or is_unknown(same):
+            return same
+        if type_or_none(same) != BOOL:
+            raise Refused("`__eq__` gives no bool, so that `!=` has no meaning here", "give it one: `return bool(...)`")
+        return negation(f, same)
+    if a.type == b.type and _by_fields(f, a, name):
+        circular = f.program.datatypes.circular | f.program.datatypes.graphs.circular
+        if any(c in circular for c in _classes(f, a)):
+            what = f"{describe(a.type)} is compared field by field, and its fields lead back to it"
+            raise Refused(what, "write `is`, or `@dataclass(eq=False)`, or compare one of the fields")
+        turned = name in ("gt", "ge")
+        work = BY_FIELDS[TURNED[name] if turned else name]
+        return f.call_with(work, [b, a] if turned else [a, b], node)
+    ways = [(a, name, b), (b, TURNED[name], a)]
+    if _overrides(f, b, a, f"__{TURNED[name]}__"):
+        ways.reverse()
+    for owner, method, other in ways:
+        result = special(f, node, owner, f"__{method}__", [other]) if not _by_fields(f, owner, method) else None
+        if result is not None:
+            return result
+    return None
+
+
+def _written(f: Frame, value: Dyn, method: str) -> bool:
+    return any(isinstance(getattr(c, method, None), FunctionType) for c in _classes(f, value))
+
+
+def _by_fields(f: Frame, value: Dyn, name: str) -> bool:
+    """Whether Python compares two such objects field by field: dictionaries, and dataclasses for which it has written the
+    comparison `name`."""
+    if record_of(f, value) is not None:
+        return name == "eq"
+    classes = _classes(f, value)
+    if len(classes) != 1 or not dataclasses.is_dataclass(classes[0]):
+        return False
+    method = inspect.getattr_static(classes[0], f"__{name}__", None)
+    return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"
+
+
+@handles(FUNCTIONS, words.fields_of)
+def _fields_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (value,) = args
+    if is_unknown(value):
+        return unknown()
+    assert isinstance(value, Dyn)
+    (cls,) = _classes(f, value)
+    compared = f.program.datatypes.record_fields(cls) if record_of(f, value) is not None else []
+    compared = compared or [x.name for x in dataclasses.fields(cls) if x.compare]  # type: ignore[arg-type]
+    return TupleV(tuple(field(f, node, value, name) for name in compared))

@@ -1,0 +1,94 @@
+"""What Python asks objects for by their special methods: `__len__`, `__call__`, `__iter__`, `__contains__`, `__str__`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.core.types import INT, DataT
+from backends.acrobat.frontend.evaluator.containers.records import as_dict, has_key, walked
+from backends.acrobat.frontend.evaluator.expressions.callees import called
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import iterable
+from backends.acrobat.frontend.evaluator.objects import constants
+from backends.acrobat.frontend.evaluator.objects.attributes import attribute
+from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class, record_of, records_of
+from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
+from backends.acrobat.ir import nodes as n
+
+
+def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
+    """The result of an object's special method, such as `__len__`; None if its classes have no such method."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    method = class_attribute(f, node, value, classes, name) if classes else None
+    return called(f, node, method, args, {}) if isinstance(method, Method) else None
+
+
+@handles(LENGTHS, "object")
+def _length(f: Frame, value: Dyn) -> Value | None:
+    if records := records_of(f, value):
+        sizes = [len(r.keys_of_record) for r in records]  # type: ignore[attr-defined]
+        alike = len({*sizes}) == 1
+        return Static(sizes[0]) if alike else number_of_class(f, value, records, [n.Lit(size, INT) for size in sizes])
+    return special(f, ast.Pass(), value, "__len__", [])
+
+
+@handles(TEXTS, "object")
+def _text(f: Frame, value: Dyn, name: str) -> Value | None:
+    """The text by which the classes of an object show it: a class without `__str__` by its `__repr__`."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if name == "__str__" and all(_is_of_object(c, name) for c in classes):
+        name = "__repr__"
+    if not all(_is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
+        return None
+    node = ast.Pass()
+    return called(f, node, attribute(f, node, value, name), [], {})
+
+
+def _is_of_object(cls: type, name: str) -> bool:
+    """Whether a class has a special method as `object` has it."""
+    return inspect.getattr_static(cls, name) is vars(object)[name]
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a method is one of the source, and not one that Python makes, as that of a dataclass."""
+    return isinstance(method, FunctionType) and not method.__code__.co_filename.startswith("<")
+
+
+@handles(CALLS, "object")
+def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    result = special(f, node, callee, "__call__", args) if not kwargs else None
+    return f.problem(node, "this object cannot be called") if result is None else result
+
+
+@handles(ITERATION, "object")
+def _iterated(f: Frame, value: Dyn) -> Value:
+    if records_of(f, value):
+        return walked(f, ast.Pass(), value)
+    if (components := f.components(value)) is not None:  # a named tuple
+        return TupleV(tuple(components))
+    found = special(f, ast.Pass(), value, "__iter__", [])
+    if found is None:
+        raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+    if type_or_none(found) == value.type:
+        raise Refused("an object that is its own iterator is not iterated over", "write `__iter__` with `yield`")
+    return iterable(f, found)
+
+
+@handles(MEMBERSHIP, "object")
+def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
+    if (record := record_of(f, value)) is not None:
+        keys = list(record.keys_of_record)  # type: ignore[attr-defined]
+        is_known, name = known(item)
+        return Static(name in keys) if is_known else constants.contains(f, item, keys)
+    if records := records_of(f, value):
+        return has_key(f, value, str(known(item)[1])) if known(item)[0] else as_dict(f, *records)
+    result = special(f, node, value, "__contains__", [item])
+    return f.problem(node, "`in` of this object is not in the language") if result is None else result

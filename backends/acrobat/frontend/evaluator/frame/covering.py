@@ -1,0 +1,140 @@
+"""The type that covers several types, and whether one type covers another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.frame.frame_state import FrameState
+from backends.acrobat.frontend.evaluator.frame.joined_tuples import joined_tuples, part_by_part
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    UNASSIGNED,
+    UNKNOWN,
+    Mismatch,
+    UnknownT,
+    describe,
+    has_met,
+    is_leaf,
+    is_never_filled,
+    is_tuple_type,
+    is_unassigned,
+    is_varying_tuple,
+    join_types,
+)
+
+
+class CoveringFrame(FrameState):
+    """A frame that knows which values can stand in one place, and as values of which type."""
+
+    def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
+        """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
+        types = [t for t in types if t is not NEVER] or types
+        some = [t for t in types if t is not NONE]
+        if not some and types:
+            return NONE
+        joined: Any = UnknownT()
+        optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
+        unassigned = next((t for t in some if is_unassigned(t)), None)
+        if UNASSIGNED in types or unassigned is not None:
+            inner = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
+            return self.program.datatypes.unassigned(self.common(inner, numbers)) if inner else UNASSIGNED
+        if len(some) < len(types) or optional is not None:
+            return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
+        if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
+            return mixed
+        there = [t for t in some if not isinstance(t, UnknownT)]
+        if len(there) > 1 and all(map(is_tuple_type, there)) and any(t != there[0] for t in there):
+            return joined_tuples(self, there, numbers)
+        if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
+            item = self.common([t.item for t in some], numbers)
+            never_filled = next(filter(is_never_filled, some), None)
+            if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
+                return never_filled
+            return replace(some[0], item=item)
+        if len(some) > 1 and all(isinstance(t, TupleT) and t.listed and len(t.items) == len(some[0].items) for t in some):
+            return part_by_part(self, some, numbers)
+        if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
+            return tree
+        if self.program.datatypes.exact and (mixture := self._mixture(there, numbers)) is not None:
+            return mixture  # before a number would become a float, or a tensor
+        try:
+            for t in some:
+                joined = join_types(joined, t, numbers)
+        except Mismatch:
+            self.program.datatypes.note_apart(some)
+            if (mixture := self._mixture(there, numbers)) is None:
+                raise
+            return mixture
+        return joined
+
+    def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
+        """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
+        by_word = self.program.datatypes.by_word(types)
+        if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
+            return None
+        if any(map(has_met, types)):  # each round of a loop would put one into the next
+            return None
+        several = frozenset(types)
+        if several in self.mixing:  # trees of two types, whose parts are again such
+            raise Mismatch(", ".join(map(describe, types)))
+        self.mixing.add(several)
+        try:
+            return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
+        finally:
+            self.mixing.discard(several)
+
+    def without_none(self, type: Any) -> Any:
+        """What values of an optional type are if they are not None; other types as they are."""
+        return self.program.datatypes.optionals.get(type.name, type) if isinstance(type, DataT) else type
+
+    def mixed(self, type: Any) -> dict[str, Any]:
+        """The types of a mixed union by their words; empty for other types."""
+        return self.program.datatypes.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
+
+    def fit(self, types: Sequence[Any], mixed: Any) -> bool:
+        """Whether values of all types are values of a mixed union."""
+        return all(isinstance(t, UnknownT) or t == mixed or self.word_of(t, mixed) is not None for t in types)
+
+    def word_of(self, type: Any, mixed: Any) -> str | None:
+        """Which type of a mixed union covers values of a type; None if none does."""
+        if is_leaf(type) and type in self.mixed(mixed).values():
+            return next(word for word, inner in self.mixed(mixed).items() if inner == type)
+        for word, inner in self.mixed(mixed).items():
+            if is_varying_tuple(inner) and isinstance(type, TupleT) and not type.listed:
+                if all(self.covers(inner.item, t) for t in type.items):
+                    return word
+                continue
+            if isinstance(type, TupleT) != isinstance(inner, TupleT) and (is_leaf(type) or is_leaf(inner)):
+                continue  # these are values of another case, also of a tree that has both
+            if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, inner):
+                continue
+            if self.covers(inner, type):
+                return word
+        return None
+
+    def covers(self, whole: Any, part: Any, numbers: bool = False) -> bool:
+        """Whether values of a type `part` are, or can become, values of the type `whole`; `numbers` as in `common`. Of trees
+        with each other in them, which are asked about again inside, it is not known."""
+        if (whole, part) in self.covering:
+            return False
+        self.covering.add((whole, part))
+        met = self.program.datatypes.mixtures_apart
+        noted = len(met)
+        try:
+            return bool(self.common([part, whole], numbers) == whole)
+        except Mismatch:
+            return False
+        finally:
+            self.covering.discard((whole, part))
+            del met[noted:]  # they were not met in one place
+
+    def _without_widening(self, type: Any, have: Any) -> bool:
+        """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
+        other, where an int was left beside."""
+        if isinstance(type, TupleT) and isinstance(have, TupleT) and len(type.items) == len(have.items):
+            return all(map(self._without_widening, type.items, have.items))
+        return type == have or not (is_leaf(type) and is_leaf(have))

@@ -1,0 +1,176 @@
+"""The compilation of one function for one set of argument types: walking its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
+from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, claims, leaves, placed
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
+from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Value, unknown
+
+REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
+"""Expressions whose parts are compiled several times, or for some instances only."""
+ORDERED = (ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
+"""Expressions that may change a list or object, or have parts that do."""
+MAKING = (ast.Call, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp, ast.BinOp, ast.Subscript)
+"""Expressions that may make a list, set or dictionary."""
+IN_STEPS = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
+"""Expressions that are compiled as statements where they change something."""
+OUTSIDE: dict[type[ast.AST], str] = {
+    ast.With: "`with`",
+}
+"""Statements that are not in the language, as messages name them."""
+ADVICE: dict[type[ast.AST], str] = {
+    ast.FunctionDef: "make it a method of the model, or a function of the file",
+}
+"""What to write in their place."""
+
+
+class Frame(TakingApartFrame):
+    """Compiles one function for one set of argument types, step by step. Problems are noted, and compiling goes on."""
+
+    def expression(self, node: ast.expr, hint: str = "") -> Value:
+        """The value of `node`; a problem is noted and gives an unknown value. `hint` is a name for the value's variable."""
+        with self.at(node):
+            handler = EXPRESSIONS.get(type(node))
+            if handler is None:
+                return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
+            try:
+                if type(node) in MAKING:
+                    make = lambda: handler(self, node, hint)  # noqa: E731
+                    return MADE[0](self, node, self._in_order(node, make) if type(node) in ORDERED else make())
+                if type(node) in ORDERED or isinstance(node, ast.Compare) and len(node.ops) == 1:
+                    return self._in_order(node, lambda: handler(self, node, hint))
+                if type(node) not in REPEATED:
+                    return handler(self, node, hint)
+                return self.unchanging(node, lambda: handler(self, node, hint))
+            except Refused as refused:
+                return self.problem(node, refused.message, refused.advice)
+            except (Mismatch, AnnotationError) as error:
+                return self.problem(node, str(error))
+
+    def _in_order(self, node: ast.expr, work: Callable[[], Value]) -> Value:
+        """`work()`, which compiles the expression `node`. It is a problem if one of its parts changes a list or object that an
+        earlier part has read: the program would read it after the change."""
+        before, self.mutated = self.mutated, set()
+        value = work()
+        early = read_too_early(parts_of(node), self.changed_by) if self.mutated else []
+        self.changed_by[node] = set(self.mutated)
+        self.mutated |= before
+        if early:
+            part = parts_of(node)[early[0]]
+            named = self.shown(part.id) if isinstance(part, ast.Name) else f"`{ast.unparse(part)}`"
+            return self.problem(node, f"{named} is changed later in the same expression", "write that as a statement before")
+        return value
+
+    def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
+        """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A
+        conditional expression or comprehension that does is compiled as statements from the next round on."""
+        if isinstance(node, ast.IfExp) and self.is_step_by_step(node):
+            return self._as_statement(node)
+        if isinstance(node, ast.BoolOp) and self.is_step_by_step(node):
+            return self._operands_in_turn(node)
+        before, self.mutated = self.mutated, set()
+        value = work()
+        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        if changed and isinstance(node, IN_STEPS) and not self.is_step_by_step(node):
+            self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
+            self.program.changed = self.program.incomplete = True
+            return unknown()
+        if changed:
+            what = "a list or field is changed in an expression of which parts are computed several times, or not at all"
+            return self.problem(node, f"{what}: {self.shown(min(changed))}", "write it as a statement: a loop, or an `if`")
+        return value
+
+    def with_effects(self, node: ast.BoolOp, choice: ast.IfExp, work: Callable[[], Value]) -> Value:
+        """`work()`, the truth of `node`. If its operands change a list or field, which is to happen only where they are
+        computed, it is compiled as `choice`, by statements, from the next round on."""
+        if self.is_step_by_step(node):
+            return self._as_statement(choice)
+        before, self.mutated = self.mutated, set()
+        value = work()
+        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        if not changed:
+            return value
+        self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
+        self.program.changed = self.program.incomplete = True
+        return unknown()
+
+    def is_step_by_step(self, node: ast.expr) -> bool:
+        """Whether a conditional expression or comprehension is compiled as statements, because it changes a list or field."""
+        return (self.file, node.lineno, node.col_offset) in self.program.step_by_step
+
+    def _as_statement(self, node: ast.IfExp) -> Value:
+        """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""
+        name = f"{HIDDEN}either{node.lineno}_{node.col_offset}"
+        arms = [ast.Assign([ast.Name(name, ast.Store())], side) for side in (node.body, node.orelse)]
+        self.straight([placed(node, ast.If(node.test, [arms[0]], [arms[1]]))])
+        return self.env.pop(name, unknown())
+
+    def _operands_in_turn(self, node: ast.BoolOp) -> Value:
+        """The value of `a or b`, or `a and b`, of which `b` is to have its effects only where it is computed."""
+        name = f"{HIDDEN}operand{node.lineno}_{node.col_offset}"
+        first, *others = (ast.Assign([ast.Name(name, ast.Store())], x) for x in node.values)
+        steps: list[ast.stmt] = [placed(node, first)]
+        for s in others:
+            so_far: ast.expr = ast.Name(name, ast.Load())
+            test = so_far if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), so_far)
+            steps.append(placed(node, ast.If(test, [s], [])))
+        self.straight(steps)
+        return self.env.pop(name, unknown())
+
+    def statement(self, s: ast.stmt) -> None:
+        """Compile one statement that does not leave its body."""
+        handler = STATEMENTS.get(type(s))
+        if handler is None:
+            what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
+            self.problem(s, f"{what} is not in the language", ADVICE.get(type(s), "LANGUAGE.md lists the statements"))
+            return
+        try:
+            handler(self, s)
+        except Refused as refused:
+            self.problem(s, refused.message, refused.advice)
+        except (Mismatch, AnnotationError) as error:
+            self.problem(s, str(error))
+
+    def straight(self, body: Sequence[ast.stmt]) -> None:
+        """Compile a body that is not left early; what it assigns stays in scope."""
+        for s in body:
+            with self.at(s):
+                self.statement(s)
+
+    def value_of(self, body: Sequence[ast.stmt], exits: Exits) -> Value:
+        """Compile a body that may be left early. Its value is that of the exit through which it is left."""
+        for i, s in enumerate(body):
+            with self.at(s):
+                handler = LEAVING.get(type(s)) if leaves(s) else None
+                if handler is not None:
+                    try:
+                        return handler(self, s, body[i + 1 :], exits)
+                    except Refused as refused:
+                        return self.problem(s, refused.message, refused.advice)
+                    except (Mismatch, AnnotationError) as error:
+                        return self.problem(s, str(error))
+                self.statement(s)
+                if leaves(s):  # by a statement outside the language, whose problem is noted
+                    return unknown()
+        return exits.fall()
+
+    def borrowed(self, node: ast.expr) -> Value:
+        """As `expression`, for an operand to which the result keeps no reference: a name that owned its list still does."""
+        name = root_of(node)
+        kept = set() if name is None else claims(name) & self.owned
+        if isinstance(node, ast.Attribute):  # of a module, it may be a variable of the instance
+            kept |= self._owned_states()
+        before, self.ended_claims = self.ended_claims, set()
+        value = self.expression(node)
+        self.owned |= kept - self.ended_claims
+        self.ended_claims |= before
+        return value

@@ -1,0 +1,205 @@
+"""The state of compiling one function: the names in scope, what is known of variables, problems, bindings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.core.span import Span
+from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.frame.services import ProgramServices
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, Claims, claims, tracked
+from backends.acrobat.frontend.source import closure, span_of
+from backends.acrobat.frontend.types import UnknownT
+from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.renaming import Names
+
+Env = dict[str, Value]
+
+FACTS = ("displays", "sizes", "empties", "lengths", "nonempty", "vectors", "lengths_of", "new_lists")
+"""What a frame knows of variables, by their names."""
+
+
+class FrameState:
+    """What is known while one function is compiled for one set of argument types. A problem is noted, and compiling goes on."""
+
+    def __init__(self, program: ProgramServices, file: str, namespace: dict[str, Any], what: str) -> None:
+        self.program = program
+        self.file = file
+        self.namespace = namespace
+        self.what = what  # the function's name, for messages
+        self.key: Any = None  # the function, and the signature of the arguments it is compiled for
+        self.definition: ast.FunctionDef | None = None  # the function's syntax tree
+        self.function: FunctionType | None = None  # the function whose globals and closure are the namespace
+        self.names = Names()
+        self.builder = Builder(self.names)
+        self.span = Span(file, 0)
+        self.env: Env = {}
+        self.weights: set[str] = set()  # parameters that are tensors of a module given as an argument
+        self.held_at_first: set[n.Atom] = set()  # what functions and methods among the arguments hold
+        self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
+        self.left_otherwise: dict[str, str] = {}  # names of another type where a loop was left early: what to say of it
+        self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
+        self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
+        self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
+        self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
+        self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
+        self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
+        self.ended_claims: Claims = set()  # by the expression that is compiled: it made an object that shares a list
+        self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
+        self.made_with_own_lists: set[ast.AST] = set()  # the same, but for the objects in the lists of these
+        self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
+        self.changed_in_place: set[str] = set()  # those names of which a list or object was changed, not only bound anew
+        self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
+        self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
+        self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
+        self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)
+        self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
+        self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
+        self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
+        self.result: Any = UnknownT()  # the function's result type, as far as it is known
+        self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
+        self.mixing: set[frozenset[Any]] = set()  # types of which a mixed union is being made
+        self.each_type = False  # whether what is compiled now is compiled for each of several types of a value
+        self.wrapping: set[tuple[Any, Any]] = set()  # pairs of mixed unions of which values of the one become ones of the other
+        self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
+        self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
+        self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
+        self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)
+        self.empties: set[str] = set()  # variables of empty lists
+        self.lengths: dict[str, str] = {}  # variable with the extent of a list or ragged tensor -> a list that is as long
+        self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
+        self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
+        self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
+        self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
+        self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
+        self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
+        self.catching: tuple[ast.AST | None, type | None] = (None, None)  # the call in a `try`, what is caught there
+        self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
+        self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
+        self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
+        self.result_parts: set[ast.AST] = set()  # conditional expressions whose value is a part of the model's result as it is
+        self.trials = 0  # how many trials are around the code compiled now
+        self.cause: Problem | None = None  # the first problem of the last trial
+        self.in_called: list[Problem] = []  # the problems in functions that the last trial has called
+
+    def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
+        """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
+        span = node if isinstance(node, Span) else span_of(node, self.file)
+        if not self.trials:
+            self.program.problem(Problem(span, message, advice))
+        elif self.cause is None:
+            self.cause = Problem(span, message, advice)
+        return unknown()
+
+    def call_with(self, function: Any, values: Sequence[Value], node: ast.AST | None = None) -> Value:
+        """What a function, of `library/` mostly, gives for values that are not written as the arguments of a call. `node` is
+        the place of problems. Raises Refused."""
+        place = ast.Pass() if node is None else ast.copy_location(ast.Pass(), node)
+        return self.program.call(self, place, function, values, {})
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
+        names_taken, incomplete = set(self.names.taken), self.program.incomplete
+        facts = {name: copy(getattr(self, name)) for name in FACTS}
+        self.trials += 1
+        if self.trials == 1:
+            self.cause, self.in_called = None, []
+        try:
+            with self.branch():
+                yield
+        finally:
+            self.trials -= 1
+            self.names.taken, self.program.incomplete = names_taken, incomplete
+            for name, known in facts.items():  # other values may get the names that were free before
+                setattr(self, name, known)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        before, self.span = self.span, span_of(node, self.file)
+        try:
+            yield
+        finally:
+            self.span = before
+
+    def bind(self, expr: n.Expr, hint: str) -> Dyn:
+        return held_in(self.builder.bind(expr, hint.lstrip(HIDDEN)))  # type: ignore[return-value]
+
+    @contextmanager
+    def branch(self) -> Iterator[Builder]:
+        """A context that compiles a nested chain of lets in a copy of the scope; `owned_at_end` gets its `owned`."""
+        outer, env, poisoned, owned = self.builder, dict(self.env), dict(self.poisoned), set(self.owned)
+        self.builder = outer.inner()
+        try:
+            yield self.builder
+        finally:
+            self.owned_at_end = self.owned
+            self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether a name stands for Python's own function of that name here."""
+        return name not in self.env and name not in self.namespace
+
+    def is_weight(self, atom: n.Atom) -> bool:
+        """Whether a tensor is the same for all instances."""
+        return isinstance(atom, n.Weight) or (isinstance(atom, n.Var) and atom.name in self.weights)
+
+    def rebind(self, name: str, value: Value) -> None:
+        """From here on `name` stands for `value`; what was known about its fields and its owner is forgotten."""
+        for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
+            del self.env[path]
+        if self.program.carried.is_state(name):
+            self.program.carried.learn_state(self, name, value)
+        self.env[name] = value
+        self.poisoned.pop(name, None)
+        self.owned -= claims(name)
+
+    def var(self, name: str, type: Any) -> n.Var:
+        return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
+
+    def keep(self, name: str, value: Value) -> None:
+        """Give the dictionary of a field that the model writes on objects of the instance (`kept`) its new value."""
+        self.rebind(name, value)
+        self.owned |= claims(name)
+        self.mutated.add(name)
+
+    def shown(self, name: str) -> str:
+        """A name as messages write it; a field for the dictionary of what is written to it."""
+        field, _, owner = name.lstrip(HIDDEN).partition("_of_")
+        if name in self.program.carried.objects:
+            return f"an object of `{owner}`"
+        if self.program.carried.is_state(name):
+            return f"the attribute `{field}`"
+        return f"the field `{field}`" if name in self.program.carried.types else f"`{name}`"
+
+    def kept_fields(self) -> Env:
+        """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""
+        return {name: self.env[name] for name in self.program.carried.types if name in self.env}
+
+    def _owned_states(self) -> Claims:
+        """What `owned` has of attributes of modules that the model assigns to (`state`), and of lists of objects
+        (`referenced`): any function may name these."""
+        return {c for x in self.program.carried.tracked for c in tracked(x) & self.owned}
+
+    @contextmanager
+    def in_function(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
+        """A context for compiling a part of another function here: with its globals, closure and file, and the names `env`."""
+        before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
+        env |= self.kept_fields()
+        given = self._owned_states()
+        self.env, self.owned, self.poisoned, self.function = env, set(given), {}, function
+        self.namespace, self.file = function.__globals__ | closure(function), file
+        try:
+            yield
+        finally:
+            kept, lost = self.kept_fields(), given - self.owned
+            self.env, self.owned, self.poisoned, self.function, self.namespace, self.file = before
+            self.env |= kept
+            self.owned -= lost

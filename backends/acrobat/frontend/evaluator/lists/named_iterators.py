@@ -1,0 +1,181 @@
+"""Iterators under a name: `words = iter(sentence)`, then `next(words)`.
+
+An iterator is exhausted by its first use. Where a name for one is used once at most, it stands for all that the iterator gives.
+Where it is used several times, it is a list of the kind "iterator" with what was not given yet, which `next` changes as `pop`
+changes a list; there is no other use of it but as an argument of a function of the model, and one that takes all that is left.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import Any, TypeGuard
+
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
+from backends.acrobat.frontend.evaluator.rewriting.desugar import is_generator
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, assigned, claims, reads
+from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, innermost, uses
+from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
+from backends.acrobat.frontend.source import LIFTED, source_of
+from backends.acrobat.frontend.specials import Keywords, Method, Nested
+from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.values import (
+    HELD,
+    Dyn,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    as_kind,
+    is_iterator,
+    is_list,
+    kind,
+    nothing_known,
+    retyped,
+    type_of,
+    unknown,
+)
+
+
+def holds_iterator(value: Any) -> bool:
+    """Whether a value is an iterator, or a tuple, or further arguments, with one in it."""
+    match value:
+        case TupleV(items):
+            return any(map(holds_iterator, items))
+        case Keywords(entries):
+            return any(holds_iterator(v) for _, v in entries)
+    return is_iterator(value)
+
+
+def gives_iterator(f: Frame, node: ast.AST | None) -> bool:
+    """Whether an expression is a call of a generator function of the model, or of a function that gives what such a one does:
+    the program has that as a list."""
+    match f.callees.get(node) if isinstance(node, ast.Call) else None:
+        case Nested(definition):
+            return is_generator(definition)
+        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
+            return function in f.program.gives_iterators or is_generator(source_of(function)[0])
+    return False
+
+
+def iterates(f: Frame, source: ast.expr, value: Value) -> bool:
+    """Whether the value of an expression is an iterator, or a list that stands for one, or is written as a tuple with such."""
+    if isinstance(source, ast.Tuple):
+        return holds_iterator(value) or any(gives_iterator(f, e) for e in source.elts)
+    return is_iterator(value) or gives_iterator(f, source)
+
+
+def as_parameter(
+    f: Frame, definition: ast.FunctionDef | ast.Lambda, name: str, value: Value, written: ast.expr | None
+) -> Value:
+    """An argument that may be an iterator, `written` in the call, as the value of the parameter `name`. Raises Refused."""
+    is_one = is_iterator(value) or gives_iterator(f, written)
+    if not is_one and not holds_iterator(value):
+        return value
+    body = definition.body if isinstance(definition, ast.FunctionDef) else [ast.Expr(definition.body)]
+    if uses(body, name) < SEVERAL:
+        return value
+    if not is_one or isinstance(definition, ast.Lambda):
+        raise Refused(HELD["iterator"])
+    return _remaining(f, definition, value)
+
+
+def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> Value | None:
+    """The value of `source` that the statement `s` assigns to `target`, where it is an iterator that gets a name: as a list of
+    the kind "iterator", or None after the name was bound to the iterator, as it is used once at most. Other values unchanged.
+    Raises Refused for an iterator that goes through something which is changed before it is used."""
+    if not is_iterator(value) and not gives_iterator(f, source) or isinstance(target, (ast.Tuple, ast.List)):
+        return value
+    if not isinstance(target, ast.Name):
+        if is_iterator(value) or isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            return value
+        raise Refused(HELD["iterator"])
+    if nothing_known(value) or f.definition is None or isinstance(value, Held) and isinstance(value.value, Special):
+        return value
+    name = target.id
+    if name.startswith(HIDDEN):  # an attribute of an object that is made
+        return _remaining(f, s, value)
+    rest = after(f.definition.body, s) or f.definition.body
+    if _names_read(source) & _changed_before_used(f, rest, name):
+        f.rebind(name, unknown())
+        raise Refused(HELD["iterator"])
+    if uses(rest, name) >= SEVERAL:
+        return _remaining(f, s, value)
+    f.rebind(name, value if is_iterator(value) else Held("iterator", value))
+    f.iterators_named[name] = source
+    return None
+
+
+def _names_read(source: ast.AST) -> set[str]:
+    """The names from outside of an expression that it reads, without those that its comprehensions bind."""
+    match source:
+        case ast.Name(name):
+            return {name}
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            first = source.generators[0]
+            inside = [x for x in children(source) if x is not first]
+            read = {name for x in (*inside, *first.ifs) for name in _names_read(x)}
+            return _names_read(first.iter) | read - set(assigned([g.target for g in source.generators]))
+    return {name for x in children(source) for name in _names_read(x)}
+
+
+def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:
+    """Note that nothing but its name refers to an iterator that has just got one."""
+    if kind(value) == "iterator" and isinstance(target, ast.Name):
+        f.owned |= {target.id} if holds_parts(f, value) else claims(target.id)
+
+
+def _changed_before_used(f: Frame, rest: Sequence[ast.stmt], name: str) -> set[str]:
+    """The names to which statements assign, or whose lists or objects they change, up to the last one that reads `name`."""
+    last = max((i for i, s in enumerate(rest) if reads(s, name)), default=-1)
+    between = rest[: last + 1]
+    changed = {x for x in assigned(between) if x != name}
+    if f.function is None or f.definition is None:
+        return changed
+    owner = f.env.get(f.definition.args.args[0].arg) if f.definition.args.args else None
+    model = getattr(owner, "python_object", None)
+    return changed | changed_roots(f.function, None if model is None else type(model), between, f.program.changing)
+
+
+def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:
+    """What an iterator gives as a list of the kind "iterator". Raises Refused."""
+    items = as_list(f, node, value.value if is_iterator(value) else value)
+    if nothing_known(items):
+        return unknown()
+    if not is_list(items):
+        raise Refused(HELD["iterator"])
+    return retyped(items, replace(type_of(items), kind="iterator"))  # type: ignore[arg-type]
+
+
+@handles(ITERATION, "iterator")
+def _walked(f: Frame, value: Dyn) -> Value:
+    if _is_used_up(f, value):
+        return as_kind(value, "list")
+    raise Refused("an iterator that has a name and several uses is used by `next` alone", "write list(...) where it is made")
+
+
+def _is_used_up(f: Frame, value: Dyn) -> bool:
+    """Whether an iterator has one name, which nothing reads after the expression that walks over it now: what `next` has left
+    is all that it takes. That holds where it is so for each expression of the function that reads the name otherwise."""
+    names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
+    function = f.key[0] if f.key is not None else None
+    outer = LIFTED[function].outer if function in LIFTED else function
+    if len(names) != 1 or names[0] not in f.owned or f.definition is None or f.function is not outer:
+        return False
+    (name,) = names
+    body = f.definition.body
+    given = {id(x.args[0]) for x in every_node(f.definition) if _is_next(x)}
+    read = [x for x in every_node(f.definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load)]
+    around = [innermost(body, x) for x in read if id(x) not in given]
+    return all(s is not None and uses([s], name) == 1 and not uses(after(body, s), name) for s in around)
+
+
+def _is_next(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next" and bool(node.args)

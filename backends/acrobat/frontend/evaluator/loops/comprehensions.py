@@ -1,0 +1,270 @@
+"""Comprehensions. Their elements are computed independently of each other, by a map; with conditions or several `for`s a loop
+first collects the values of the targets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
+from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.containers import containers
+from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
+from backends.acrobat.frontend.evaluator.loops.laziness import generated
+from backends.acrobat.frontend.evaluator.loops.named_entries import named_entries
+from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
+from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, assigned, hint_of, placed
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    held_in,
+    is_list,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+from backends.acrobat.ir import nodes as n
+
+
+def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
+    """The name of the list to which the loops that stand for a comprehension append. Nested ones have lists of their own."""
+    return f"{HIDDEN}kept{node.lineno}_{node.col_offset}"
+
+
+def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:
+    """Compile a list comprehension, or a generator expression as a list."""
+    first, *rest = node.generators
+    if first.is_async:
+        return f.problem(node, "this expression is not in the language")
+    if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
+        return _one_by_one(f, node)
+    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node) or is_short_zip(f, first.iter):
+        return _one_by_one(f, node)
+    value = f.unchanging(node, lambda: _independent(f, node, hint))
+    if holds_parts(f, value):
+        for g in node.generators:
+            seen_inside(f, g.iter)
+    return value
+
+
+def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:
+    """Compile a comprehension as a map over a list of the program, or unrolled over a tuple."""
+    first, *rest = node.generators
+    fixed: int = 0  # how many elements it has, if that is known
+    in_conditions = assigned([i for g in node.generators for i in g.ifs])
+    for name in in_conditions:  # `:=` in a condition: its last value is not available afterwards
+        f.env.pop(name, None)
+        f.poisoned[name] = "is assigned in a comprehension", "assign it in a loop"
+    if rest or first.ifs:
+        names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
+        target: ast.expr = _tuple(node, names, ast.Store())
+        xs = _collected(f, node)
+    else:
+        target, whole = first.target, f.borrowed(first.iter)
+        fixed = size_of(f, whole) or 0
+        if (
+            isinstance(whole, Static)
+            and isinstance(whole.value, range)
+            and (picks_modules(f, target, [node.elt]) or _needs_rounds(f, node, target, len(whole.value)))
+        ):
+            whole = TupleV(tuple(map(Static, whole.value)))
+        xs = iterable(f, whole)
+        seen_through_view(f, first.iter)
+    element = getattr(f.learnt(f.span), "item", UNKNOWN)
+    if isinstance(xs, TupleV):
+        return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
+    if is_unknown(xs):
+        return xs if is_list(xs) else unknown()
+    assert isinstance(xs, Dyn)
+    assert isinstance(xs.type, ListT)
+    var = f.var(hint_of(target) if hint_of(target) not in ("", "_") else "item", xs.type.item)
+    with f.branch() as b:
+        assign(f, target, held_in(Dyn(var)))
+        value = f.staged(f.expression(node.elt))
+        value = f.coerce(value, element)
+        t = type_of(value)
+        if contains_unknown(t):
+            return f.not_yet(ListT(t))
+        body = b.finish(f.atom(value))
+    f.owned &= f.owned_at_end
+    result = f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+    if 0 < fixed <= LONGEST:
+        f.sizes[variable_of(result)] = fixed
+    return result
+
+
+def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.expr, count: int) -> bool:
+    """Whether an element cannot be computed for a number `target` that is known at run time only, such as the dimension of an
+    operation. Found by compiling it for such a number, in a trial."""
+    name = hint_of(target)
+    if not 0 < count <= UNROLLED or not mentions(node.elt, name):
+        return False
+    (cause, f.cause), earlier = (f.cause, None), f.mutated
+    f.mutated = set()
+    with f.trial():
+        assign(f, target, Dyn(f.var(name, INT)))
+        f.expression(node.elt)
+    failed = f.cause is not None
+    f.cause, f.mutated = cause, earlier
+    return failed
+
+
+def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
+    """Whether computing an element changes a list of this function, so that elements must be computed in order."""
+    before, f.mutated = f.mutated, set()
+    with f.trial():
+        xs = iterable(f, f.borrowed(generator.iter))
+        item = xs.items[0] if isinstance(xs, TupleV) and xs.items else guess(getattr(type_or_none(xs), "item", UNKNOWN))
+        assign(f, generator.target, item)
+        f.expression(elt)
+        has_changes = bool(f.mutated & set(f.env))
+    f.mutated = before
+    return has_changes
+
+
+def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether one of the `for`s takes values that are known at compile time only, such as the dictionaries of a constant list:
+    no list of the program can have those that the conditions keep."""
+    targets = {*assigned([g.target for g in node.generators])}
+    for g in node.generators:
+        if any(isinstance(x, ast.Name) and x.id in targets for x in every_node(g.iter)) or changed_in(f, [g.iter]):
+            continue
+        with f.trial():
+            xs = iterable(f, f.borrowed(g.iter))
+            if isinstance(xs, TupleV) and any(_is_constant_only(f, item) for item in xs.items):
+                return True
+    return False
+
+
+def _is_constant_only(f: Frame, item: Value) -> bool:
+    """Whether a value is, or has in it, a module or a dictionary that is known at compile time."""
+    if isinstance(item, Special) and item.unrolled:
+        return True
+    parts = item.items if isinstance(item, TupleV) else item.value if isinstance(item, Static) else ()
+    if isinstance(parts, tuple):
+        return any(_is_constant_only(f, v if isinstance(item, TupleV) else Static(v)) for v in parts)
+    return isinstance(parts, dict)
+
+
+def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """Compile a comprehension as a loop that computes and appends its elements in order."""
+    name = _name_of(node)
+    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+    body: ast.stmt = ast.Expr(ast.Call(append, [node.elt], []))
+    for g in reversed(node.generators):
+        for test in reversed(g.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(g.target, g.iter, [body], [])
+    targets = assigned([g.target for g in node.generators])
+    hidden = {x: f.env.pop(x) for x in targets if x in f.env}
+    f.env[name] = empty_list(f)
+    f.owned.add(name)
+    f.straight([placed(node, body)])
+    kept = f.env.pop(name)
+    f.owned.discard(name)
+    for target in targets:
+        f.env.pop(target, None)
+        f.poisoned.pop(target, None)
+    f.env |= hidden
+    return kept
+
+
+def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
+    """One element of a comprehension that is unrolled."""
+    with f.branch() as b:
+        assign(f, target, item)
+        value = f.expression(elt)
+    f.builder.bindings += b.bindings
+    f.owned &= f.owned_at_end
+    return value
+
+
+def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """The list of the targets' values, one item for each element that the conditions keep, made by nested loops."""
+    names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
+    kept_as = _name_of(node)
+    append = ast.Attribute(ast.Name(kept_as, ast.Load()), "append", ast.Load())
+    body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))
+    for g in reversed(node.generators):
+        for test in reversed(g.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(g.target, g.iter, [body], [])
+    with f.branch() as b:
+        for name in names:
+            f.env.pop(name, None)
+        f.env[kept_as] = empty_list(f)
+        f.owned.add(kept_as)
+        f.straight(statements([placed(node, body)]))
+        kept = f.env[kept_as]
+    f.builder.bindings += b.bindings
+    f.owned &= f.owned_at_end
+    return kept
+
+
+def _tuple(node: ast.AST, names: list[str], ctx: ast.expr_context) -> ast.expr:
+    parts: list[ast.expr] = [ast.copy_location(ast.Name(name, ctx), node) for name in names]
+    return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx), node)
+
+
+# ---- the expressions
+
+
+@handles(EXPRESSIONS, ast.ListComp)
+def _list(f: Frame, node: ast.ListComp, hint: str) -> Value:
+    return comprehension(f, node, hint)
+
+
+@handles(EXPRESSIONS, ast.GeneratorExp)
+def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
+    return generated(f, node, lambda: Held("iterator", comprehension(f, node, hint)))
+
+
+@handles(EXPRESSIONS, ast.DictComp)
+def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
+    if (named := named_entries(f, node)) is not None:
+        return named
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
+    if isinstance(pairs, TupleV) and (record := _with_names(f, node, pairs.items)) is not None:
+        return record
+    if not nothing_known(pairs) and contains_unknown(type_of(pairs)):
+        return f.not_yet(replace(type_of(pairs), kind="dict"))
+    return containers.dict_of_pairs(f, node, pairs)
+
+
+def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value | None:
+    """The dictionary of pairs whose values are of several types, if the keys are strings known at compile time: as one that is
+    written out, whose values may differ in type."""
+    parts = [f.components(pair) for pair in pairs]
+    if not parts or not all(part and isinstance(known(part[0])[1], str) for part in parts):
+        return None
+    entries = {known(key)[1]: value for key, value in parts}  # type: ignore[misc]
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in entries]
+    values: list[ast.expr] = [ast.copy_location(Given(value), node) for value in entries.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
+
+
+@handles(EXPRESSIONS, ast.SetComp)
+def _set(f: Frame, node: ast.SetComp, hint: str) -> Value:
+    items = comprehension(f, in_any_order(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node)), hint)
+    return containers.set_of(f, node, items)

@@ -1,0 +1,213 @@
+"""The names that a loop carries from round to round, and their types, which trial rounds of compiling its body find."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
+from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key, of_class
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
+from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
+from backends.acrobat.frontend.evaluator.syntax.syntax import (
+    RETURNED,
+    assigned,
+    begins_anew,
+    claims,
+    is_last_use,
+    leaves,
+    stored,
+)
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    Static,
+    Value,
+    held_in,
+    holds_constant_list,
+    is_empty,
+    is_list,
+    type_of,
+    type_or_none,
+    variable_of,
+)
+
+LoopStatement: TypeAlias = ast.For | ast.While
+
+
+TRIALS = 8
+"""Rounds of a loop, and one more for each name that it carries, after which the types of these names must have settled: types
+only widen, from int to float, say, and in each round one name at least takes the type of another. What has not settled by then
+is an error that names it."""
+
+
+def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int]) -> None:
+    """Bind the carried names to their values at the start of a round, or after the loop; those in `sizes` are lists of so many
+    elements. A name that owned its list still does."""
+    owned = f.owned & {x for name in values for x in claims(name)}
+    for name, value in values.items():
+        f.rebind(name, value)
+        if name in sizes and variable_of(value):
+            f.sizes[variable_of(value)] = sizes[name]
+    f.owned |= owned
+
+
+def opened_by_test(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value], start: int = 0) -> Value:
+    """`then()`, where each name that the test of the `while` loop compares with None, or whose class it asks for, is of the
+    type that the test says; `orelse()` where it is not. Of a test with `and` the parts from `start` on count."""
+    tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
+    for k, test in enumerate(tests[start:], start):
+        match test:
+            case ast.Call(ast.Name("isinstance"), [ast.Name(name), classes], []) if f.is_builtin("isinstance"):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and isinstance(value.type, DataT) and class_key(name) not in f.env:
+                    others = partial(opened_by_test, f, s, then, orelse, k + 1)
+                    return of_class(f, s, value, name, f.borrowed(classes), others, orelse)
+            case ast.Compare(ast.Name(name), [ast.IsNot()], [ast.Constant(None)]):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and optional(f, value) is not None:
+
+                    def some(inner: Value, name: str = name) -> Value:
+                        f.env[name] = inner
+                        return opened_by_test(f, s, then, orelse)
+
+                    return open_optional(f, s, value, some, orelse, name)
+    return then()
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a loop carries from round to round."""
+
+    names: list[str]
+    types: list[Any]
+    untouched: list[str]
+    """Empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
+    sizes: dict[str, int]
+    """Lists that have the same number of elements before the loop and after each round, with that number."""
+    differing: set[str]
+    """Names that may be of another type where the loop is left early."""
+    untyped: list[str]
+    """Those of them that may be read after the loop."""
+    ways: Ways
+    """The ends of the rounds that were compiled last to find the types."""
+
+
+def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
+    carried = _names(f, s)
+    first = {name: f.env[name] for name in carried}
+    types = {name: type_of(value) for name, value in first.items()}
+    sizes = {
+        name: size for name, value in first.items() if is_list(value) and isinstance(size := sizes_in(f, value), int) and size
+    }
+    trials = TRIALS + len(carried) + len(sizes)
+    for _ in range(trials):
+        ways, differing = Ways(), set[str]()
+        unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
+        earlier, f.mutated = f.mutated, set()
+        with f.trial():
+            starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
+            enter_round(f, starts, sizes)
+            round = partial(trial_round, f, s, ways, sizes_after := dict(sizes))
+            if isinstance(s, ast.For):
+                assign(f, s.target, held_in(Dyn(f.var("item", item))))
+                round()
+            else:
+                opened_by_test(f, s, round, lambda: Static(0))
+        if missed := sorted((f.mutated - set(carried)) & set(f.env)):
+            f.problem(s, f"{f.shown(missed[0])} is changed in a loop in a way that is not followed", "assign it in the loop")
+        f.mutated |= earlier
+        f.owned &= f.owned_at_end
+        before = dict(types)
+        for name in before:
+            known = (type_of(first[name]), types[name])  # a round that lacks types may have lost the None from before the loop
+            try:
+                types[name], differs = type_at_ends(f, name, known, ways)
+                differing |= {name} if differs else set()
+                if is_either(types[name]) and not is_either(type_of(first[name])):  # each round asks for the one or the other
+                    raise Mismatch
+            except Mismatch:
+                del types[name], f.env[name]
+                f.owned.discard(name)
+                why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
+                f.poisoned[name] = why, "give it the same type before the loop and after each round"
+        if types == before and sizes == sizes_after:
+            break
+        sizes = sizes_after
+    else:
+        for name in [name for name in types if types[name] != before[name]][:1]:
+            what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
+            f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
+    untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways.ends())]
+    types = {name: t for name, t in types.items() if name not in untouched}
+    untyped = [name for name in types if name in differing and not is_last_use(f.definition, s, name)]
+    return Carried(list(types), list(types.values()), untouched, sizes, differing, untyped, ways)
+
+
+def _names(f: Frame, s: LoopStatement) -> list[str]:
+    """The names that a loop carries from round to round, or that are read after it."""
+    own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
+        if name in f.env and type_or_none(f.env[name]) is None:
+            as_object = f.as_object(f.env[name])
+            if type_or_none(as_object) is not None:
+                f.rebind(name, as_object)
+                continue
+            del f.env[name]
+            why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
+            advice = "give what the loop assigns a name of its own"
+            if holds_constant_list(as_object):  # such as the nodes of a tree
+                advice = "walk over objects of a class of your own, or over numbers that are indices of lists"
+            f.poisoned[name] = why, advice
+    carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
+    later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
+    for name in later:  # read after the loop, and assigned if there was a round
+        if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):
+            continue  # a module with a method named as one that changes a list
+        if name not in f.env or type_or_none(f.env[name]) is None:
+            if name in f.poisoned:
+                continue
+            f.env[name] = NOTHING
+        carried.append(name)
+    return carried
+
+
+def _start(f: Frame, name: str, type: Any) -> Value:
+    """The value of a carried name at the start of a round, by its type."""
+    if type is NONE:
+        return Static(None)
+    return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
+
+
+def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int]) -> Value:
+    """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`, and
+    the lists that have another number of elements than `sizes` says are taken out of it."""
+
+    def end(found: list[dict[str, Value]] = ways.on) -> Value:
+        found.append(dict(f.env))
+        for name in [x for x, size in sizes.items() if size_of(f, f.env.get(x)) != size]:
+            del sizes[name]
+        return Static(0)
+
+    def returns(at: ast.AST, value: Value) -> Value:
+        t = type_or_none(value)
+        try:
+            f.result = join_types(f.result, t, numbers=True) if t is not None else f.result
+        except Mismatch:
+            pass  # reported when the loop is compiled for good
+        return end(ways.out)
+
+    if any(leaves(b) for b in s.body):
+        return f.value_of(s.body, Exits(end, returns, partial(end, ways.out), end))
+    f.straight(s.body)
+    return end()

@@ -1,0 +1,122 @@
+"""Lists in attributes and items over which a loop walks, `for x in stack.items:`, while its body may change them.
+
+A loop of the program walks over the list that there is when it begins; Python's would find what the body appends, and miss what
+it takes out. So at the end of each round that another one may follow the list has to be as long as it was: what differs is an
+error of the instance. What gives it other elements without that is refused, as far as the source shows it (`rearranging`).
+Names of lists are followed at compile time (`unrolling.walking_over`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes.scope import changed_in
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import length
+from backends.acrobat.frontend.evaluator.loops.rearranging import rearranges
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, stored
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
+
+WALKS = ("items", "keys", "values")
+"""Methods of dictionaries whose results a loop walks over."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A list that a loop walks over, with how many elements it has when the loop begins. Indices in `path` have names."""
+
+    path: ast.expr
+    shown: str
+    size: Value
+
+
+def watched(f: Frame, s: ast.For | ast.While) -> list[Watched]:
+    """The lists over which a loop walks that its body may change."""
+    if not isinstance(s, ast.For) or not (paths := list(_places(s.iter))):
+        return []
+    changed, bound = set(changed_in(f, s.body)), stored(s.body)
+    found = []
+    for path in paths:
+        root = root_of(path)
+        if root in bound or _is_assigned(s, path) or not changed & {root, *lists_reached(f, path)}:
+            continue
+        named = _with_named_indices(f, path)
+        value = f.borrowed(named)
+        of_keys = kind(value) == "dict" and not any(_walks_over_values(x, path) for x in every_node(s.iter))
+        if not of_keys and rearranges(f, s, path):
+            what = f"`{ast.unparse(path)}` gets other elements in a loop that walks over it"
+            f.problem(s, what, f"walk over a copy: `list({ast.unparse(path)})`")
+        if is_container(value) and isinstance(value, Dyn) and not is_unknown(value):
+            found.append(Watched(named, ast.unparse(path), length(f, value)))
+    return found
+
+
+def check(f: Frame, s: ast.AST, lists: Sequence[Watched]) -> None:
+    """Have it be an error of the instance where one of the lists is not as long as it was when the loop began."""
+    for each in lists:
+        value = f.borrowed(each.path)
+        if not isinstance(value, Dyn) or not is_container(value) or is_unknown(value):
+            continue
+        same = f.host("eq", [length(f, value), each.size], BOOL)
+        text = (
+            f"RuntimeError: a loop walks over `{each.shown}`, which changes in the loop: walk over a copy, `list({each.shown})`"
+        )
+        choose(f, s, same, lambda: Static(0), lambda text=text: fail(f, text))  # type: ignore[misc]
+
+
+def _places(node: ast.expr) -> Iterator[ast.expr]:
+    """The attributes, items and dictionaries that a loop over `node` walks over, of variables."""
+    match node:
+        case ast.Attribute() | ast.Subscript() if root_of(node) is not None and not any(
+            isinstance(x, (ast.Slice, ast.Call)) for x in every_node(node)
+        ):
+            yield node
+        case ast.Call(ast.Attribute(owner, method), [], []) if method in WALKS:
+            yield from [owner] if isinstance(owner, ast.Name) else _places(owner)
+        case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
+            for a in args:
+                yield from _places(a)
+
+
+def _walks_over_values(node: ast.AST, path: ast.expr) -> bool:
+    match node:
+        case ast.Call(ast.Attribute(owner, "items" | "values"), [], []):
+            return owner is path
+    return False
+
+
+def _is_assigned(s: ast.For, path: ast.expr) -> bool:
+    """Whether the body of a loop may give an attribute or item on a path another list, which its loop does not walk over."""
+    parts = [x for x in every_node(path) if isinstance(x, (ast.Attribute, ast.Subscript))]
+    names = {x.attr for x in parts if isinstance(x, ast.Attribute)}
+    owners = {ast.dump(x.value) for x in parts if isinstance(x, ast.Subscript)}
+    inside = [x for b in s.body for x in every_node(b) if isinstance(getattr(x, "ctx", None), ast.Store)]
+    return any(
+        isinstance(x, ast.Attribute)
+        and x.attr in names
+        or isinstance(x, ast.Subscript)
+        and ast.dump(x.value).replace("Store()", "Load()") in owners
+        for x in inside
+    )
+
+
+def _with_named_indices(f: Frame, path: ast.expr) -> ast.expr:
+    """The path with hidden names for the indices in it, which have their values from before the loop."""
+    match path:
+        case ast.Attribute(owner, attr, ctx):
+            return ast.copy_location(ast.Attribute(_with_named_indices(f, owner), attr, ctx), path)
+        case ast.Subscript(owner, index, ctx) if not isinstance(index, ast.Constant):
+            depth = sum(isinstance(x, ast.Subscript) for x in every_node(owner))
+            at = ast.copy_location(ast.Name(f"{HIDDEN}walked{path.lineno}:{path.col_offset}.{depth}", ast.Load()), index)
+            f.env[at.id] = f.expression(index)
+            return ast.copy_location(ast.Subscript(_with_named_indices(f, owner), at, ctx), path)
+        case ast.Subscript(owner, index, ctx):
+            return ast.copy_location(ast.Subscript(_with_named_indices(f, owner), index, ctx), path)
+    return path

@@ -1,0 +1,119 @@
+"""Which class an object is of, and what its classes have besides fields: methods, properties, constants."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Sequence
+
+from backends.acrobat.core.types import INT, DataT
+from backends.acrobat.frontend.evaluator.choices.mixed import by_type
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.instances.divided import original
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.specials import Method, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess
+from backends.acrobat.ir import nodes as n
+
+
+def is_method(classes: Sequence[type], name: str) -> bool:
+    """Whether one of the classes has a method or a property of that name."""
+    return any(callable(getattr(c, name, None)) or isinstance(getattr(c, name, None), property) for c in classes)
+
+
+def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
+    value = opened(f, node, value)  # type: ignore[assignment]
+    assert isinstance(value.type, DataT)
+    if f.mixed(value.type):
+        return _class_of_mixed(f, node, value)
+    classes = f.program.datatypes.cases[value.type.name]
+    seen = _as_in_python(classes)
+    return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))
+
+
+def _as_in_python(classes: Sequence[type]) -> list[Static]:
+    return [Static(dict if issubclass(c, RecordOf) else original(c)) for c in classes]
+
+
+def _class_of_mixed(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """`type(value)` of a mixed value: one of Python's classes, or of those of its objects."""
+    assert isinstance(value.type, DataT)
+    union, datatypes = value.type.name, f.program.datatypes
+    its, first = list[Static](), dict[str, int]()
+    for word, t in f.mixed(value.type).items():
+        first[word] = len(its)
+        its += [Static(datatypes.class_in_mixed(union, word))] if word != "object" else _as_in_python(datatypes.cases[t.name])
+
+    def number(word: str, inner: Value) -> Value:
+        start = Dyn(n.Lit(first[word], INT))
+        if word != "object":
+            return start
+        classes = datatypes.cases[inner.type.name]  # type: ignore[union-attr]
+        return start if len(classes) == 1 else f.host("add", [number_of_class(f, inner, classes), start], INT)  # type: ignore[arg-type]
+
+    which = by_type(f, node, value, number)
+    return OneOf(which, tuple(its), value, tuple(x.value for x in its))  # type: ignore[arg-type]
+
+
+def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequence[n.Lit] | None = None) -> Dyn:
+    """Which of the classes of its union an object is of, counted from 0; or the one of `numbers` that stands for its class."""
+    datatypes = f.program.datatypes
+    heads = [tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c)) for c in classes]
+    numbers = numbers or [n.Lit(i, INT) for i in range(len(classes))]
+    if any(contains_unknown(v.type) for variables in heads for v in variables):
+        f.program.incomplete = True
+        return guess(numbers[0].type)
+    arms = [n.Arm(c.__name__, variables, each) for c, variables, each in zip(classes, heads, numbers, strict=True)]
+    return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
+
+
+METHODS_OF_RECORDS = ("get", "items", "keys", "values")
+
+
+def record_of(f: Frame, value: Value) -> type | None:
+    """The record class of a value that is a dictionary in Python, with the same keys always; None for other values."""
+    classes = records_of(f, value)
+    return classes[0] if len(classes) == 1 else None
+
+
+def records_of(f: Frame, value: Value) -> tuple[type, ...]:
+    """The record classes of a value that is a dictionary in Python, one for each set of keys; none for other values."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        return ()
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    return classes if all(issubclass(c, RecordOf) and c.class_of_record is None for c in classes) else ()
+
+
+def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
+    """A method, property or constant that all `classes` of an object's union have in common; None if there is none."""
+    if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
+        return Partial(Static(dataclasses.replace), (value,), ())
+    attributes = [inspect.getattr_static(c, name, None) for c in classes]
+    if attributes[0] is None or any(x is not attributes[0] for x in attributes):
+        return None
+    assert isinstance(value.type, DataT)
+    alone = len(classes) == 1 < len(f.program.datatypes.cases.get(value.type.name, ()))
+    owner: Value = Narrowed(value, classes[0]) if alone else value
+    match attributes[0]:
+        case property(fget=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [owner], {})
+        case functools.cached_property(func=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [owner], {})
+        case types.FunctionType() as method:
+            return Method(value, name, method)
+        case staticmethod(__func__=types.FunctionType() as function):
+            return Static(function)
+        case classmethod(__func__=types.FunctionType() as function):
+            return Partial(Static(function), (Static(original(classes[0])),), ()) if len(classes) == 1 else None
+        case int() | float() | str() | bool() | tuple():
+            return Static(attributes[0])
+        case dict() | list():
+            f.program.reads.note_object(original(classes[0]), name, attributes[0])
+            return Static(attributes[0])
+    return None

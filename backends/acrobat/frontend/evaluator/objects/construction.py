@@ -1,0 +1,175 @@
+"""Objects that the model makes: of dataclasses and records, copies with other fields, and what is common to all classes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+from backends.acrobat.core.types import IDENTITY, DataT
+from backends.acrobat.frontend.evaluator.choices.choice import among, fail
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
+from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
+from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
+from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, write_attribute
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_or_none, unknown
+from backends.acrobat.ir import nodes as n
+
+
+def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Compile the construction of a dataclass, or of a dictionary's record. Shapes of tensor fields come from the values."""
+    datatypes = f.program.datatypes
+    t = DataT(datatypes.union_of(cls))
+    if issubclass(cls, RecordOf):
+        names = datatypes.record_fields(cls)
+        defaults: dict[str, Value] = {}
+    else:
+        names = [x.name for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
+        defaults = defaults_of_fields(f, node, cls, {*names[: len(args)], *kwargs})
+    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
+    fields = dict(zip(names, map(f.as_object, values), strict=True))
+    constant = [x for x, v in zip(names, values, strict=True) if fields[x] is not v]
+    refuse_changed(f, cls, constant)
+    shared = [x for x in fields if changeable(f, type_or_none(fields[x]))]
+    if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
+        written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
+        spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
+        alone = {x for x in fields if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
+        shared = [x for x in shared if x not in alone]
+        f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
+    return new_object(f, node, cls, t, fields, bool(shared))
+
+
+def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[str]) -> dict[str, Value]:
+    """The default values of a dataclass's fields, but for those in `present` that a `default_factory` would have to make."""
+    defaults: dict[str, Value] = {}
+    for x in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if x.default is not dataclasses.MISSING:
+            defaults[x.name] = Static(x.default)
+        elif x.default_factory is not dataclasses.MISSING and x.name not in present:
+            defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
+    return defaults
+
+
+def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:
+    """Raises Refused if the program changes something in one of the fields that have an object of the source's own: in Python
+    the change would be there in the next call, too."""
+    if changed := [x for x in constant if (cls, x) in f.program.changed_fields]:
+        what = f"`{changed[0]}` of a `{cls.__name__}` has an object here that was made outside of the model, and is changed"
+        raise Refused(what, "make a new object here")
+
+
+def _made_by(f: Frame, factory: Any) -> ast.expr:
+    """An expression that calls the `default_factory` of a field."""
+    known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
+    return known[factory] if factory in known else ast.Call(Given(f.program.wrap(factory)), [], [])
+
+
+@handles(ATTRIBUTES_PUT, "object")
+def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
+    """Compile `x.name = value`: the place `where`, which alone refers to the object, gets one with the new value."""
+    assert isinstance(whole.type, DataT)
+    if write_attribute(f, s, whole, name, value):
+        return
+    datatypes = f.program.datatypes
+    classes = datatypes.cases.get(whole.type.name, ())
+    note_assigned_to(f, classes)
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have:
+        _put_first(f, s, classes, name)
+        return
+    for cls in have:
+        if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+            f.problem(s, f"a `{cls.__name__}` is frozen: its attributes are not assigned to", "use dataclasses.replace")
+            return
+    staged = f.as_object(value)
+    if staged is not value:
+        for cls in have:
+            refuse_changed(f, cls, [name])
+
+    def changed(cls: type) -> Value:
+        if cls not in have:
+            what = f"a `{cls.__name__}` gets its attribute `{name}` in `__init__` in the language, and nowhere else"
+            return fail(f, f"AttributeError: {what}")
+        return _with_attribute(f, s, whole, cls, name, staged)
+
+    which = number_of_class(f, whole, classes) if len(classes) > 1 else Static(0)
+    where.put(among(f, s, which, [partial(changed, c) for c in classes]))  # type: ignore[attr-defined]
+
+
+def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None:
+    """Note that an attribute is assigned to which the objects do not have from the beginning."""
+    datatypes = f.program.datatypes
+    for cls in classes:
+        if datatypes.graphs.is_stand_in(cls):
+            what = (
+                f"`{name}` of a `{cls.__name__}` that was made outside of `forward` is changed, and the next call would see it"
+            )
+            f.problem(s, what, "keep what is computed in a dictionary, or in an object that `forward` makes")
+            return
+        if isinstance(inspect.getattr_static(cls, name, None), property):
+            f.problem(s, f"the property `{name}` is not assigned to in the language")
+            return
+    if len(classes) == 1 and classes[0] in datatypes.made:
+        datatypes.add_late(classes[0], name)
+        return
+    shown = " or ".join(c.__name__ for c in classes)
+    f.problem(s, f"a `{shown}` gets its attribute `{name}` here first", "give it one in `__init__`")
+
+
+def _with_attribute(f: Frame, s: ast.AST, whole: Dyn, cls: type, name: str, value: Value) -> Value:
+    """The object `whole`, of the class `cls`, with another value in one attribute."""
+    assert isinstance(whole.type, DataT)
+    note_late(f, cls, name, value)
+    fields = {x: value if x == name else field_at_first(f, whole, [cls], x) for x in f.program.datatypes.field_names(cls)}
+    return new_object(f, s, cls, whole.type, fields)
+
+
+def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, Value], shared: bool = True) -> Value:
+    """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values.
+    `shared` says that something else may refer to lists in them."""
+    datatypes = f.program.datatypes
+    if datatypes.is_constant(t.name):
+        what = f"a `{cls.__name__}` is made here from one that was made outside of `forward`, which the program has as a number"
+        raise Refused(what, "make it with its class, `C(...)`")
+    has_identity = cls in datatypes.seen or cls in datatypes.numbered
+    if has_identity and datatypes.has_field(cls, IDENTITY) and IDENTITY not in fields:
+        what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"
+        return f.problem(node, what, "make objects of another class")
+    for x in fields:
+        datatypes.has_field(cls, x)  # of a class of the sample: a field that is given a value is one that is read
+    names = datatypes.attribute_names(cls)
+    values = [field_value(f, node, cls, x, fields[x]) for x in sorted(fields, key=names.index)]
+    if datatypes.is_referenced(t.name):
+        return enter_object(f, cls, t, values, shared)
+    atoms = [unknown().atom if is_unknown(v) else f.atom(v) for v in values]
+    if any(contains_unknown(a.type) for a in atoms):
+        f.program.incomplete = True
+        return guess(t)
+    return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
+
+
+@handles(FUNCTIONS, dataclasses.replace)
+def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`dataclasses.replace`: an object with other values in some of its fields."""
+    (x,) = CallArguments("replace", args, {}).bind("obj")
+    if nothing_known(x):
+        return unknown()
+    classes = f.program.datatypes.cases.get(x.type.name, ()) if isinstance(x, Dyn) and isinstance(x.type, DataT) else ()
+    if len(classes) != 1 or not (dataclasses.is_dataclass(classes[0]) or hasattr(classes[0], "_fields")):
+        return f.problem(node, "`replace` takes a dataclass, of one class, here")
+    names = list(getattr(classes[0], "_fields", ())) or [y.name for y in dataclasses.fields(classes[0])]
+    if strange := [k for k in kwargs if k not in names]:
+        return f.problem(node, f"{classes[0].__name__} has no field `{strange[0]}`")
+    fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
+    return new_object(f, node, classes[0], x.type, fields)  # type: ignore[arg-type, union-attr]

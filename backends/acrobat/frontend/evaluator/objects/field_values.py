@@ -1,0 +1,67 @@
+"""The values that the model gives to fields of objects that it makes, and the types of these fields."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT
+from backends.acrobat.frontend.evaluator.choices.choice import optional
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_rows, is_tuple_type
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, nothing_known, type_of, unknown
+
+
+def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:
+    """The value that a field of an object of `cls` gets, as one of the field's type, which is widened to cover it. An unknown
+    value as long as that type is not known; a problem is noted where no type covers all values of the field."""
+    datatypes = f.program.datatypes
+    if nothing_known(value):
+        return unknown()
+    target = datatypes.field_type(cls, name)
+    try:
+        value = kept_constant(f, cls, name, value) or value
+        have = type_of(value)
+        if cls not in datatypes.seen and (annotated := f.as_annotated(target, have)) != target:
+            target = datatypes.widen(cls, name, annotated)
+        open = cls in datatypes.made or contains_unknown(target) or datatypes.exact
+        if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
+            open |= NONE in (target, have) or optional(f, guess(target)) is not None
+            open |= issubclass(cls, RecordOf) and f.without_none(have) != have
+            open |= is_rows(target) != is_rows(have) and len(extents(target) or ()) == len(extents(have) or ()) > 0
+            open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
+        if cls not in datatypes.seen and open and target != have:
+            both = [target, have] if target != UNKNOWN else [have]
+            if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
+                both = [t for t in both if t != NONE]
+            target = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
+        return unknown() if contains_unknown(target) else held_in(Dyn(f.atom(f.coerce(value, target))))
+    except Mismatch as error:
+        f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
+        return unknown()
+
+
+def note_late(f: Frame, cls: type, name: str, value: Value) -> None:
+    """Note of an attribute that objects do not have when they are made whether None is assigned to it."""
+    datatypes = f.program.datatypes
+    is_none = isinstance(value, Static) and value.value is None
+    may_be_none = is_none or optional(f, value) is not None
+    if name in datatypes.late.get(cls, ()) and may_be_none and (cls, name) not in datatypes.late_nones:
+        datatypes.late_nones.add((cls, name))
+        datatypes.changed = True
+
+
+def _covering(f: Frame, types: Sequence[Any]) -> Any:
+    """The type of a field that has values of these types: of a string and an int, the union of both. Raises Mismatch."""
+    try:
+        return f.common(types, numbers=True)
+    except Mismatch:
+        plain = [f.without_none(t) for t in types if t != NONE]
+        number = next((t for t in plain if t in (INT, BOOL)), None)  # a float would have an int beside it become one
+        if number is None or any(t not in (number, SYMBOL) for t in plain):
+            raise
+        covering = f.program.datatypes.number_or_string(number)
+        return covering if plain == list(types) else f.program.datatypes.optional(covering)

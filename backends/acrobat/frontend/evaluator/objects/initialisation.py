@@ -1,0 +1,263 @@
+"""Objects of named tuples and ordinary classes that the model makes, and of dataclasses that compute fields. An `__init__` is
+compiled where the object is made.
+
+Its attributes are variables of the caller until the object is complete, in `__init__`s of base classes and in the methods that
+it calls too. An attribute that some path through `__init__` gives no value, or that only a method which is called later assigns
+to, is None until then.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import types
+from collections.abc import Hashable, Sequence
+from copy import deepcopy
+from typing import Any
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.spreading import bound
+from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
+from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object, refuse_changed
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
+from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, each_claim, spine
+from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
+from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
+from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
+from backends.acrobat.frontend.values import Special, Static, Value, nothing_known, type_or_none, unknown
+
+
+def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Compile the construction of a named tuple, or of a class whose `__init__` gives the attributes values."""
+    datatypes = f.program.datatypes
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        names = list(cls._fields)
+        defaults: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
+        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in defaults.items()})
+        return new_object(
+            f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, map(f.as_object, values), strict=True))
+        )
+    init = cls.__init__  # type: ignore[misc]
+    if not isinstance(init, types.FunctionType):
+        return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
+    if dataclasses.is_dataclass(cls) and has_generated_init(cls):
+        args, kwargs = _in_order_of_fields(f, node, cls, args, kwargs, init), {}
+    elif not dataclasses.is_dataclass(cls):
+        constants = tuple(map(_constant, (*args, *(v for _, v in sorted(kwargs.items())))))
+        cls = datatypes.version_of(cls, (span_of(node, f.file), constants))
+    making = _Initialisation(f, node, cls)
+    if not making.run(init, cls.__name__, args, kwargs):
+        return unknown()
+    if missing := [x for x in making.written if x not in making.held]:
+        for x in missing:
+            datatypes.add_late(cls, x)
+        return unknown()
+    making.stage()
+    t = DataT(datatypes.union_of_made(cls, list(making.held)))
+    if missing := [x for x in datatypes.attribute_names(cls) if x not in making.held]:
+        return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
+    shared = making.shared()
+    f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
+    f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
+    lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
+    f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
+    return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+
+
+def _constant(value: Value) -> Hashable:
+    """The constant that an argument of a constructor stands for, a module, a function or an int; None for other values. Objects
+    that are made with other constants may have attributes of other types."""
+    match value:
+        case Special(python_object=held) if held is not None:
+            return id(held)
+        case Static(v) if type(v) is int or isinstance(v, types.FunctionType):
+            return v  # type: ignore[no-any-return]
+    return None
+
+
+def _in_order_of_fields(
+    f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value], init: types.FunctionType
+) -> list[Value]:
+    """The arguments for the `__init__` that Python has generated for a dataclass, as `source_of` finds it written out."""
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    parameters = [x.name for x in fields if x.init]
+    defaults = defaults_of_fields(f, node, cls, {*parameters[: len(args)], *kwargs})
+    bound = CallArguments(cls.__name__, args, kwargs).bind(*parameters, **{x: defaults[x] for x in parameters if x in defaults})
+    values = defaults | dict(zip(parameters, bound, strict=True))
+    names = [x.name for x in fields if x.name in values]
+    if init not in LIFTED:
+        text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names)]
+        if hasattr(cls, "__post_init__"):
+            text.append("    self.__post_init__()")
+        definition = ast.increment_lineno(ast.parse("\n".join(text)).body[0], line_of_class(cls) - 1)
+        assert isinstance(definition, ast.FunctionDef)
+        LIFTED[init] = Lifted(definition, inspect.getsourcefile(cls) or "<unknown>", None, ())
+    return [values[x] for x in names]
+
+
+CLAIMS = len(each_claim(""))
+
+
+class _Initialisation:
+    """An object that is being made: the attributes `held` so far; which of the claims of `syntax.each_claim`, by
+    number, `Frame.owned` has of each (`owned`); and all attributes that are `written` anywhere."""
+
+    def __init__(self, f: Frame, node: ast.AST, cls: type) -> None:
+        self.f, self.node, self.cls = f, node, cls
+        self.held: dict[str, Value] = {x: Static(None) for x in f.program.datatypes.late.get(cls, ())}
+        self.owned: dict[str, set[int]] = {}
+        self.written: dict[str, None] = {}
+
+    def run(self, function: types.FunctionType, name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+        """Compile an `__init__`, or a method that it calls, here. False, with a problem noted, if that is not possible."""
+        definition, file = source_of(function)
+        if definition.decorator_list:
+            shown = f"{self.cls.__name__}.{function.__name__}"
+            self.f.problem(self.node, f"`{shown}` has decorators, which are not in the language here")
+            return False
+        call = CallArguments(name, [unknown(), *args], kwargs, 1)  # the object comes first
+        (me, *names), (_, *values) = bound(self.f, definition.args, call, defaults_of(definition, function))
+        values = [as_parameter(self.f, definition, x, v, None) for x, v in zip(names, values, strict=True)]
+        body = plainly(definition).body
+        if function.__name__ != "__init__" and body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value):
+            body = body[:-1]
+        own = _in_order(definition.body, me)
+        self.written |= dict.fromkeys(own)
+        with self.f.in_function(function, file, dict(zip(names, values, strict=True))):
+            self._enter(me)
+            all_known = all(self._statement(function, me, own, s) for s in body)
+            self._leave(me, own)
+        return all_known
+
+    def stage(self) -> None:
+        """Have constant objects among the attributes as objects of the program. Something else refers to them: the source.
+        Raises Refused."""
+        staged = {x: self.f.as_object(v) for x, v in self.held.items()}
+        constant = [x for x, v in self.held.items() if staged[x] is not v]
+        refuse_changed(self.f, self.cls, constant)
+        for name in constant:
+            self.held[name] = staged[name]
+            self.owned.pop(name, None)
+
+    def shared(self) -> list[str]:
+        """The attributes to which, or to parts of which that could be changed in place, something else may refer."""
+        changed = [x for x, v in self.held.items() if changeable(self.f, type_or_none(v))]
+        return [x for x in changed if len(self.owned.get(x, ())) < CLAIMS]
+
+    def has_own_lists(self, name: str) -> bool:
+        """Whether nothing else refers to the lists that an attribute is, or has in it outside of objects."""
+        if objects_only(self.f, type_or_none(self.held[name])):
+            return True
+        claims = each_claim(name)
+        return {claims.index(name), claims.index(spine(name))} <= self.owned.get(name, set())
+
+    def _enter(self, me: str) -> None:
+        """Have the attributes as variables of the function that is compiled, whose name for the object is `me`."""
+        for name, value in self.held.items():
+            variable = _variable(me, name)
+            self.f.env[variable] = value
+            self.f.owned |= {claim for i, claim in enumerate(each_claim(variable)) if i in self.owned.get(name, ())}
+
+    def _leave(self, me: str, own: Sequence[str]) -> None:
+        """Take the attributes over from the variables of the function."""
+        for name in dict.fromkeys([*self.held, *own]):
+            variable = _variable(me, name)
+            if variable in self.f.env:
+                self.held[name] = self.f.env[variable]
+            self.owned[name] = {i for i, claim in enumerate(each_claim(variable)) if claim in self.f.owned}
+
+    def _statement(self, function: types.FunctionType, me: str, own: Sequence[str], s: ast.stmt) -> bool:
+        """Compile a statement of an `__init__`, or of a method that it calls. False, with a problem noted, if it cannot be."""
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+            return True
+        rewritten = _Attributes(me, {*own, *self.held}).visit(deepcopy(s))
+        match rewritten:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
+                called = self._of_bases(function, name)
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
+                called = inspect.getattr_static(self.cls, name, None)
+            case _:
+                if mentions(rewritten, me):
+                    what = f"`{function.__name__}` uses `{me}` itself before a `{self.cls.__name__}` is complete"
+                    self.f.problem(
+                        s, what, f"call its methods in statements of their own, or when it is made: {ast.unparse(s)}"
+                    )
+                    return False
+                self.f.straight([rewritten])
+                return True
+        if called is object.__init__ or called is None and name == "__init__":
+            return True
+        if not isinstance(called, types.FunctionType):
+            self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
+            return False
+        values = [v for a in args for v in self._given(a)]
+        named = {name: v for k in keywords for name, v in self._named(k)}
+        self._leave(me, own)
+        done = self.run(called, called.__name__, values, named)
+        self._enter(me)
+        return done
+
+    def _given(self, argument: ast.expr) -> Sequence[Value]:
+        """The values of an argument of such a call, several for `*args`. Raises Refused."""
+        if not isinstance(argument, ast.Starred):
+            return [self.f.expression(argument)]
+        value = self.f.expression(argument.value)
+        parts = [unknown()] if nothing_known(value) else self.f.components(value)
+        if parts is None:
+            raise Refused("a list of run-time length is given with `*` to the `__init__` of a base here", "give the list")
+        return parts
+
+    def _named(self, keyword: ast.keyword) -> Sequence[tuple[str, Value]]:
+        """The names and values of a named argument of such a call, several for `**kwargs`. Raises Refused."""
+        value = self.f.expression(keyword.value)
+        if keyword.arg is not None:
+            return [(keyword.arg, value)]
+        if not isinstance(value, Keywords):
+            raise Refused("`**` is for the named arguments that a function was given, in an `__init__`", "write the names")
+        return value.entries
+
+    def _of_bases(self, function: types.FunctionType, name: str) -> Any:
+        """What `super().name` is inside of a method of the class or of a base."""
+        mro = self.cls.__mro__
+        owner = next((c for c in mro if vars(c).get(function.__name__) is function), self.cls)
+        return next((vars(c)[name] for c in mro[mro.index(owner) + 1 :] if name in vars(c)), None)
+
+
+class _Attributes(ast.NodeTransformer):
+    """Replaces the attributes `names` of the object that an `__init__` makes by variables with hidden names."""
+
+    def __init__(self, me: str, names: set[str]) -> None:
+        self.me, self.names = me, names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == self.me and node.attr in self.names:
+            return ast.copy_location(ast.Name(_variable(self.me, node.attr), node.ctx), node)
+        return node
+
+
+def _variable(me: str, name: str) -> str:
+    """The variable for an attribute of the object that a function calls `me`."""
+    return f"{HIDDEN}{me}.{name}"
+
+
+def _has_no_effect(value: ast.expr | None) -> bool:
+    """Whether an expression surely changes nothing, so that leaving it out changes nothing either."""
+    calls = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
+    return value is None or not any(isinstance(x, calls) for x in every_node(value))
+
+
+def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
+    """The attributes that an `__init__` assigns to, in the order in which they are written."""
+    result = [
+        (x.lineno, x.col_offset, x.attr)
+        for s in body
+        for x in every_node(s)
+        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
+    ]
+    return list(dict.fromkeys(name for _, _, name in sorted(result)))

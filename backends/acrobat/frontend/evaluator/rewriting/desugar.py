@@ -1,0 +1,376 @@
+"""Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
+`finally`, `del` of items, `setdefault` as a statement, names for methods, and limits of deques. What is rewritten keeps its
+position in the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from copy import copy, deepcopy
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
+from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
+from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, ends, leaves, placed
+from backends.acrobat.frontend.syntax_nodes import children
+
+Node = TypeVar("Node", bound=ast.AST)
+YIELDED = HIDDEN + "yielded"
+"""The list of what a generator function has given so far."""
+UNSEEN = HIDDEN + "unseen"
+"""What a generator function returns, which nothing sees."""
+_cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
+
+
+def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """The rewritten definition; the same object each time that it is asked for."""
+    definition_and_result = _cache.get(id(definition))
+    if definition_and_result is None or definition_and_result[0] is not definition:
+        definition_and_result = _cache[id(definition)] = (definition, _function(definition))
+    return definition_and_result[1]
+
+
+@lru_cache(4096)  # asked for at each call
+def is_generator(definition: ast.FunctionDef) -> bool:
+    """Whether a function gives its values by `yield`."""
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
+
+
+@lru_cache(4096)  # asked for at each call
+def gives_nothing(definition: ast.FunctionDef) -> bool:
+    """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
+    returned = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
+    nothing = all(value is None or isinstance(value, ast.Constant) and value.value is None for value in returned)
+    return nothing and not is_generator(definition)
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
+    yield node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        for child in children(node):
+            yield from own_nodes(child)
+
+
+def _names_inside(node: ast.AST) -> bool:
+    """Whether a node contains `name := value`."""
+    return any(isinstance(x, ast.NamedExpr) for x in own_nodes(node))
+
+
+def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
+    result = copy(definition)
+    body = iterators_or_none(definition, without_limits(by_method(definition)))
+    result.body = _Statements(is_generator(definition)).body(body)
+    if definition.name == "__iter__" and not is_generator(definition):
+        result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]
+    if is_generator(definition):
+        start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
+        end = ast.Return(ast.Name(YIELDED, ast.Load()))
+        result.body = [placed(definition, start), *result.body, placed(definition.body[-1], end)]
+    return result
+
+
+class _ListsReturned(ast.NodeTransformer):
+    """Has an `__iter__` give the list of what its iterator would give: each call makes a new one, which one loop walks over."""
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if node.value is None or isinstance(node.value, (ast.Name, ast.Constant)):
+            return node
+        listed = ast.Call(ast.Name("list", ast.Load()), [node.value], [])
+        return placed(node, ast.copy_location(ast.Return(listed), node))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+
+def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The rewritten form of statements that are not a whole function."""
+    return _Statements().body(body)
+
+
+class _Statements:
+    """Rewrites bodies, those of a function with `yield` if it is a `generator`; `count` is how many hidden names there are."""
+
+    def __init__(self, generator: bool = False) -> None:
+        self.generator = generator
+        self.count = 0
+
+    def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [new for s in body for new in self.statement(s)]
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        match s:
+            case ast.If():
+                return self._if(s)
+            case ast.While() if _names_inside(s.test):
+                return self._with_test_inside(s)
+            case ast.For() | ast.While():
+                return self._loop(s)
+            case ast.With():
+                result: ast.stmt = copy(s)
+                result.body = self.body(s.body)  # type: ignore[attr-defined]
+                return [result]
+            case ast.Match():
+                result = copy(s)
+                result.cases = []
+                for case in s.cases:
+                    result.cases.append(copy(case))
+                    result.cases[-1].body = self.body(case.body)
+                return [result]
+            case ast.Try([*body], [], [*orelse], [*last]) if not any(leaves(x) or ends(x) for x in (*body, *orelse)):
+                return self.body([*body, *orelse, *last])
+            case ast.Try():
+                result = copy(s)
+                result.body, result.orelse = self.body(s.body), self.body(s.orelse)
+                result.handlers = [copy(h) for h in s.handlers]
+                for h in result.handlers:
+                    h.body = self.body(h.body)
+                return [result]
+            case ast.Delete(targets):
+                return [result for t in targets for result in self._delete(s, t)]
+            case ast.Expr(ast.Yield(value)):
+                return [placed(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
+            case ast.Expr(ast.YieldFrom(value)):
+                return [placed(s, _changed(YIELDED, "extend", value))]
+            case ast.Expr(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], [])):
+                return self._put_default(s, owner, key, default)
+            case ast.Expr(
+                ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
+            ):
+                return self._put_default(s, owner, key, default, change, args)
+            case ast.AugAssign(ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index)):
+                put, item = self._default_item(s, owner, key, default)
+                target = ast.copy_location(ast.Subscript(item, index, ast.Store()), s.target)
+                return [*put, ast.copy_location(ast.AugAssign(target, s.op, s.value), s)]
+            case ast.Assign([ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index) as place]):
+                first, value = self._named(s, s.value)  # Python computes the value first
+                put, item = self._default_item(s, owner, key, default)
+                target = ast.copy_location(ast.Subscript(item, index, ast.Store()), place)
+                return [*first, *put, ast.copy_location(ast.Assign([target], value), s)]
+            case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
+                end: ast.stmt = ast.Return(ast.Name(YIELDED, ast.Load()))
+                unseen = [] if value is None else [placed(s, ast.Assign([ast.Name(UNSEEN, ast.Store())], value))]
+                return [*self.body(unseen), placed(s, end)]
+            case ast.FunctionDef():
+                return [s]
+            case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
+                return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
+        return self._hoisted(s)
+
+    def _put_default(
+        self, s: ast.Expr, owner: ast.expr, key: ast.expr, default: ast.expr, change: str = "", args: Sequence[ast.expr] = ()
+    ) -> list[ast.stmt]:
+        """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
+        `d[k].append(x)` follows."""
+        statements, item = self._default_item(s, owner, key, default)
+        if change:
+            statements.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
+        return statements
+
+    def _default_item(
+        self, s: ast.stmt, owner: ast.expr, key: ast.expr, default: ast.expr
+    ) -> tuple[list[ast.stmt], ast.Subscript]:
+        """The statements that `d.setdefault(k, default)` becomes, and the item that it gives, `d[k]`."""
+        statements, key = self._named(s, key)
+        put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
+        statements.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        return statements, ast.copy_location(ast.Subscript(owner, key, ast.Load()), s)
+
+    def _named(self, s: ast.stmt, value: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
+        """The assignment that gives an expression a hidden name, and that name; none for names and constants."""
+        if isinstance(value, (ast.Name, ast.Constant)):
+            return [], value
+        self.count += 1
+        name = f"{HIDDEN}named{self.count}"
+        statements = placed(s, ast.Assign([ast.Name(name, ast.Store())], value))
+        return [statements], ast.copy_location(ast.Name(name, ast.Load()), value)
+
+    def _if(self, s: ast.If) -> list[ast.stmt]:
+        match s.test:
+            case ast.BoolOp(operator, [first, *rest]) if any(map(_names_inside, rest)):
+                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(operator, rest), s.test)
+                inner: ast.stmt = ast.copy_location(ast.If(others, s.body, s.orelse), s)
+                body, orelse = ([inner], s.orelse) if isinstance(operator, ast.And) else (s.body, [inner])
+                return self._if(ast.copy_location(ast.If(first, body, orelse), s))
+        hoist = _Hoist(s.test)
+        test = hoist.visit(s.test)
+        result = copy(s)
+        result.test, result.body, result.orelse = test, self.body(s.body), self.body(s.orelse)
+        return [*hoist.before, result]
+
+    def _with_test_inside(self, s: ast.While) -> list[ast.stmt]:
+        """`while test` as `while True` that is left where the test fails; its `else` follows where it is left there."""
+        self.count += 1
+        flag = f"{HIDDEN}ended{self.count}"
+        noted: list[ast.stmt] = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))] if s.orelse else []
+        leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [*noted, ast.Break()], [])
+        endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], []), s))
+        if not s.orelse:
+            return self.statement(endless)
+        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
+        if not any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x)):
+            return [start, *self.statement(endless), *self.body(s.orelse)]
+        return [start, *self.statement(endless), placed(s, ast.If(ast.Name(flag, ast.Load()), self.body(s.orelse), []))]
+
+    def _loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
+        result = copy(s)
+        if not s.orelse:
+            result.body = self.body(s.body)
+            return [result]
+        result.orelse = []
+        breaks = any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x))
+        if not breaks:
+            result.body = self.body(s.body)
+            return [result, *self.body(s.orelse)]
+        self.count += 1
+        flag = f"{HIDDEN}left{self.count}"
+        result.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
+        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
+        test = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
+        return [start, result, placed(s, ast.If(test, self.body(s.orelse), []))]
+
+    def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
+        """`del xs[i]` becomes `xs.pop(i)`, `del xs[a:b]` becomes `xs[a:b] = []`, and `del name` stays."""
+        match target:
+            case ast.Subscript(owner, ast.Slice()):
+                cut = ast.Subscript(owner, target.slice, ast.Store())
+                return [placed(s, ast.Assign([cut], ast.List([], ast.Load())))]
+            case ast.Attribute():
+                return [s]
+            case ast.Subscript(owner, index):
+                self.count += 1
+                gone = ast.Name(f"{HIDDEN}gone{self.count}", ast.Store())
+                owner = ast.copy_location(copy(owner), owner)
+                return [placed(s, ast.Assign([gone], ast.Call(ast.Attribute(owner, "pop", ast.Load()), [index], [])))]
+        return [ast.copy_location(ast.Delete([target]), s)]
+
+    def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
+        """A statement without bodies, after the assignments that `:=` makes in it."""
+        if not _names_inside(s):
+            return [s]
+        hoist = _Hoist(s)
+        result = hoist.visit(_copied(s))
+        return [*hoist.before, result]
+
+
+def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
+    """`items, x.items = x.items, []` as the two assignments that it is, in either order; none of other targets and values."""
+    for order in ((0, 1), (1, 0)):
+        match [targets[i] for i in order if i < len(targets)], [values[i] for i in order if i < len(values)]:
+            case [ast.Name(name), ast.Attribute(ast.Name(owner), attribute) as put], [
+                ast.Attribute(ast.Name(other), same) as taken,
+                ast.List([]) | ast.Dict([]) as empty,
+            ] if (owner, attribute) == (other, same) and name != owner and len(targets) == len(values) == 2:
+                return [(targets[order[0]], taken), (put, empty)]
+    return []
+
+
+def _changed(name: str, method: str, value: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [value], []))
+
+
+def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a loop's body whose `break` leaves that loop."""
+    yield node
+    if not isinstance(node, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+        for child in children(node):
+            yield from _of_this_loop(child)
+    elif isinstance(node, (ast.For, ast.While)):
+        for child in node.orelse:
+            yield from _of_this_loop(child)
+
+
+def _copied(s: Node) -> Node:
+    """A copy that can be rewritten without changing the source's tree."""
+    result = copy(s)
+    for name, value in ast.iter_fields(s):
+        if isinstance(value, ast.AST):
+            setattr(result, name, _copied(value))
+        elif isinstance(value, list):
+            setattr(result, name, [_copied(x) if isinstance(x, ast.AST) else x for x in value])
+    return result
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+class _Flagged(ast.NodeTransformer):
+    """Sets a flag before each `break` of a loop."""
+
+    def __init__(self, flag: str) -> None:
+        self.flag = flag
+
+    def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
+        return [placed(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        node.orelse = [new for x in node.orelse for new in _as_list(self.visit(x))]
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        node.orelse = [new for x in node.orelse for new in _as_list(self.visit(x))]
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+
+def _as_list(value: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
+    return value if isinstance(value, list) else [value]
+
+
+class _Hoist:
+    """Takes each `name := value` that is always computed out of an expression: `before` gets an assignment, the name takes its
+    place. A `:=` that is not always computed stays, and so does one after a call or a use of its name, which would notice the
+    earlier assignment. What stays is refused when it is compiled."""
+
+    def __init__(self, whole: ast.AST) -> None:
+        self.before: list[ast.stmt] = []
+        self.whole = whole
+
+    def _first(self, node: ast.NamedExpr) -> bool:
+        """Whether nothing that is computed before `node` reads its name or is a call."""
+        for other in own_nodes(self.whole):
+            match other:
+                case ast.Name(name, ast.Load()) if name == node.target.id and _start(other) < _start(node):
+                    return False
+                case ast.Call() if _end(other) <= _start(node):
+                    return False
+        return True
+
+    def visit(self, node: Any) -> Any:
+        if not _names_inside(node):
+            return node
+        result = copy(node)
+        match node:
+            case ast.NamedExpr() if not self._first(node):
+                return node
+            case ast.NamedExpr(target, value):
+                inner = self.visit(value)
+                self.before.append(ast.copy_location(ast.Assign([copy(target)], inner), node))
+                return ast.copy_location(ast.Name(target.id, ast.Load()), node)
+            case ast.BoolOp():
+                result.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
+                return result
+            case ast.IfExp():
+                result.test = self.visit(node.test)  # type: ignore[attr-defined]
+                return result
+            case ast.Compare():
+                result.left = self.visit(node.left)  # type: ignore[attr-defined]
+                result.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
+                return result
+            case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
+                return node
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(result, name, self.visit(value))
+            elif isinstance(value, list):
+                setattr(result, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
+        return result

@@ -1,0 +1,117 @@
+"""Names for an iterator or None: `gold = iter(xs) if xs is not None else None`, then `next(gold)` where it is not None.
+
+An iterator is a list of what it has not given yet, beside which None does not stand. So the name always has an iterator, one
+that gives nothing in the place of None, and a bool of its own says whether there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from copy import deepcopy
+
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, is_own, placed
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
+
+
+def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The body of a function with two names for each name that gets an iterator or None, is assigned to once, and is only
+    compared with None and given to `next`."""
+    nodes = [x for s in body for x in every_node(s)]
+    found = {name for x in nodes if (name := _name_of(x)) and _is_simple(definition, body, nodes, name)}
+    if not found:
+        return list(body)
+    whole = _Parted(found).visit(ast.Module([deepcopy(s) for s in body], []))
+    return list(whole.body)
+
+
+def _name_of(s: ast.AST) -> str:
+    """The name that a statement gives an iterator or None; "" for all others."""
+    match s:
+        case ast.Assign([ast.Name(name)], ast.IfExp(_, one, other)):
+            there = _is_iterator(one) and _is_none(other) or _is_none(one) and _is_iterator(other)
+            return name if there else ""
+    return ""
+
+
+def _is_iterator(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "iter" and len(node.args) == 1
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_simple(definition: ast.FunctionDef, body: Sequence[ast.stmt], nodes: Sequence[ast.AST], name: str) -> bool:
+    """Whether a name is a variable of the function's own that is assigned to once, and all that is done with it is comparing it
+    with None and `next(name)`."""
+    known = sum(_compared(x) == name or _next_of(x) == name for x in nodes)
+    return len(mentions(body, name)) == known + 1 and is_own(definition, name)
+
+
+def _compared(node: ast.AST) -> str:
+    """The name that an expression compares with None; "" for other expressions."""
+    match node:
+        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return name
+    return ""
+
+
+def _next_of(node: ast.AST) -> str:
+    """The name of which an expression is the next item, also with a default; "" for other expressions."""
+    match node:
+        case ast.Call(ast.Name("next"), [ast.Name(name), *default], []) if len(default) < 2:
+            return name
+    return ""
+
+
+class _Parted(ast.NodeTransformer):
+    """Has a bool beside each of the names."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if (name := _name_of(node)) not in self.names:
+            return node
+        assert isinstance(node.value, ast.IfExp)
+        there = not _is_none(node.value.body)
+        whole = node.value.body if there else node.value.orelse
+        assert isinstance(whole, ast.Call)
+        nothing: ast.expr = ast.List([], ast.Load())
+        arms = (whole.args[0], nothing) if there else (nothing, whole.args[0])
+        test = ast.IfExp(node.value.test, ast.Constant(there), ast.Constant(not there))
+        # The test is not computed twice where it calls something; otherwise it says in its arms what is not None.
+        calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(node.value.test))
+        again = _bool_of(name, there) if calls else deepcopy(node.value.test)
+        items = ast.IfExp(again, *arms)
+        return [
+            placed(node, ast.Assign([ast.Name(_hidden(name), ast.Store())], test)),
+            placed(node, ast.Assign(node.targets, ast.Call(whole.func, [items], []))),
+        ]
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if (name := _compared(node)) not in self.names:
+            return node
+        return ast.copy_location(_bool_of(name, isinstance(node.ops[0], ast.IsNot)), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`next(name, default)`: of None it is an error, as `next(name)` of an iterator that gives nothing is."""
+        self.generic_visit(node)
+        if (name := _next_of(node)) not in self.names or len(node.args) < 2:
+            return node
+        of_none = ast.Call(deepcopy(node.func), [deepcopy(node.args[0])], [])
+        choice = ast.IfExp(_bool_of(name, True), node, of_none)
+        return placed(node, ast.Expr(choice)).value  # type: ignore[attr-defined, no-any-return]
+
+
+def _hidden(name: str) -> str:
+    return f"{HIDDEN}has_{name}"
+
+
+def _bool_of(name: str, there: bool) -> ast.expr:
+    """Whether there is an iterator of that name, or is none."""
+    known = ast.Name(_hidden(name), ast.Load())
+    return known if there else ast.UnaryOp(ast.Not(), known)

@@ -1,0 +1,123 @@
+"""A `deque(maxlen=n)` as a list that loses an element at one end whenever it gets too long at the other.
+
+This holds where the function that makes it uses it under one name only, so that each `append` can be seen. Others are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from copy import deepcopy
+
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, placed
+from backends.acrobat.frontend.syntax_nodes import children, every_node
+
+OPPOSITE = {"append": "popleft", "appendleft": "pop"}
+"""Methods by which a deque grows, and those that take an element from its other end."""
+READING = frozenset(
+    ("len", "list", "tuple", "sum", "min", "max", "sorted", "enumerate", "zip", "reversed", "any", "all", "bool")
+)
+"""Functions that only look at a deque which they are given."""
+HARMLESS = frozenset(("popleft", "pop", "clear", "index", "count"))
+"""Methods by which a deque does not grow."""
+
+
+def without_limits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The body of a function, with the limits of its deques written out."""
+    nodes = [x for s in body for x in every_node(s)]
+    limited = {name for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)}
+    if not limited:
+        return list(body)
+    return [part for s in body for part in _Limits(limited).written_out(deepcopy(s))]
+
+
+def _limited(s: ast.AST) -> str:
+    """The name to which a statement assigns a deque with a limit; "" of other statements."""
+    match s:
+        case ast.Assign([ast.Name(name)], ast.Call() as made) | ast.AnnAssign(ast.Name(name), value=ast.Call() as made) if (
+            _limit(made) is not None
+        ):
+            return name
+    return ""
+
+
+def _limit(call: ast.Call) -> ast.expr | None:
+    """The limit that a call which makes a deque gives it."""
+    if (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) != "deque":
+        return None
+    named = next((k.value for k in call.keywords if k.arg == "maxlen"), None)
+    limit = call.args[1] if len(call.args) == 2 else named
+    return None if isinstance(limit, ast.Constant) and limit.value is None else limit
+
+
+def _is_seen(name: str, nodes: Sequence[ast.AST]) -> bool:
+    """Whether a name is assigned once, and all its uses show whether the deque grows by them."""
+    parents = {child: x for x in nodes for child in children(x)}
+    uses = [x for x in nodes if isinstance(x, ast.Name) and x.id == name]
+    if sum(not isinstance(x.ctx, ast.Load) for x in uses) != 1:
+        return False
+    for x in uses:
+        around = parents.get(x)
+        match around:
+            case _ if not isinstance(x.ctx, ast.Load):
+                continue
+            case ast.Attribute(attr=method) if isinstance(call := parents.get(around), ast.Call) and call.func is around:
+                if method in HARMLESS or method in OPPOSITE and isinstance(parents.get(call), ast.Expr):
+                    continue
+            case ast.Call(ast.Name(function), args) if x in args and function in READING:
+                continue
+            case ast.For(iter=whole) | ast.comprehension(iter=whole) if whole is x:
+                continue
+            case ast.Subscript(value=whole, ctx=ast.Load()) if whole is x:
+                continue
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if test is x:
+                continue
+            case ast.UnaryOp(ast.Not()) | ast.BoolOp() | ast.Compare():
+                continue
+        return False
+    return True
+
+
+class _Limits(ast.NodeTransformer):
+    """Writes out the limits of the deques with these names."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def written_out(self, s: ast.stmt) -> list[ast.stmt]:
+        result = self.visit(s)
+        return result if isinstance(result, list) else [result]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        return self._made(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
+        return self._made(node)
+
+    def _made(self, node: ast.Assign | ast.AnnAssign) -> ast.AST | list[ast.stmt]:
+        name = _limited(node)
+        if name not in self.names:
+            return node
+        call = node.value
+        assert isinstance(call, ast.Call)
+        limit = _limit(call)
+        assert limit is not None
+        call.args, call.keywords = call.args[:1], []
+        first = placed(node, ast.Assign([ast.Name(self._limit_of(name), ast.Store())], limit))
+        return [first, node, *([self._cut(node, ast.While, name, "popleft")] if call.args else [])]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if name in self.names and method in OPPOSITE:
+                return [node, self._cut(node, ast.If, name, OPPOSITE[method])]
+        return node
+
+    def _limit_of(self, name: str) -> str:
+        return f"{HIDDEN}limit_of_{name}"
+
+    def _cut(self, where: ast.stmt, kind: type[ast.If] | type[ast.While], name: str, method: str) -> ast.stmt:
+        """`if len(name) > limit: name.method()`"""
+        size = ast.Call(ast.Name("len", ast.Load()), [ast.Name(name, ast.Load())], [])
+        test = ast.Compare(size, [ast.Gt()], [ast.Name(self._limit_of(name), ast.Load())])
+        popped = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
+        return placed(where, kind(test, [popped], []))

@@ -1,0 +1,325 @@
+"""Texts that show values which are known at run time only: f-strings, `format`, `%` and `str`.
+
+Each of them is taken apart into the values that it shows, in order, and how each is shown. What that gives is what `format` and
+`str` of Python give: the runtime calls these (`core.texts`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.lists import list_of, mapped
+from backends.acrobat.frontend.evaluator.tables import TEXTS
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled, is_unassigned
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    as_kind,
+    is_unknown,
+    kind,
+    known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.library import strings
+
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
+"""What is shown of a value: itself, or its text by one of these functions."""
+SHOWN_BY = {BOOL: "text.from_int", INT: "text.from_int", FLOAT: "text.from_float", SYMBOL: "text.from_text"}
+"""The operation that shows a value of a type in a given way."""
+FIELD = re.compile(
+    r"%(\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(\.(?P<digits>\*|\d*))?[hlL]?(?P<type>.)", re.DOTALL
+)
+"""A field of a text before `%`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value in a text: `format(value, spec)`, after the conversion that is a key of `CONVERSIONS`."""
+
+    value: Value
+    spec: str = ""
+    conversion: str = ""
+
+
+# ---- texts of values
+
+
+def concatenation(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
+    """Several strings as one."""
+    if all(isinstance(known(p)[1], str) for p in parts):
+        return Static("".join(known(p)[1] for p in parts))
+    return as_one(f, list_of(f, node, list(parts)))
+
+
+def as_one(f: Frame, texts: Value) -> Dyn:
+    """The strings of a list as one."""
+    return f.host("text.joined", [texts], SYMBOL, "text")
+
+
+def shown(f: Frame, part: Shown) -> Value | None:
+    """The text of what is known, a string or a number; None for other values, whose text needs more than the program has.
+    Raises Refused for a value that is not shown in this way."""
+    is_known, x = known(part.value)
+    if is_known:
+        return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
+    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object", "tuple", "list"}:
+        if is_tree(f, type_of(part.value)):
+            return _text_of_tree(f, part)
+        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
+    if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
+        return _shown_or_none(f, part, part.value, inner)
+    if (rule := TEXTS.get(kind(part.value))) is not None and not words:
+        text = rule(f, part.value, "__repr__" if part.conversion == "r" else "__str__")
+        in_python = part.conversion == "a" or part.spec and not part.conversion  # the latter is an error of Python's
+        if text is None or in_python:
+            return None
+        return text if is_unknown(text) else shown(f, Shown(text, part.spec))
+    t = type_or_none(part.value)
+    if _has_elements(t):
+        in_python = part.spec and not part.conversion  # is an error of Python's
+        text = None if in_python or part.conversion == "a" else _of_elements(f, part.value)
+        return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
+    if part.conversion == "r" and t == SYMBOL:
+        text = f.host("text.method", [Static("__repr__"), part.value], SYMBOL, "text")
+        return shown(f, Shown(text, part.spec))
+    if part.conversion and (t != SYMBOL or part.conversion == "s"):
+        text = part.value if t == SYMBOL else shown(f, Shown(part.value))
+        return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
+    if t not in SHOWN_BY or part.conversion:
+        return None
+    if t == SYMBOL and not part.spec:
+        return part.value
+    if t == BOOL and not part.spec:
+        return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
+    _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
+    return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _has_elements(t: Any) -> bool:
+    """Whether a type is that of lists or tuples."""
+    return isinstance(t, TupleT) or isinstance(t, ListT) and t.rows is None and t.kind in ("list", "tuple")
+
+
+def _of_elements(f: Frame, value: Value) -> Value:
+    """The text of a list or a tuple: those of its elements as `repr` gives them. Raises Refused."""
+    t = type_of(value)
+    left, right = ("[", "]") if getattr(t, "listed", False) or getattr(t, "kind", "") == "list" else ("(", ")")
+    if is_never_filled(t):
+        return Static(left + right)
+    if isinstance(t, TupleT):
+        items = f.components(value) or []
+        parts: list[Value] = [Static(", ")] * (2 * len(items) - 1)
+        parts[::2] = [_text_of_element(f, v) for v in items]
+        return concatenation(f, ast.Pass(), [Static(left), *parts, Static(",)" if len(items) == 1 and right == ")" else right)])
+    whole = as_kind(value, "list")
+    texts = mapped(f, [whole], lambda x: _text_of_element(f, x))
+    inside = f.program.call(f, ast.Pass(), strings.join, [Static(", "), texts], {})
+    if is_unknown(inside):
+        return unknown()
+    end: Value = Static(right)
+    if right == ")":
+        alone = f.host("eq", [f.host("list.len", [whole], INT, "size"), Static(1)], BOOL)
+        end = choose(f, ast.Pass(), alone, lambda: Static(",)"), lambda: Static(")"))
+    return concatenation(f, ast.Pass(), [Static(left), inside, end])
+
+
+def _text_of_element(f: Frame, value: Value) -> Value:
+    """The text of an element of a list or tuple. Raises Refused."""
+    if type_or_none(value) == FLOAT and not known(value)[0] and not f.program.datatypes.is_float_in_python():
+        what = "an int is a float where floats are in its place, which the text of a list shows"
+        raise Refused(what, "keep numbers of the two types in lists or names of their own")
+    return _shown_in(f, Shown(value, conversion="r"))
+
+
+def _text_of_tree(f: Frame, part: Shown) -> Value | None:
+    """As `shown`, of a tree of tuples or lists, by a function that calls itself for the trees in it. Raises Refused."""
+    if part.conversion == "a" or part.spec and not part.conversion:
+        return None
+    if f.function is strings.text_of_tree and part.value == f.env.get("tree"):
+        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
+    of_tree = strings.text_of_tree if part.conversion == "r" else strings.str_of_tree
+    text = f.program.call(f, ast.Pass(), of_tree, [part.value], {})
+    return text if is_unknown(text) or not part.spec else shown(f, Shown(text, part.spec))
+
+
+def _shown_in(f: Frame, part: Shown) -> Value:
+    """As `shown`, for a value of one of several types. Raises Refused also for values whose text needs more than the program
+    has."""
+    if is_unknown(part.value):
+        return unknown()
+    text = shown(f, part)
+    if text is None:
+        raise Refused(_needs_more(part))
+    return text
+
+
+def _needs_more(part: Shown, what: str = "a text") -> str:
+    return f"of what is known at run time only, {what} takes strings and numbers, not {describe(type_or_none(part.value))}"
+
+
+def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | None:
+    """As `shown`, for a value of type `inner` or None. With a format specification, None is an error of the instance."""
+    words = f.mixed(inner)
+    of_text = inner == SYMBOL or "str" in words
+    if (
+        inner not in SHOWN_BY
+        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list"})
+        and not _has_elements(inner)
+    ):
+        return None
+    if of_text and part.conversion == "a":
+        return None
+
+    def none() -> Value:
+        if part.spec and not part.conversion:
+            return fail(f, "TypeError: unsupported format string passed to NoneType.__format__")
+        return Static(_tried(CONVERSIONS[part.conversion](None), part.spec))
+
+    return open_optional(f, ast.Pass(), value, lambda some: shown(f, replace(part, value=some)) or unknown(), none)
+
+
+def _tried(value: Any, spec: str) -> str:
+    """`format(value, spec)`. Raises Refused where Python raises an error for all values of this type."""
+    try:
+        return format(value, spec)
+    except (ValueError, TypeError) as error:
+        raise Refused(f"{type(error).__name__}: {error}") from None
+
+
+def text_of(f: Frame, node: ast.AST, parts: Sequence[Shown], what: str) -> Value:
+    """The texts of these values as one string; `what` makes it, for messages. Raises Refused."""
+    i = next((i for i, part in enumerate(parts) if isinstance(part.value, OneOf)), None)
+    if i is not None:  # the name of a class: one text for each
+
+        def of_one(each: Value) -> Value:
+            return text_of(f, node, [*parts[:i], replace(parts[i], value=each), *parts[i + 1 :]], what)  # type: ignore[operator]
+
+        return mapped_choice(f, node, parts[i].value, of_one)  # type: ignore[arg-type]
+    if any(is_unknown(part.value) for part in parts):
+        return unknown()
+    texts = [shown(f, part) for part in parts]
+    if None in texts:
+        return f.problem(node, _needs_more(parts[texts.index(None)], what))
+    return concatenation(f, node, [text for text in texts if text is not None])
+
+
+# ---- `format`
+
+
+def formatted(f: Frame, node: ast.AST, template: str, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    """`template.format(*args, **kwargs)`. Raises Refused."""
+    facts, named_facts = [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
+    try:
+        fields = list(string.Formatter().parse(template))
+        if all(is_known for is_known, _ in (*facts, *named_facts.values())):
+            return Static(template.format(*(x for _, x in facts), **{k: x for k, (_, x) in named_facts.items()}))
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise Refused(f"`format`: {error}") from None
+    parts: list[Shown] = []
+    numbered = 0
+    names = [name for _, name, _, _ in fields if name is not None]
+    if "" in names and any(map(str.isdigit, names)):
+        raise Refused("`format`: some fields have numbers and some have none")
+    for literal, name, spec, conversion in fields:
+        parts.append(Shown(Static(literal)))
+        if name is None:
+            continue
+        at, numbered = (str(numbered), numbered + 1) if name == "" else (name, numbered)
+        value = kwargs.get(at) if not at.isdigit() else args[int(at)] if int(at) < len(args) else None
+        if value is None:
+            raise Refused(f"`format`: the field `{at}` is not among its arguments", "give the value itself to `format`")
+        if "{" in (spec or "") or (conversion or "") not in CONVERSIONS:
+            raise Refused("the fields of `format` say how they are shown by constants where values are of run time")
+        parts.append(Shown(value, spec or "", conversion or ""))
+    return text_of(f, node, parts, "`format`")
+
+
+# ---- `%`
+
+
+def percent(f: Frame, node: ast.AST, template: str, arguments: Value) -> Value:
+    """`template % given`. Raises Refused."""
+    return unknown() if is_unknown(arguments) else text_of(f, node, fields_of(f, node, template, arguments), "`%`")
+
+
+def fields_of(f: Frame, node: ast.AST, template: str, arguments: Value) -> list[Shown]:
+    """What `template % given` shows. Raises Refused."""
+    several = f.components(arguments)
+    values = [arguments] if several is None else list(several)
+    by_name, parts, used, end = False, list[Shown](), 0, 0
+    for field in FIELD.finditer(template):
+        parts.append(_literal(template[end : field.start()]))
+        end = field.end()
+        if field["type"] == "%":
+            parts.append(Shown(Static("%")))
+        elif field["name"] is not None:
+            by_name = True
+            item = ast.Subscript(Given(arguments), ast.Constant(field["name"]), ast.Load())
+            parts.append(_by_percent(f, field, f.borrowed(ast.copy_location(item, node))))
+        elif used == len(values):
+            raise Refused("TypeError: not enough arguments for format string")
+        else:
+            parts.append(_by_percent(f, field, values[used]))
+            used += 1
+    if used < len(values) and not by_name:
+        raise Refused("TypeError: not all arguments converted during string formatting")
+    return [*parts, _literal(template[end:])]
+
+
+def _literal(text: str) -> Shown:
+    if "%" in text:
+        raise Refused("ValueError: incomplete format")
+    return Shown(Static(text))
+
+
+def _by_percent(f: Frame, field: re.Match[str], value: Value) -> Shown:
+    """How one field of a text before `%` shows a value, in the words of `format`. Raises Refused."""
+    flags, width, digits, type = field["flags"], field["width"], field["digits"], field["type"]
+    if "*" in (width, digits):
+        raise Refused("a width or precision that is an argument, `*`, is not in the language here", "write the number")
+    precision = "" if digits is None else f".{digits or 0}"
+    if isinstance(value, OneOf) or is_unknown(value):
+        return Shown(value, conversion="s")
+    if type in "sra":
+        align = "" if not width else ("<" if "-" in flags else ">") + width
+        return Shown(value, align + precision, type)
+    value = opened(f, ast.Pass(), value, f"`%{type}` needs a number")
+    t = type_or_none(value)
+    if t in (BOOL, INT, FLOAT) and type in "diu":
+        if digits is not None:
+            raise Refused("a precision of `%d` is not in the language", "write the width with a 0: `%05d`")
+        value, type, flags = (_as(f, value, INT) if t == FLOAT else value), "d", flags.replace("#", "")
+    elif t in (BOOL, INT) and type in "xXo" and digits is None:
+        pass
+    elif t in (BOOL, INT, FLOAT) and type in "eEfFgG":
+        value = _as(f, value, FLOAT)
+    else:
+        raise Refused(f"`%{type}` does not take {describe(t)} in the language")
+    align = "<" if "-" in flags else ""
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    zero = "0" if "0" in flags and not align else ""
+    return Shown(value, f"{align}{sign}{'#' if '#' in flags else ''}{zero}{width}{precision}{type}")
+
+
+def _as(f: Frame, number: Value, type: Any) -> Value:
+    """A number as an int or a float."""
+    is_known, x = known(number)
+    if is_known:
+        return Static(int(x) if type == INT else float(x))
+    return number if type_or_none(number) == type else f.host("int" if type == INT else "float", [number], type)

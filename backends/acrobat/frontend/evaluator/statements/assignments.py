@@ -1,0 +1,248 @@
+"""Statements that bind names, items and attributes: `=`, `+=`, annotated assignments, `del`."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes.mutation import in_source_order, place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.scope import assign, hand_over, own, stored
+from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
+from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
+from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
+from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
+from backends.acrobat.frontend.evaluator.ownership.ownership import (
+    changeable,
+    fresh_inside,
+    note_list_seen_elsewhere,
+    seen_inside,
+)
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, Claims, claims, hint_of
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
+from backends.acrobat.frontend.values import (
+    Dyn,
+    TupleV,
+    Value,
+    is_array,
+    is_container,
+    is_empty,
+    is_held_tensor,
+    is_iterator,
+    is_list,
+    is_unknown,
+    kind,
+    type_or_none,
+    unknown,
+)
+
+
+@handles(STATEMENTS, ast.Assign)
+def _assign(f: Frame, s: ast.Assign) -> None:
+    owned = set(f.owned)
+    if isinstance(s.targets[0], (ast.Tuple, ast.List)):
+        f.taken_at_once.add(s.value)
+    hand_on(f, s.value)
+    v = f.expression(s.value, hint_of(s.targets[0]))
+    match s.targets, s.value:
+        case [ast.Tuple(targets)], ast.Tuple(sources) if len(targets) == len(sources) and iterates(f, s.value, v):
+            for t, source, part in zip(targets, sources, f.components(v) or [], strict=True):
+                _one_assigned(f, s, t, source, part)
+            return
+        case [ast.Tuple(targets)], ast.Call() if isinstance(v, TupleV) and _are_iterators(v) and len(targets) == len(v.items):
+            for t, part in zip(targets, v.items, strict=True):  # `a, b = tee(xs)`
+                _one_assigned(f, s, t, s.value, part)
+            return
+        case _ if isinstance(v, TupleV) and _are_iterators(v) and isinstance(s.value, ast.Call):
+            raise Refused("iterators that are made together get a name each", "write `a, b = ...`")
+        case [target], source if iterates(f, source, v):
+            _one_assigned(f, s, target, source, v)
+            return
+    if all(isinstance(t, (ast.Tuple, ast.List)) for t in s.targets):
+        _keep_whole(f, s.value, v, owned)
+    match s.targets:
+        case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
+            f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
+    for target in s.targets:
+        _assign_or_lose(f, target, v)
+    if isinstance(s.targets[0], ast.Attribute) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
+        f.owned |= claims_on_objects(f, s.targets[0]) & owned
+    if len(s.targets) == 1:
+        own(f, s.targets[0], s.value)
+        hand_over(f, s, owned)
+    if takes_out(f, s):
+        f.owned |= claims_taken_out(f, s, owned)
+
+
+def _are_iterators(value: TupleV) -> bool:
+    return bool(value.items) and all(map(is_iterator, value.items))
+
+
+def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> None:
+    """Assign the value of `source` to one target of a statement that assigns iterators, or lists that stand for such."""
+    refuse_kept_iterator(f, source)
+    v = named(f, s, target, source, value)
+    if v is not None:
+        _assign_or_lose(f, target, v)
+        own(f, target, source)
+        own_iterator(f, target, v)
+
+
+def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: Claims) -> None:
+    """Keep the claims (`ownership`) on a list that `h, c = state` takes apart: the names refer to its elements, and none of
+    them to the list itself. `owned` is `Frame.owned` from before the list was read."""
+    name = root_of(source)
+    if name is None or not (is_list(value) or isinstance(value, TupleV)):
+        return
+    f.owned |= claims(name) & owned
+    of_elements = value.type.item if isinstance(value, Dyn) and isinstance(value.type, ListT) else type_or_none(value)
+    if of_elements is None or changeable(f, of_elements) or contains_unknown(of_elements):
+        seen_inside(f, source, of_elements)
+
+
+@handles(STATEMENTS, ast.AnnAssign)
+def _annotated(f: Frame, s: ast.AnnAssign) -> None:
+    if s.value is None:
+        return
+    hand_on(f, s.value)
+    v = f.expression(s.value, hint_of(s.target))
+    if iterates(f, s.value, v):
+        _one_assigned(f, s, s.target, s.value, v)
+        return
+    annotated = f.program.annotation(f, s.annotation)
+    is_new = is_empty(v) or is_never_filled(type_or_none(v))
+    may_hold_shared = f.program.datatypes.has_shared and is_new and holds_lists(annotated)
+    if may_hold_shared:  # the values that are put in tell whether these are shared ones
+        annotated = UNKNOWN
+    if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
+        v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
+    _assign_or_lose(f, s.target, v)
+    own(f, s.target, s.value)
+
+
+@handles(STATEMENTS, ast.AugAssign)
+def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    target_in_order = in_source_order(f, s.target)
+    if target_in_order is not s.target:
+        s = ast.copy_location(ast.AugAssign(target_in_order, s.op, s.value), s)  # type: ignore[arg-type]
+    match s.target:
+        case ast.Name(name) as target:
+            read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)
+            _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
+        case ast.Subscript() as target:
+            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            if any(isinstance(x, ast.Call) for x in every_node(target.slice)):
+                at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
+                f.env[at.id] = f.expression(target.slice)  # the index is computed once
+                read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
+                target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
+            f.put_back |= _items_on(read)
+            if not is_array(f.env.get(root_of(target) or "")):
+                with f.trial():
+                    before = f.borrowed(read)
+                if _changes_part(f, s, target, before):
+                    return
+                if is_container(before) or kind_inside(f, before):
+                    place_and_value = place(f, s, read, "+=")
+                    if place_and_value is not None:
+                        earlier, f.mutated = f.mutated, set()
+                        joined = f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s))
+                        if root_of(read) in f.mutated:
+                            f.problem(s, "what is added here changes what it is added to", "give it a name first")
+                        f.mutated |= earlier
+                        place_and_value[0].put(joined)
+                    return
+            put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
+            f.expression(s.value)
+        case ast.Attribute() as target:
+            read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+            before = f.borrowed(read)
+            if changeable(f, type_or_none(before)) or kind_inside(f, before):
+                place_and_value = place(f, s, read, "+=")
+                if place_and_value is not None:
+                    place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+                return
+            if _changes_part(f, s, target, before):
+                return
+            assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case _:
+            f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _items_on(path: ast.expr) -> set[ast.expr]:
+    """The items on a path such as `d[k].near[i]`, the path itself among them: an assignment to it enters all of their keys."""
+    items: set[ast.expr] = set()
+    while isinstance(path, (ast.Subscript, ast.Attribute)):
+        items |= {path} if isinstance(path, ast.Subscript) else set()
+        path = path.value
+    return items
+
+
+def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
+    """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
+    written = ast.unparse(target)
+    return refuse_tensor(f, s, before, f"write `{written} = {written} + ...`, which makes a new tensor")
+
+
+def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
+    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no problems follow from them."""
+    try:
+        assign(f, target, value)
+    except Mismatch:
+        assign(f, target, unknown())
+        raise
+
+
+def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
+    before = f.env.get(name)
+    if before is not None and kind_inside(f, before):
+        place_and_value = place(f, s, sum.left, "an assignment with an operator")
+        if place_and_value is not None:
+            place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))
+        return
+    if before is not None and kind(before) in AUGMENTED:
+        AUGMENTED[kind(before)](f, s, name, before, sum)
+        return
+    # The program has lists of tensors of several shapes, and of functions, as tuples.
+    was_list = isinstance(before, TupleV) and not _is_tuple(s.value)
+    if before is not None and (was_list or is_container(before) and kind(before) != "varying tuple") and name not in f.owned:
+        sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
+        what = "list" if was_list else kind(before)
+        note_list_seen_elsewhere(f, sum.left, type_or_none(before))
+        text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
+        f.problem(s, text, f"write `{name} = {name} {sign} ...`")
+        return
+    if before is not None and is_container(before):
+        f.changed_in_place.add(name)
+    assign(f, s.target, f.expression(sum, name))
+    own(f, s.target, sum)
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    """Whether an expression is a tuple as one can see."""
+    match node:
+        case ast.Tuple() | ast.Attribute(attr="shape") | ast.Call(ast.Name("tuple") | ast.Attribute(attr="size")):
+            return True
+        case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+            return _is_tuple(left) or _is_tuple(right)
+        case ast.Subscript(value, ast.Slice()):
+            return _is_tuple(value)
+    return False
+
+
+@handles(STATEMENTS, ast.Delete)
+def _delete(f: Frame, s: ast.Delete) -> None:
+    for target in s.targets:
+        if not isinstance(target, ast.Name):
+            f.problem(s, "`del` of this is not in the language", "build a new value without it")
+            return
+        f.rebind(target.id, unknown())
+        del f.env[target.id]
+        f.poisoned[target.id] = "was deleted", "use it before `del`"

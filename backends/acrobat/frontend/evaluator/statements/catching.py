@@ -1,0 +1,147 @@
+"""`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises.
+
+The function that is called is compiled in place, with its `raise` of such an exception as a `return`: whether it has raised
+one, what it gives, and the exception are three values of the program. Of the exceptions that Python raises by itself only those
+of lookups are caught (`caught_lookups`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.evaluator.changes.scope import assign
+from backends.acrobat.frontend.evaluator.changes.state import assigned
+from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
+from backends.acrobat.frontend.evaluator.statements.statements import merging
+from backends.acrobat.frontend.evaluator.syntax.syntax import claims
+from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.specials import Outcome
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import is_unassigned
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, is_object, is_unknown, type_or_none, unknown
+
+INIT = "give the class an `__init__` that keeps in attributes what is read"
+FORM = (
+    "exceptions of a class of the model's own are caught where `try` has one call in it: `try: x = f(y)`, `except Exit as e:`"
+)
+
+
+@handles(STATEMENTS, ast.Try)
+def _try(f: Frame, s: ast.Try) -> None:
+    try:
+        if (classes := _of_python(f, s)) is not None:
+            f.straight([as_test(f, s, classes)])
+            return
+        call, cls = _form(f, s)
+    except Refused as refused:
+        f.problem(s, refused.message, refused.advice)
+        f.straight(s.body)  # for the problems in it and the names that it assigns
+        return
+    merging(f, s, lambda arm: _attempted(f, s, call, cls, lambda: arm(s.orelse), lambda: arm(s.handlers[0].body)))
+
+
+@handles(LEAVING, ast.Try)
+def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    try:
+        if (classes := _of_python(f, s)) is not None:
+            return f.value_of([as_test(f, s, classes), *rest], exits)
+        call, cls = _form(f, s)
+    except Refused as refused:
+        f.problem(s, refused.message, refused.advice)
+        return f.value_of([*s.body, *rest], exits)
+    first, handler = s.body[0], s.handlers[0]
+
+    def caught() -> Value:
+        return f.value_of([*handler.body, *rest], exits)
+
+    if isinstance(first, ast.Return):
+        return _attempted(f, s, call, cls, lambda: unknown(), caught, lambda value: exits.returns(first, value))
+    return _attempted(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
+
+
+def _caught(f: Frame, s: ast.Try) -> Value | None:
+    """What the only `except` of a `try` names; None where there are several, or it names nothing."""
+    written = s.handlers[0].type if len(s.handlers) == 1 else None
+    return f.borrowed(written) if written is not None else None
+
+
+def _of_python(f: Frame, s: ast.Try) -> Any:
+    """The exceptions that a `try` catches, a class or a tuple of classes, if Python itself raises them; else None."""
+    kind = _caught(f, s)
+    if isinstance(kind, TupleV):
+        kind = Static(tuple(x.value if isinstance(x, Static) else None for x in kind.items))
+    classes = kind.value if isinstance(kind, Static) else ()
+    every = classes if isinstance(classes, tuple) else (classes,)
+    return classes if every and all(getattr(cls, "__module__", "") == "builtins" for cls in every) else None
+
+
+def _form(f: Frame, s: ast.Try) -> tuple[ast.Call, type]:
+    """The call in a `try`, and the class of the exceptions that are caught. Raises Refused for other forms."""
+    kind = _caught(f, s)
+    match s:
+        case ast.Try(
+            [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)],
+            [ast.ExceptHandler(ast.expr())],
+            _,
+            [],
+        ):
+            if isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception):
+                return call, kind.value
+    raise Refused("this `try` is not in the language", FORM)
+
+
+def _attempted(
+    f: Frame,
+    s: ast.Try,
+    call: ast.Call,
+    cls: type,
+    ends: Callable[[], Value],
+    caught: Callable[[], Value],
+    returns: Callable[[Value], Value] | None = None,
+) -> Value:
+    """The value of a `try`: `ends()` after what it assigns, or `returns` of what it gives; `caught()` for an exception."""
+    first, name = s.body[0], s.handlers[0].name
+    before, f.catching = f.catching, (call, cls)
+    try:
+        result = f.expression(call)
+    finally:
+        f.catching = before
+    f.owned -= {c for x in every_node(call) if isinstance(x, ast.Name) for c in claims(x.id)}
+
+    def went_well(value: Value) -> Value:
+        if returns is not None:
+            return returns(value)
+        if isinstance(first, ast.Assign):
+            assign(f, first.targets[0], value)
+        return ends()
+
+    def was_raised(error: Value) -> Value:
+        if name is not None:
+            f.rebind(name, error)
+            if not is_object(error) and not is_unknown(error):
+                f.env.pop(name)
+                f.poisoned[name] = f"is an exception of the class `{cls.__name__}`, which keeps nothing", INIT
+        return caught()
+
+    if not isinstance(result, Outcome):
+        return went_well(result)
+    return choose(
+        f,
+        s,
+        result.raised if isinstance(result.raised, Static) else f.host("eq", [result.raised, Static(1)], BOOL),
+        lambda: was_raised(_there(f, call, result.error, name or "error")),
+        lambda: went_well(_there(f, call, result.value, "result")),
+    )
+
+
+def _there(f: Frame, node: ast.expr, value: Value, name: str) -> Value:
+    """A value that only one of the two ways out of a call has, on that way."""
+    if value is NOTHING or is_unknown(value):
+        return unknown()
+    return assigned(f, node, value, name) if is_unassigned(type_or_none(value)) else value

@@ -1,0 +1,200 @@
+"""Lookups whose failure is caught: `try: h = memo[x]` with `except KeyError:`, and the same of lists with `IndexError` and
+`ValueError`. Such a `try` is compiled as a test of what would fail, and the lookup.
+
+    try:                       if x in memo:
+        h = memo[x]                h = memo[x]
+    except KeyError:           else:
+        h = self.cell(x)           h = self.cell(x)
+
+The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them.
+Likewise `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Literal
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, placed
+from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.types import SYMBOL, word_of_type
+from backends.acrobat.frontend.values import Dyn, Static, is_string, nothing_known, type_or_none
+from backends.acrobat.library import strings
+
+CAUGHT = (KeyError, IndexError, LookupError, ValueError)
+ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
+WITHOUT_EFFECT = frozenset({"len", "int", "str", "tuple", "id", "lower", "upper", "strip", "item", "split"})
+"""Functions and methods that may be called before the lookup, and twice."""
+SOMETIMES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+"""Nodes that do not compute all that is inside of them, or not once."""
+Kind = Literal["dict", "list", "sure", "unclear"]
+"""What is looked up in: a dictionary, a list, what gives a value for each key, and what may fail in another way."""
+
+
+def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
+    """The statement for a `try` that catches the exceptions `caught`, one class or a tuple of classes of Python's own. Raises
+    Refused if it is not of the form above."""
+    classes = caught if isinstance(caught, tuple) else (caught,)
+    # Of several that are caught a TypeError is that of `int(None)`; others are errors of the instance.
+    if others := [cls.__name__ for cls in classes if cls not in CAUGHT and (cls is not TypeError or len(classes) == 1)]:
+        raise Refused(f"a `{others[0]}` is not caught in the language", "test for what would raise it")
+    if s.finalbody:
+        raise Refused("a `try` with `except` and `finally` is not in the language", "write one inside of the other")
+    handler = s.handlers[0]
+    if handler.name and any(isinstance(x, ast.Name) and x.id == handler.name for b in handler.body for x in every_node(b)):
+        raise Refused(f"`{handler.name}` is an exception of Python's own, which the language has no value for", ADVICE)
+    tests = {node: test for node in _inner_first(s.body) if (test := _test(f, node, classes)) is not None}
+    if not tests:
+        if calls := [x for b in s.body for x in every_node(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
+            raise Refused(f"it is not known how `{ast.unparse(calls[0])}` fails in this `try`", ADVICE)
+        return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
+    if len(tests) > 1 and any(isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) for node in tests):
+        raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
+    if not all(_is_first(s.body[0], node) for node in tests):
+        raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
+    every = list(tests.values())
+    body = [*_kept(s.body[0]), *s.body[1:], *s.orelse]
+    return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
+
+
+def _kept(first: ast.stmt) -> list[ast.stmt]:
+    """The first statement of a `try`; one that only tries a lookup, as `float(text)`, gives the value a name."""
+    if isinstance(first, ast.Expr) and not (isinstance(first.value, ast.Call) and isinstance(first.value.func, ast.Attribute)):
+        return [ast.Assign([ast.Name(f"{HIDDEN}tried", ast.Store())], first.value)]
+    return [first]
+
+
+def _inner_first(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes in the order in which Python computes them."""
+    for node in body:
+        yield from _inner_first(children(node))
+        yield node
+
+
+def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
+    """Whether a lookup will not fail with an exception of one of the classes, as an expression; None where it never does."""
+    error: type | None = None
+    match node:
+        case ast.Subscript(owner, ast.Slice(), ast.Load()) if _kind(f, owner) == "list":
+            return None
+        case ast.Subscript(owner, key, ast.Load()):
+            pass
+        case ast.Call(ast.Attribute(owner, "pop" | "popleft"), [], []):
+            key = ast.Constant(-1)
+        case ast.Call(ast.Attribute(owner, "pop"), [key], []):
+            pass
+        case ast.Call(ast.Attribute(owner, "index" | "remove"), [key], []):
+            error = ValueError
+        case ast.Call(ast.Name("int" | "float" as name), [written], []) if ValueError in classes and _may_be_text(f, written):
+            if not _has_no_effect(written):
+                raise Refused("what this `try` reads a number from is computed there", "give it a name before the `try`")
+            return _reads_as_number(f, name, written, TypeError in classes)
+        case _:
+            return None
+    kind = _kind(f, owner)
+    if kind == "sure":
+        return None
+    if kind == "unclear" or error is not None and kind == "dict":
+        raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
+    if error is None:
+        error = KeyError if kind == "dict" else IndexError
+    if not any(issubclass(error, cls) for cls in classes):
+        return None
+    if not _has_no_effect(owner) or not _has_no_effect(key):
+        raise Refused("the lookup of this `try` is of something that is computed there", "give it a name before the `try`")
+    if error is not IndexError:
+        return ast.Compare(key, [ast.In()], [owner])
+    size: ast.expr = ast.Call(Given(Static(len)), [owner], [])
+    return ast.Compare(ast.UnaryOp(ast.USub(), size), [ast.LtE(), ast.Lt()], [key, size])
+
+
+def _kind(f: Frame, owner: ast.expr) -> Kind:
+    """What an expression is, of which something is looked up. Nothing is compiled of it."""
+    with f.trial():
+        value = f.borrowed(owner)
+    if nothing_known(value):
+        return "sure"  # a later round knows
+    if isinstance(value, Static):
+        return "dict" if type(value.value) is dict else "list" if isinstance(value.value, (list, tuple, str)) else "unclear"
+    match type_or_none(value):
+        case ListT(kind="dict", rows=None):
+            return "dict"
+        case ListT(kind="list", rows=None) | TupleT():
+            return "list"
+        case ListT(kind=kind, rows=None) if kind.startswith("dict:"):
+            return "sure"
+        case DataT(name) if all(issubclass(cls, RecordOf) for cls in f.program.datatypes.cases.get(name, (object,))):
+            return "dict"
+    return "unclear"
+
+
+def _may_be_text(f: Frame, written: ast.expr) -> bool:
+    """Whether an expression is a string, also as one of several types or where it may be None: it may be no number. Nothing is
+    compiled of it."""
+    with f.trial():
+        value = f.borrowed(written)
+    return is_string(value) or isinstance(value, Dyn) and "str" in _types_of(f, value)
+
+
+def _types_of(f: Frame, value: Dyn) -> Collection[str]:
+    """The words in `PYTHON_TYPES` for the types that a value may have."""
+    inner = f.without_none(value.type)
+    return f.mixed(inner).keys() or {word_of_type(inner)}
+
+
+def _reads_as_number(f: Frame, name: str, written: ast.expr, of_none: bool) -> ast.expr:
+    """Whether `int(written)` or `float(written)` raises no ValueError, where `written` may be a string, and with `of_none` no
+    TypeError because it is None. Raises Refused."""
+    text: ast.expr = ast.Call(Given(Static(strings.reads_as_int if name == "int" else strings.reads_as_float)), [written], [])
+    with f.trial():
+        value = f.borrowed(written)
+    if not isinstance(value, Dyn) or value.type == SYMBOL:
+        return text
+    if not isinstance(written, (ast.Name, ast.Attribute)):
+        raise Refused("what this `try` reads a number from is not always a string", "give it a name before the `try`")
+    if _types_of(f, value) != {"str"}:
+        is_text = ast.Call(ast.Name("isinstance", ast.Load()), [written, Given(Static(str))], [])
+        text = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), is_text), text])
+    if f.without_none(value.type) == value.type:
+        return text
+    join, of_a_value = (ast.And(), ast.IsNot()) if of_none else (ast.Or(), ast.Is())
+    return ast.BoolOp(join, [ast.Compare(written, [of_a_value], [ast.Constant(None)]), text])
+
+
+def _has_no_effect(node: ast.expr) -> bool:
+    """Whether an expression may be computed twice, and before the rest of its statement."""
+    calls = [x for x in every_node(node) if isinstance(x, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield))]
+    return all(isinstance(x, ast.Call) and _name_of(x.func) in WITHOUT_EFFECT for x in calls)
+
+
+def _name_of(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _is_first(statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether the first thing with an effect that a statement computes is `node`, or something that uses its value."""
+    match statement:
+        case ast.Assign(value=value) | ast.Expr(value) | ast.AugAssign(ast.Name(), value=value):
+            pass
+        case ast.AnnAssign(value=ast.expr() as value) | ast.Return(ast.expr() as value):
+            pass
+        case _:
+            return False
+    above = list(_above(value, node))
+    sure = not any(isinstance(x, SOMETIMES) for x in above)
+    inside = set(every_node(node))
+    others = [x for x in every_node(value) if isinstance(x, ast.Call) and x not in above and x not in inside]
+    return sure and all(_name_of(x.func) in WITHOUT_EFFECT for x in others)
+
+
+def _above(root: ast.expr, node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of `root` that contain `node`, without itself."""
+    for x in every_node(root):
+        if x is not node and any(inner is node for inner in every_node(x)):
+            yield x

@@ -1,0 +1,385 @@
+"""Statements of the source. A body that cannot be left early is compiled straight, and the names that it assigns stay in scope.
+One that `return`, `break` or `continue` may leave is compiled as an expression, by continuations (`Exits`): the statements
+after a branch are compiled in each of its arms that goes on."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat import markers
+from backends.acrobat.core.types import DataT, TupleT
+from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
+from backends.acrobat.frontend.evaluator.callables.arms import NamedFunctions
+from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes
+from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.changes.state import given_away, settle
+from backends.acrobat.frontend.evaluator.choices.choice import are_functions
+from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
+from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.conditions import decide
+from backends.acrobat.frontend.evaluator.containers.containers import kind_of
+from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
+from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_inside
+from backends.acrobat.frontend.evaluator.expressions.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
+from backends.acrobat.frontend.evaluator.loops import loops, unrolling
+from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
+from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
+from backends.acrobat.frontend.evaluator.statements.failures import raised_if
+from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
+from backends.acrobat.frontend.evaluator.syntax.syntax import ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.source import harmless
+from backends.acrobat.frontend.syntax_nodes import mentions
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Static,
+    TupleV,
+    Value,
+    is_staged,
+    is_unknown,
+    nothing_known,
+    type_or_none,
+    unknown,
+    variable_of,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.visitor import walk
+
+Body = Sequence[ast.stmt]
+
+
+# ---- expressions that stand as statements
+
+
+@handles(STATEMENTS, ast.Pass, ast.Nonlocal)
+def _nothing(f: Frame, s: ast.stmt) -> None:
+    pass
+
+
+@handles(STATEMENTS, ast.Import, ast.ImportFrom)
+def _import(f: Frame, s: ast.Import | ast.ImportFrom) -> None:
+    """An import inside of a function: what it names is a constant, as what the file imports is."""
+    package = f.namespace.get("__package__")
+    try:
+        for alias in s.names:
+            if isinstance(s, ast.Import):
+                whole = importlib.import_module(alias.name)
+                value = whole if alias.asname else sys.modules[alias.name.partition(".")[0]]
+                f.rebind(alias.asname or alias.name.partition(".")[0], Static(value))
+            else:
+                whole = importlib.import_module("." * s.level + (s.module or ""), package)
+                f.rebind(alias.asname or alias.name, f.program.wrap(getattr(whole, alias.name)))
+    except (ImportError, AttributeError) as error:
+        f.problem(s, f"{type(error).__name__}: {error}")
+
+
+@handles(STATEMENTS, ast.Expr)
+def _expression(f: Frame, s: ast.Expr) -> None:
+    match s.value:
+        case ast.Constant():
+            return
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
+            put_in_at_once(f, owner, args)
+            list_changes.method(f, s, owner, name, args)
+            return
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_set_or_dict(f, owner):
+            put_in_at_once(f, owner, args)
+            container_methods.change(f, s, owner, name, args)
+            return
+    changed, bound = len(f.builder.instead), len(f.builder.bindings)
+    names = dict(f.env)
+    before, f.unused_expression = f.unused_expression, s.value
+    v = f.expression(s.value)
+    f.unused_expression = before
+    if isinstance(s.value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
+        return  # its effect is that it changes a list
+    if len(f.builder.instead) > changed:
+        return  # its effect is that it changes a tensor in place
+    if any(isinstance(e, n.Call) for _, value in f.builder.bindings[bound:] for e in walk(value)):
+        return  # a function of the model, whose effect may be that it raises an error
+    marker = marker_of(f, s.value)
+    if marker is markers.phase and not nothing_known(v):
+        f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)
+    elif marker is not markers.parallel and not nothing_known(v):
+        f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
+
+
+def _changes(f: Frame, owner: ast.expr) -> bool:
+    """Whether a method with the name of one that changes lists may be that: `owner` is no module and no object of a class."""
+    settle(f, owner)
+    if isinstance(owner, ast.Name) and owner.id in f.env:
+        value = f.env[owner.id]
+        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        return getattr(value, "python_object", None) is None and not is_object
+    return True
+
+
+def _is_set_or_dict(f: Frame, owner: ast.expr) -> bool:
+    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one."""
+    if isinstance(owner, ast.Name):
+        settle(f, owner)
+        return owner.id in f.env and bool(kind_of(f.env[owner.id]) or kind_inside(f, f.env[owner.id]) in ("set", "dict"))
+    if not isinstance(owner, (ast.Subscript, ast.Attribute)):
+        return False
+    with f.trial():
+        value = opened(f, owner, f.borrowed(owner))
+    return bool(kind_of(value)) or is_unknown(value)
+
+
+# ---- statements with bodies
+
+
+@handles(STATEMENTS, ast.With)
+def _with(f: Frame, s: ast.With) -> None:
+    if not all(harmless(i.context_expr) for i in s.items):
+        f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
+        return
+    f.straight(s.body)
+
+
+@handles(STATEMENTS, ast.If)
+def _if(f: Frame, s: ast.If) -> None:
+    if raises(s.body) and not s.orelse and not tests_none(s.test):
+        raised_if(f, s)
+        return
+    merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
+
+
+@handles(STATEMENTS, ast.Match)
+def _match(f: Frame, s: ast.Match) -> None:
+    merging(f, s, lambda arm: match_rows(f, s, arm, lambda: arm([])))
+
+
+FEW = 4
+"""So many rounds of an unrolled loop with `continue` are compiled once for each way through those before them, on which more is
+known. Of more rounds each is compiled once: the ways are too many."""
+
+
+@handles(STATEMENTS, ast.For, ast.While)
+def _loop(f: Frame, s: ast.For | ast.While) -> None:
+    xs, s = _iterated(f, s)
+    with unrolling.walking_over(f, s):
+        _loop_over(f, s, xs)
+
+
+def _loop_over(f: Frame, s: ast.For | ast.While, xs: Value | None) -> None:
+    """Compile a loop over what it iterates, which `_iterated` gives."""
+    if not isinstance(xs, TupleV):
+        sizes = sizes_after(f, s, changed_in)
+        loops.loop(f, s, xs)
+        for name, size in sizes.items():
+            if variable_of(f.env.get(name)):
+                f.sizes[variable_of(f.env[name])] = size
+    elif not any(map(ends, s.body)) and (len(xs.items) > FEW or not any(map(leaves, s.body))):
+        for element in xs.items:
+            assign(f, s.target, element)  # type: ignore[union-attr]
+            _round(f, s)
+    else:
+        merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
+
+
+def _round(f: Frame, s: ast.For | ast.While) -> None:
+    """Compile the body of a loop for one round, which `continue` may end."""
+    if not any(map(leaves, s.body)):
+        f.straight(s.body)
+        return
+
+    def round(arm: Callable[[Body], Value]) -> Value:
+        return f.value_of(s.body, Exits(lambda: arm([]), lambda at, value: unknown(), continues=lambda: arm([])))
+
+    merging(f, s, round)
+
+
+def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
+    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
+    names = changed_in(f, [s])
+    before = dict(f.env)
+    # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
+    at_ends: list[dict[str, Value]] = []
+
+    def probe(body: Body) -> Value:
+        f.straight(body)
+        at_ends.append({name: f.env[name] for name in names if name in f.env})
+        return Static(0)
+
+    earlier, f.mutated = f.mutated, set()
+    with f.trial():
+        trial_value = branch(probe)
+    if missed := sorted((f.mutated - set(names)) & set(before)):
+        f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
+    f.mutated |= earlier
+    merge = _Merge(f, s, before)
+    if is_unknown(trial_value) and not at_ends:  # the arms are not known in this round
+        merge.fixed = dict.fromkeys(names, unknown())
+    for name in names:
+        merge.add(name, [env.get(name) for env in at_ends])
+
+    def arm(body: Body) -> Value:
+        f.straight(body)
+        return TupleV(tuple(map(merge.at_end, merge.live)))
+
+    value = branch(arm)
+    for name in names:
+        f.env.pop(name, None)
+        f.poisoned.pop(name, None)
+    merge.bind(value)
+
+
+class _Merge:
+    """What becomes of the names that the arms of a statement assign. `before` has the values before the statement."""
+
+    def __init__(self, f: Frame, s: ast.stmt, before: Mapping[str, Value]) -> None:
+        self.f = f
+        self.s = s
+        self.before = before
+        self.live: list[str] = []  # names whose values are components of the statement's value
+        self.fixed: dict[str, Value] = {}  # names that have one value, known at compile time, on all paths
+        self.poisoned: dict[str, tuple[str, str]] = {}
+        self.functions: dict[str, NamedFunctions] = {}
+        self.either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
+
+    def add(self, name: str, values: Sequence[Value | None]) -> None:
+        """Decides about a name with these values at the ends of the arms, None where it has none."""
+        f, before = self.f, self.before.get(name)
+        some = [v for v in values if v is not None]
+        if not some:
+            return
+        if len(some) < len(values):
+            used = lives(f, self.s, name) or _reads(self.s, name)
+            if len(values) < 2 or not used or not all(map(is_staged, some)):
+                self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
+                return
+            some = [v if v is not None else NOTHING for v in values]
+        same = all(v == some[0] for v in some)
+        if are_functions(some) and not (same and some[0] == before):
+            self.functions[name] = NamedFunctions(set(f.names.taken), f.builder)
+        elif same and (some[0] == before or not is_staged(some[0])):
+            self.fixed[name] = some[0]
+            return
+        else:
+            try:
+                f.common([f.type_when_staged(v) for v in some], numbers=True)
+            except Mismatch:
+                self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
+                if self.either[name] is None:
+                    self.poisoned[name] = (
+                        f"differs in type between paths: {f.places(some)}",
+                        "give it the same type on every path",
+                    )
+                    return
+        self.live.append(name)
+
+    def at_end(self, name: str) -> Value:
+        """The value of a live name at the end of the arm that has just been compiled."""
+        f = self.f
+        if name in self.functions:
+            return self.functions[name].number(f, f.env.get(name))
+        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        return value if self.either.get(name) is None else f.coerce(value, self.either[name])
+
+    def bind(self, value: Value) -> None:
+        """Gives all names the values that they have after the statement, whose value is the tuple of the live ones."""
+        f, live = self.f, self.live
+        f.poisoned |= self.poisoned
+        f.env |= self.fixed
+        parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
+        for i, name in enumerate(live):
+            functions = self.functions.get(name)
+            if functions is not None and functions.lost:
+                f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
+            elif parts is None or is_unknown(parts[i]):
+                f.env[name] = unknown()
+            else:
+                f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
+
+
+def _reads(s: ast.stmt, name: str) -> bool:
+    """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
+    return isinstance(s, ast.For) and bool(mentions(s, name, ast.Load))
+
+
+# ---- statements that may leave their body
+
+
+@handles(LEAVING, ast.Return)
+def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
+    owned = set(f.owned)
+    if len(f.program.entered) > 1:  # otherwise it is the model's result
+        hand_on(f, s.value)
+    result = f.expression(s.value, "result") if s.value is not None else Static(None)
+    f.owned = owned - given_away(f, owned)  # of other names no statement that could change a list follows
+    return exits.returns(s, result)
+
+
+@handles(LEAVING, ast.Break)
+def _break(f: Frame, s: ast.Break, rest: Body, exits: Exits) -> Value:
+    return exits.breaks() if exits.breaks is not None else f.problem(s, "`break` is not in the language here")
+
+
+@handles(LEAVING, ast.Continue)
+def _continue(f: Frame, s: ast.Continue, rest: Body, exits: Exits) -> Value:
+    return exits.continues() if exits.continues is not None else f.problem(s, "`continue` is not in the language here")
+
+
+@handles(LEAVING, ast.With)
+def _with_leaving(f: Frame, s: ast.With, rest: Body, exits: Exits) -> Value:
+    if not all(harmless(i.context_expr) for i in s.items):
+        return f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
+    return f.value_of([*s.body, *rest], exits)
+
+
+@handles(LEAVING, ast.If)
+def _if_leaving(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
+    body, orelse = [*s.body, *rest], [*s.orelse, *rest]
+    return decide(f, s, s.test, lambda: f.value_of(body, exits), lambda: f.value_of(orelse, exits))
+
+
+@handles(LEAVING, ast.Match)
+def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
+    return match_rows(f, s, lambda body: f.value_of([*body, *rest], exits), lambda: f.value_of(rest, exits))
+
+
+@handles(LEAVING, ast.For, ast.While)
+def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
+    xs, s = _iterated(f, s)
+    with unrolling.walking_over(f, s) as walked:
+
+        def behind() -> Value:
+            f.owned -= walked
+            return f.value_of(rest, exits)
+
+        if isinstance(xs, TupleV):
+            return _unrolled(f, s, xs, Exits(behind, exits.returns))
+        return loops.loop_with_return(f, s, xs, exits.returns, behind)
+
+
+def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For | ast.While]:
+    """What a `for` loop iterates, as `unrolling.iterated`, None for `while`; and the loop as it is compiled."""
+    if s.orelse:
+        f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
+    if isinstance(s, ast.For):
+        return guarded(f, s) or (unrolling.iterated(f, s), s)
+    return None, loops.tested_in_body(f, s)
+
+
+def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:
+    """The value of a loop over a tuple or module list: its body is compiled once for each item, and may be left early."""
+    assert isinstance(s, ast.For)
+
+    def from_item(i: int) -> Value:
+        if i == len(xs.items):
+            return exits.fall()
+        assign(f, s.target, xs.items[i])
+        return f.value_of(
+            s.body, replace(exits, fall=lambda: from_item(i + 1), continues=lambda: from_item(i + 1), breaks=exits.fall)
+        )
+
+    return from_item(0)

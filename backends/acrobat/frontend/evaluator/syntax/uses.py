@@ -1,0 +1,85 @@
+"""How often a body may read a name: what an iterator gives is gone after its first use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from backends.acrobat.frontend.evaluator.syntax.syntax import bodies, way_to
+from backends.acrobat.frontend.syntax_nodes import children, every_node
+
+SEVERAL = 2
+"""Stands for any number of uses above one."""
+
+
+def uses(body: Sequence[ast.stmt], name: str) -> int:
+    """How often a body may read a name on its way through, up to `SEVERAL`, before it gives the name another value."""
+    count = 0
+    for i, s in enumerate(body):
+        match s:
+            case ast.If(test, then, orelse):
+                rest = uses(body[i + 1 :], name)
+                arms = [uses(arm, name) + (0 if _ends(arm) else rest) for arm in (then, orelse)]
+                return min(count + _read(test, name) + max(arms), SEVERAL)
+            case ast.For(_, whole, inner, orelse):
+                count += _read(whole, name) + SEVERAL * uses(inner, name) + uses(orelse, name)
+            case ast.While(test, inner, orelse):
+                count += SEVERAL * (_read(test, name) + uses(inner, name)) + uses(orelse, name)
+            case ast.Match(subject, cases):
+                count += _read(subject, name) + max(uses(c.body, name) for c in cases)
+            case ast.With(items, inner):
+                count += sum(_read(x, name) for x in items) + uses(inner, name)
+            case ast.FunctionDef() | ast.ClassDef():
+                count += SEVERAL * _read(s, name)
+            case _:
+                count += _read(s, name)
+        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
+            break
+    return min(count, SEVERAL)
+
+
+def _read(node: ast.AST, name: str) -> int:
+    """As `uses`, of an expression or a statement without bodies of its own."""
+    match node:
+        case ast.Name(id, ast.Load()):
+            return int(id == name)
+        case ast.IfExp(test, body, orelse):
+            return _read(test, name) + max(_read(body, name), _read(orelse, name))
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            first = node.generators[0].iter
+            return _read(first, name) + SEVERAL * (_all_of(node, name) - _read(first, name))
+        case ast.Lambda():
+            return SEVERAL * _all_of(node, name)
+    return _all_of(node, name)
+
+
+def _all_of(node: ast.AST, name: str) -> int:
+    return sum(_read(child, name) for child in children(node))
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether what follows a body is not reached through it."""
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def innermost(body: Sequence[ast.stmt], node: ast.AST) -> ast.stmt | None:
+    """The innermost statement of a function's body that a node is a part of; None where it is in a function inside of it."""
+    for s in body:
+        if any(x is node for x in every_node(s)):
+            if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.Try)):
+                return None
+            below = [innermost(inner, node) for inner in bodies(s) if any(x is node for b in inner for x in every_node(b))]
+            return below[0] if below else s
+    return None
+
+
+def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:
+    """The statements of a function's body that may run after the statement `s`, in order; in a loop also those before it."""
+    later: list[ast.stmt] = []
+    for around, at, loop in reversed(way_to(body, s)):
+        later += around[at + 1 :]
+        if any(isinstance(x, (ast.Return, ast.Raise)) for x in around[at:]):
+            break  # what follows around this body is not reached from here
+        if isinstance(loop, (ast.For, ast.While)):
+            later += loop.body
+    return later

@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.expressions import (
     special_methods,
 )
 from backends.acrobat.frontend.evaluator.frame import given, keywords
-from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.lists import walking
 from backends.acrobat.frontend.evaluator.loops import comprehensions, endless
 from backends.acrobat.frontend.evaluator.objects import (
     attributes,

@@ -12,15 +12,17 @@ from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
 from backends.acrobat.frontend.evaluator.containers.missing_keys import note_in_result
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, as_result, mapped
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, types_inside
-from backends.acrobat.frontend.evaluator.rewriting.desugar import gives_nothing, own_nodes
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, claims
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, own_nodes
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function

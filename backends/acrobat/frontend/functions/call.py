@@ -11,9 +11,9 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.callables.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.choices.nones import needs_value, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
-from backends.acrobat.frontend.evaluator.rewriting.desugar import gives_nothing, is_generator
-from backends.acrobat.frontend.evaluator.syntax.syntax import claims, deep, spine
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
 from backends.acrobat.frontend.functions.newness import entirely_new

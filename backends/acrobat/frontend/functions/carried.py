@@ -15,7 +15,7 @@ from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_container, is_empty, is_unknown, type_or_none

@@ -12,10 +12,11 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.state import root_in_scope
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh, fresh_inside, note_list_seen_elsewhere
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_parameters
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.memos import MEMO

@@ -10,9 +10,10 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.changes.scope import gives_new_memory
+from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh, fresh_inside
-from backends.acrobat.frontend.evaluator.syntax.syntax import deep
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_plain, type_or_none, variable_of

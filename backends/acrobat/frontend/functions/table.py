@@ -15,10 +15,10 @@ from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues

@@ -6,7 +6,8 @@ import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     is_numbers,

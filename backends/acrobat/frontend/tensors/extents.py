@@ -8,7 +8,8 @@ from typing import Any
 from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import fold, length, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.mapping import fold, mapped
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, extent_of, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import operation, ragged
 from backends.acrobat.frontend.values import Static, TupleV, Value

@@ -10,7 +10,9 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import at, item_type, length, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.tensors.fixing import with_check
 from backends.acrobat.frontend.tensors.ints import whole
 from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, of_rows, stack_parts

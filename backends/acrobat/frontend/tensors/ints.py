@@ -14,7 +14,8 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import flattened, length, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.tensors.fixing import several
 from backends.acrobat.frontend.tensors.lifting import (

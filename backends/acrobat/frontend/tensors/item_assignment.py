@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, INT
-from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give
+from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame

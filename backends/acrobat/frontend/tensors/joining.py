@@ -9,7 +9,8 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, flattened, item_type, mapped, stacked
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,

@@ -8,7 +8,7 @@ from functools import partial
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import iterable
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import shape
 from backends.acrobat.frontend.tensors.masks import mask_of

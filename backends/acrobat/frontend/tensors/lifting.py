@@ -17,7 +17,8 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, Rows, at, item_type, length, mapped, transposed_lists
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
+from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import (

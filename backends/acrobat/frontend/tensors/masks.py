@@ -16,7 +16,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts

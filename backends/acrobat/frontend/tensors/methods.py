@@ -8,11 +8,11 @@ import torch
 
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
-from backends.acrobat.frontend.evaluator.changes.mutation import give
+from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
-from backends.acrobat.frontend.evaluator.ownership.ownership import calls_own_function
+from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors

@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.tables import handles
 from backends.acrobat.frontend.tensors.ints import MOVES, computed, is_ints, on_host_in_parts
 from backends.acrobat.frontend.tensors.joining import cat

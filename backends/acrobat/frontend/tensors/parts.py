@@ -10,7 +10,9 @@ from typing import Any
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, bound, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.lists import bound
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.tensors.groups import along_varying
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,

@@ -15,7 +15,9 @@ from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import at, item_type, list_of, mapped, of_length
+from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, of_length
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension

@@ -10,17 +10,9 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import (
-    Array,
-    fold,
-    has_items,
-    head,
-    item_type,
-    length,
-    list_of,
-    mapped,
-    transposed_lists,
-)
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, item_type, length
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,

@@ -15,7 +15,8 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, Tensor
 from backends.acrobat.frontend.evaluator.changes.list_changes import from_end, part
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import at, item_type, length, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
     KEEPS_TYPE,

@@ -10,7 +10,8 @@ from typing import Any
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, flattened, is_length_of, item_type, mapped, of_size
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, at, item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type
 from backends.acrobat.frontend.tensors.fixing import with_check
 from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, select
 from backends.acrobat.frontend.tensors.operations import call_operation

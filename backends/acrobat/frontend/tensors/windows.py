@@ -13,7 +13,7 @@ from functools import partial
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import Array, at
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at
 from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Dyn, Static, Value, variable_of
 from backends.acrobat.ir import nodes as n

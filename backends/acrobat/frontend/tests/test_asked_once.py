@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.evaluator.changes import scope
-from backends.acrobat.frontend.evaluator.syntax.syntax import live_after
+from backends.acrobat.frontend.evaluator.syntax.reading import live_after
 
 
 class Steps(nn.Module):

@@ -20,7 +20,8 @@ from backends.acrobat.frontend.evaluator.containers.containers import in_any_ord
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles

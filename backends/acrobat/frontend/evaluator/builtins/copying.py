@@ -10,10 +10,10 @@ from functools import partial
 
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
+from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import has_plain_items
-from backends.acrobat.frontend.evaluator.syntax.syntax import deep
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
 from backends.acrobat.frontend.values import (
     Dyn,

@@ -13,7 +13,10 @@ from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable, length, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules, zipped
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.objects.classes import records_of

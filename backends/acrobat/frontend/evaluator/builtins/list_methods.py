@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.builtins.ordering import ordered
-from backends.acrobat.frontend.evaluator.changes.mutation import give, place
+from backends.acrobat.frontend.evaluator.changes.mutation import place
+from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles

@@ -12,7 +12,8 @@ from backends.acrobat.core.host import MATH, MATH_OF_TWO
 from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES
 from backends.acrobat.frontend.types import describe

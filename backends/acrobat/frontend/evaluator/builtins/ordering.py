@@ -19,7 +19,10 @@ from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, fold, head, item_type, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.lists.lengths import item_type
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, NUMBERS, handles
 from backends.acrobat.frontend.types import describe, is_never_filled, is_tuple_type

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.builtins.ordering import ordered
-from backends.acrobat.frontend.evaluator.changes.mutation import give, place
+from backends.acrobat.frontend.evaluator.changes.mutation import place
+from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments

@@ -15,7 +15,8 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, in_any_order
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
-from backends.acrobat.frontend.evaluator.lists.lists import flattened, fold, head, iterable, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, fold, head, mapped
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
 from backends.acrobat.frontend.types import NONE, describe, is_tuple_type, plural

@@ -7,8 +7,8 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.syntax import claims
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_never, nothing_known, unknown
 
 

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     given_back,
     nonlocals,
 )
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator

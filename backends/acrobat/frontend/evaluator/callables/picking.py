@@ -10,7 +10,7 @@ import types
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.syntax import hint_of
+from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in, parameter_names

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, ListT, TupleT
-from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give, place
+from backends.acrobat.frontend.evaluator.changes.mutation import place
+from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.containers.containers import (
     as_key,
@@ -28,8 +29,11 @@ from backends.acrobat.frontend.evaluator.containers.set_operators import SET_MET
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items, iterable, length, list_of
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items, list_of
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import items_of, 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, identity
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.syntax_nodes import every_node

@@ -9,14 +9,21 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.changes.mutation import ChangedPlace, give, in_source_order, place
+from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.mutation import place
+from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, head, iterable, length, list_of, with_item
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, is_handed_over, seen_inside
+from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, with_item
+from backends.acrobat.frontend.evaluator.lists.mapping import head
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
-from backends.acrobat.frontend.evaluator.syntax.syntax import deep, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (

@@ -7,14 +7,16 @@ The program is pure: a change binds the name to a new value. That is right where
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes.indices import changes_something, in_source_order, named_index
+from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give, put_attribute, put_into
 from backends.acrobat.frontend.evaluator.changes.state import settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.referenced import (
@@ -25,10 +27,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
     write_attribute,
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, claims, deep, spine, walked
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe, is_shared
 from backends.acrobat.frontend.values import (
     NOTHING,
@@ -43,13 +42,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-
-
-@dataclass(frozen=True)
-class ChangedPlace:
-    """A place that is changed: a name, or an item or attribute of one. `put` gives it a new value."""
-
-    put: Callable[[Value], None]
 
 
 def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:
@@ -87,12 +79,12 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
             if kind(whole) not in ("list", "dict", "object"):
                 f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
                 return None
-            if _changes(f, index):  # the call around has compiled it before
+            if changes_something(f, index):  # the call around has compiled it before
                 what = f"`{ast.unparse(index)}` changes a list or an object, and is an index here"
                 f.problem(s, what, "give it a name first")
                 return None
             if not isinstance(index, ast.Constant):
-                index = _named_index(f, node, index)
+                index = named_index(f, node, index)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, inner)
@@ -136,7 +128,7 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     if not is_referenced(f, whole) and not is_referenced(f, owner):
         return None
     path = node.value if isinstance(node, ast.Attribute) else node
-    if _changes(f, path):
+    if changes_something(f, path):
         raise Refused(
             f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
         )
@@ -204,47 +196,6 @@ def _component(
     return ChangedPlace(put), parts[at]
 
 
-def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
-    """`node`, a chain of items and attributes that a statement changes. Indices of it that change something themselves, as
-    `heads[stack.pop()]` does, are compiled here, and have names in the chain given back: it may be compiled again, and what is
-    compiled from now on sees what they have changed."""
-    match node:
-        case ast.Attribute(owner, attr, ctx):
-            inner = in_source_order(f, owner)
-            return node if inner is owner else ast.copy_location(ast.Attribute(inner, attr, ctx), node)
-        case ast.Subscript(owner, index, ctx):
-            inner = in_source_order(f, owner)
-            changes = _changes(f, index)
-            if changes and any(isinstance(x, ast.Slice) for x in (index, *getattr(index, "elts", ()))):
-                raise Refused("a bound of this slice changes a list or an object", "give it a name first")
-            named = _named_index(f, node, index) if changes else index
-            return node if (inner, named) == (owner, index) else ast.copy_location(ast.Subscript(inner, named, ctx), node)
-    return node
-
-
-def _changes(f: Frame, index: ast.expr) -> bool:
-    """Whether computing an index changes a list or an object."""
-    if not any(isinstance(x, ast.Call) for x in every_node(index)):
-        return False
-    entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
-    before, f.mutated = f.mutated, set()
-    with f.trial():
-        for part in parts:
-            f.borrowed(part)
-        changed = bool(f.mutated)
-    f.mutated = before
-    return changed
-
-
-def _named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
-    """A hidden name for the value of the index of `node`, which is computed here. Each one of a chain has its own."""
-    depth = sum(isinstance(x, ast.Subscript) for x in every_node(node.value))
-    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
-    f.env[at.id] = f.expression(index)
-    return at
-
-
 def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     """Whether `name` alone refers to its value, and no loop walks over it; a problem is noted if not."""
     if walked(name) in f.owned:
@@ -291,38 +242,6 @@ def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new te
     if is_array(part):
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
     return is_array(part)
-
-
-def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
-    """Bind a changed name or place to its new value, to which it alone refers."""
-    if isinstance(name, ChangedPlace):
-        name.put(value)
-        return
-    kept = claims(name) & f.owned
-    f.rebind(name, value)
-    f.owned |= {name} | kept
-    f.mutated.add(name)
-    f.changed_in_place.add(name)
-
-
-def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
-    """Compile `whole[entries] = value`, where `whole` is the present value of the place `where`."""
-    handler = ITEMS_PUT.get(kind(whole))
-    if handler is None:
-        f.problem(s, f"an item of {describe(type_or_none(whole))} cannot be assigned to")
-        return
-    handler(f, s, where, whole, entries, value)
-
-
-def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name: str, value: Value) -> None:
-    """Compile `whole.name = value`, where `whole` is the present value of the place `where`."""
-    if nothing_known(whole):
-        return
-    handler = ATTRIBUTES_PUT.get(kind(whole))
-    if handler is None:
-        f.problem(s, "an attribute of this is not assigned to in the language", "make a new object with the new value")
-        return
-    handler(f, s, where, whole, name, value)
 
 
 # ---- items

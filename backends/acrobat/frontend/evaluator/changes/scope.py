@@ -10,33 +10,21 @@ from backends.acrobat.core.types import INT, ScalarT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.changes import state
-from backends.acrobat.frontend.evaluator.changes.mutation import in_source_order, place, put_attribute, put_item
+from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.mutation import place, put_item
+from backends.acrobat.frontend.evaluator.changes.putting import put_attribute
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers import containers
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import iterable, list_of
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
-from backends.acrobat.frontend.evaluator.ownership.ownership import (
-    calls_own_function,
-    fresh,
-    fresh_inside,
-    holds_parts,
-    is_handed_over,
-    is_unchanged,
-    lists_alone,
-)
-from backends.acrobat.frontend.evaluator.syntax.syntax import (
-    Claims,
-    assigned,
-    claims,
-    deep,
-    each_claim,
-    is_last_use,
-    live_after,
-    passed_to_calls,
-    spine,
-)
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, fresh, fresh_inside, lists_alone
+from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
+from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use, live_after
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested

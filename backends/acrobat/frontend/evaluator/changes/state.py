@@ -14,8 +14,8 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Dyn, Value, type_or_none, unknown
 

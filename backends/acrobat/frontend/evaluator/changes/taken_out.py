@@ -10,9 +10,10 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims, deep, spine, walked, way_to
+from backends.acrobat.frontend.evaluator.syntax.reading import way_to
 from backends.acrobat.frontend.values import type_or_none
 
 

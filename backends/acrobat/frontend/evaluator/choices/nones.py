@@ -12,7 +12,7 @@ from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.syntax import raises, returns
+from backends.acrobat.frontend.evaluator.syntax.bodies import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, SHARED_READ
 from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
 from backends.acrobat.frontend.types import is_shared, is_unassigned

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed_order import SIGNS, has_o
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.lists import lengths, lists
 from backends.acrobat.frontend.evaluator.objects.fields import identity
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.tables import (
@@ -292,7 +292,7 @@ def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value
     for one, other in ((a, b), (b, a)):
         if is_empty(one) or is_never_filled(type_of(one)):  # no elements are compared, which need not have `==`, as tensors
             f.coerce(one, t)
-            return f.host(name, [lists.length(f, f.coerce(other, t)), Static(0)], BOOL)
+            return f.host(name, [lengths.length(f, f.coerce(other, t)), Static(0)], BOOL)
     same = f.call_with(comparing.same, [f.coerce(a, t), f.coerce(b, t)], node)
     return same if name == "eq" or is_unknown(same) else negation(f, same)
 

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
-from backends.acrobat.frontend.evaluator.syntax.syntax import tests_none
+from backends.acrobat.frontend.evaluator.syntax.bodies import tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.values import Dyn, Static, Value
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from backends.acrobat.core.types import INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import no_order
+from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, Value, is_unknown, type_or_none

@@ -14,7 +14,9 @@ from backends.acrobat.frontend.evaluator.containers.counters import COUNTER, cou
 from backends.acrobat.frontend.evaluator.containers.shared_lists import shared_factory
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value

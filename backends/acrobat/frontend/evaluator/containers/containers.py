@@ -16,7 +16,9 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, open
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, mapped, no_order
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names

@@ -9,7 +9,8 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.types import contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Value, guess, nothing_known, type_of, type_or_none, unknown
 from backends.acrobat.library import dictionaries, iteration

@@ -30,13 +30,13 @@ from backends.acrobat.frontend.evaluator.conditions.truths import condition
 from backends.acrobat.frontend.evaluator.containers.containers import EMPTY
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_result, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
 from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute
+from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, place_of
-from backends.acrobat.frontend.evaluator.ownership.ownership import calls_own_function
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS, Site

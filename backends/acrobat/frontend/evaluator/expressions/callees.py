@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.containers.containers import as_set
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import NoRoom, is_spread, taken_apart
@@ -39,7 +40,6 @@ from backends.acrobat.frontend.evaluator.objects.enumerations import member
 from backends.acrobat.frontend.evaluator.objects.initialisation import instantiate
 from backends.acrobat.frontend.evaluator.ownership.ownership import refuse_earlier_owner
 from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
-from backends.acrobat.frontend.evaluator.syntax.syntax import claims
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
     CALLS,

@@ -13,20 +13,21 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.changes import list_changes
-from backends.acrobat.frontend.evaluator.changes.mutation import in_source_order
+from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
 from backends.acrobat.frontend.evaluator.containers.any_order import over_set
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_arguments_on, note_seen_whole
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import iterable
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.objects.fields import field
+from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     LOOKING,
-    calls_own_function,
     changeable,
     has_plain_items,
     holds_parts,
@@ -34,7 +35,6 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 )
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
-from backends.acrobat.frontend.evaluator.syntax.syntax import claims, deep
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Keywords, Method, Nested

@@ -21,8 +21,10 @@ from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.containers.set_operators import merged
 from backends.acrobat.frontend.evaluator.expressions.indexing import subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import record_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
@@ -37,7 +39,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import DictCall
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, deep
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.specials import Closure, Keywords

@@ -9,7 +9,7 @@ from enum import EnumType
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.changes.mutation import give
+from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists import lists
+from backends.acrobat.frontend.evaluator.lists import lengths
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, records_of
@@ -346,7 +346,7 @@ def _length(f: Frame, a: Value) -> Value | None:
         return f.call_with(method, [a])
     match type_or_none(a):
         case ListT():
-            return Static(0) if is_empty(a) or is_never_filled(a.type) else lists.length(f, a)  # type: ignore[union-attr]
+            return Static(0) if is_empty(a) or is_never_filled(a.type) else lengths.length(f, a)  # type: ignore[union-attr]
         case TupleT(types):
             return Static(len(types))
     return None

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves, placed
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, claims, leaves, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.types import Mismatch

@@ -12,8 +12,9 @@ from typing import Any
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import ProgramServices
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, Claims, claims, tracked
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown

@@ -14,12 +14,14 @@ from types import FunctionType
 from typing import Any, TypeGuard
 
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
-from backends.acrobat.frontend.evaluator.rewriting.desugar import is_generator
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, assigned, claims, reads
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.evaluator.syntax.reading import reads
 from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, innermost, uses
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
 from backends.acrobat.frontend.source import LIFTED, source_of

@@ -8,7 +8,8 @@ from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import as_list, mapped
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Held,

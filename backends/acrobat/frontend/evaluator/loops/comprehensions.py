@@ -14,14 +14,15 @@ from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.laziness import generated
 from backends.acrobat.frontend.evaluator.loops.named_entries import named_entries
 from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, assigned, hint_of, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
-from backends.acrobat.frontend.evaluator.syntax.syntax import assigned, passed_to_calls
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.values import Static, Value, is_iterator
 

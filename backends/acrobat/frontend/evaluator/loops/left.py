@@ -19,7 +19,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.syntax import is_own
+from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import NOTHING, Value, type_of, type_or_none
 

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, open_optional
 from backends.acrobat.frontend.evaluator.conditions.conditions import truth
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.loops.left import fits, value_after
 from backends.acrobat.frontend.evaluator.loops.variables import (
@@ -22,7 +23,7 @@ from backends.acrobat.frontend.evaluator.loops.variables import (
     opened_by_test,
 )
 from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, watched
-from backends.acrobat.frontend.evaluator.syntax.syntax import RETURNED, assigned, claims, ends, hint_of, leaves, placed, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_inside
-from backends.acrobat.frontend.evaluator.syntax.syntax import assigned
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, nothing_known, unknown

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists.lists import iterable, length
+from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.values import Static, TupleV, Value, is_list, is_unknown
 
 

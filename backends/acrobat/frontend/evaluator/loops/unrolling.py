@@ -15,17 +15,18 @@ from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists.lists import iterable
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.loops.left import Ways
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, shared_reached
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
-from backends.acrobat.frontend.evaluator.rewriting.desugar import is_generator
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, assigned, walked
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.types import Mismatch, extents

@@ -17,10 +17,10 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.scope import changed_in
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lists import length
+from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.loops.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
 

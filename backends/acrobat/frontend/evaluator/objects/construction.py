@@ -18,7 +18,8 @@ from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, write_attribute
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.types import contains_unknown

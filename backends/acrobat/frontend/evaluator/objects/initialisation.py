@@ -18,13 +18,14 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
+from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, each_claim, spine
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
 from backends.acrobat.frontend.specials import Keywords
@@ -104,7 +105,7 @@ CLAIMS = len(each_claim(""))
 
 
 class _Initialisation:
-    """An object that is being made: the attributes `held` so far; which of the claims of `syntax.each_claim`, by
+    """An object that is being made: the attributes `held` so far; which of the claims of `each_claim`, by
     number, `Frame.owned` has of each (`owned`); and all attributes that are `written` anywhere."""
 
     def __init__(self, f: Frame, node: ast.AST, cls: type) -> None:

@@ -25,6 +25,7 @@ from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, open_optional
 from backends.acrobat.frontend.evaluator.choices.nones import present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import with_item
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
@@ -32,7 +33,7 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import as_const
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, objects_only
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, Claims, claims, spine, walked
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.types import NONE, contains_unknown, is_shared

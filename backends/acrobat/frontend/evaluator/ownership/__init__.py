@@ -1,5 +1,6 @@
 """Who refers to a value. Changing it in place is compiled only where nothing else does.
 
-`ownership.py` has the rule and the claims. `origins.py` finds where the lists under a name come from, `sharing.py` asks types
-whether two values may be one, and `lending.py` says what calls need of ownership and do to it.
+`ownership.py` has the rule. `fresh.py` says which expressions make something new. `origins.py` finds where the lists under a
+name come from, `sharing.py` asks types whether two values may be one, and `lending.py` says what calls need of ownership and do
+to it.
 """

@@ -9,10 +9,11 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, fresh_inside, objects_only
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, objects_only
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims, claims, deep, spine
 from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.syntax.syntax import way_to
+from backends.acrobat.frontend.evaluator.syntax.reading import way_to
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 
 

@@ -14,7 +14,7 @@ from copy import copy, deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter, start_and_step
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 NEW = frozenset({"range", "sorted", "list", "tuple"})

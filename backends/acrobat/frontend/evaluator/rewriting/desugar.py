@@ -7,13 +7,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, ends, leaves, placed
+from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, ends, leaves, placed
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.syntax_nodes import children
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -30,33 +31,6 @@ def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
     if definition_and_result is None or definition_and_result[0] is not definition:
         definition_and_result = _cache[id(definition)] = (definition, _function(definition))
     return definition_and_result[1]
-
-
-@lru_cache(4096)  # asked for at each call
-def is_generator(definition: ast.FunctionDef) -> bool:
-    """Whether a function gives its values by `yield`."""
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
-
-
-@lru_cache(4096)  # asked for at each call
-def gives_nothing(definition: ast.FunctionDef) -> bool:
-    """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
-    returned = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
-    nothing = all(value is None or isinstance(value, ast.Constant) and value.value is None for value in returned)
-    return nothing and not is_generator(definition)
-
-
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
-    yield node
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        for child in children(node):
-            yield from own_nodes(child)
-
-
-def _names_inside(node: ast.AST) -> bool:
-    """Whether a node contains `name := value`."""
-    return any(isinstance(x, ast.NamedExpr) for x in own_nodes(node))
 
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
@@ -104,7 +78,7 @@ class _Statements:
         match s:
             case ast.If():
                 return self._if(s)
-            case ast.While() if _names_inside(s.test):
+            case ast.While() if names_inside(s.test):
                 return self._with_test_inside(s)
             case ast.For() | ast.While():
                 return self._loop(s)
@@ -189,12 +163,12 @@ class _Statements:
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
-            case ast.BoolOp(operator, [first, *rest]) if any(map(_names_inside, rest)):
+            case ast.BoolOp(operator, [first, *rest]) if any(map(names_inside, rest)):
                 others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(operator, rest), s.test)
                 inner: ast.stmt = ast.copy_location(ast.If(others, s.body, s.orelse), s)
                 body, orelse = ([inner], s.orelse) if isinstance(operator, ast.And) else (s.body, [inner])
                 return self._if(ast.copy_location(ast.If(first, body, orelse), s))
-        hoist = _Hoist(s.test)
+        hoist = Hoist(s.test)
         test = hoist.visit(s.test)
         result = copy(s)
         result.test, result.body, result.orelse = test, self.body(s.body), self.body(s.orelse)
@@ -248,9 +222,9 @@ class _Statements:
 
     def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
         """A statement without bodies, after the assignments that `:=` makes in it."""
-        if not _names_inside(s):
+        if not names_inside(s):
             return [s]
-        hoist = _Hoist(s)
+        hoist = Hoist(s)
         result = hoist.visit(_copied(s))
         return [*hoist.before, result]
 
@@ -293,14 +267,6 @@ def _copied(s: Node) -> Node:
     return result
 
 
-def _start(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
-
-
-def _end(node: ast.AST) -> tuple[int, int]:
-    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
-
-
 class _Flagged(ast.NodeTransformer):
     """Sets a flag before each `break` of a loop."""
 
@@ -324,53 +290,3 @@ class _Flagged(ast.NodeTransformer):
 
 def _as_list(value: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
     return value if isinstance(value, list) else [value]
-
-
-class _Hoist:
-    """Takes each `name := value` that is always computed out of an expression: `before` gets an assignment, the name takes its
-    place. A `:=` that is not always computed stays, and so does one after a call or a use of its name, which would notice the
-    earlier assignment. What stays is refused when it is compiled."""
-
-    def __init__(self, whole: ast.AST) -> None:
-        self.before: list[ast.stmt] = []
-        self.whole = whole
-
-    def _first(self, node: ast.NamedExpr) -> bool:
-        """Whether nothing that is computed before `node` reads its name or is a call."""
-        for other in own_nodes(self.whole):
-            match other:
-                case ast.Name(name, ast.Load()) if name == node.target.id and _start(other) < _start(node):
-                    return False
-                case ast.Call() if _end(other) <= _start(node):
-                    return False
-        return True
-
-    def visit(self, node: Any) -> Any:
-        if not _names_inside(node):
-            return node
-        result = copy(node)
-        match node:
-            case ast.NamedExpr() if not self._first(node):
-                return node
-            case ast.NamedExpr(target, value):
-                inner = self.visit(value)
-                self.before.append(ast.copy_location(ast.Assign([copy(target)], inner), node))
-                return ast.copy_location(ast.Name(target.id, ast.Load()), node)
-            case ast.BoolOp():
-                result.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
-                return result
-            case ast.IfExp():
-                result.test = self.visit(node.test)  # type: ignore[attr-defined]
-                return result
-            case ast.Compare():
-                result.left = self.visit(node.left)  # type: ignore[attr-defined]
-                result.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
-                return result
-            case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
-                return node
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, ast.AST):
-                setattr(result, name, self.visit(value))
-            elif isinstance(value, list):
-                setattr(result, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
-        return result

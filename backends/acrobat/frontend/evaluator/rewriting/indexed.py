@@ -11,7 +11,7 @@ import types
 from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changed_roots
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, assigned, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, placed
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, is_own, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 OPPOSITE = {"append": "popleft", "appendleft": "pop"}

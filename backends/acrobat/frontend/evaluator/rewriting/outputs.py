@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
-from backends.acrobat.frontend.evaluator.rewriting.desugar import own_nodes, plainly
+from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.meanings import is_receiver, meanings
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names

@@ -6,23 +6,21 @@ import ast
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.changes.mutation import in_source_order, place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.mutation import place, put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.changes.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
-from backends.acrobat.frontend.evaluator.ownership.ownership import (
-    changeable,
-    fresh_inside,
-    note_list_seen_elsewhere,
-    seen_inside,
-)
-from backends.acrobat.frontend.evaluator.syntax.syntax import HIDDEN, Claims, claims, hint_of
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled

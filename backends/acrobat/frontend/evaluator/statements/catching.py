@@ -16,10 +16,10 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign
 from backends.acrobat.frontend.evaluator.changes.state import assigned
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
-from backends.acrobat.frontend.evaluator.statements.statements import merging
-from backends.acrobat.frontend.evaluator.syntax.syntax import claims
+from backends.acrobat.frontend.evaluator.statements.merging import merging
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.specials import Outcome
 from backends.acrobat.frontend.syntax_nodes import every_node

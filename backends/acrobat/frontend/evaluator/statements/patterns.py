@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.conditions.conditions import truth
 from backends.acrobat.frontend.evaluator.conditions.truths import condition
+from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.statements.pattern_rows import (
     PatternRow,
@@ -27,7 +28,6 @@ from backends.acrobat.frontend.evaluator.statements.pattern_rows import (
     is_of_another_type,
     shape_of,
 )
-from backends.acrobat.frontend.evaluator.syntax.syntax import Claims
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,

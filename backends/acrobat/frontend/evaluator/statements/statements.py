@@ -7,19 +7,15 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from backends.acrobat import markers
-from backends.acrobat.core.types import DataT, TupleT
+from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
-from backends.acrobat.frontend.evaluator.callables.arms import NamedFunctions
 from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes
-from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.changes.state import given_away, settle
-from backends.acrobat.frontend.evaluator.choices.choice import are_functions
-from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of
@@ -32,18 +28,15 @@ from backends.acrobat.frontend.evaluator.loops import loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
 from backends.acrobat.frontend.evaluator.statements.failures import raised_if
+from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
 from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
-from backends.acrobat.frontend.evaluator.syntax.syntax import ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
-from backends.acrobat.frontend.syntax_nodes import mentions
-from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
-    NOTHING,
     Static,
     TupleV,
     Value,
-    is_staged,
     is_unknown,
     nothing_known,
     type_or_none,
@@ -52,9 +45,6 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
-
-Body = Sequence[ast.stmt]
-
 
 # ---- expressions that stand as statements
 
@@ -196,114 +186,6 @@ def _round(f: Frame, s: ast.For | ast.While) -> None:
         return f.value_of(s.body, Exits(lambda: arm([]), lambda at, value: unknown(), continues=lambda: arm([])))
 
     merging(f, s, round)
-
-
-def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
-    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
-    names = changed_in(f, [s])
-    before = dict(f.env)
-    # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
-    at_ends: list[dict[str, Value]] = []
-
-    def probe(body: Body) -> Value:
-        f.straight(body)
-        at_ends.append({name: f.env[name] for name in names if name in f.env})
-        return Static(0)
-
-    earlier, f.mutated = f.mutated, set()
-    with f.trial():
-        trial_value = branch(probe)
-    if missed := sorted((f.mutated - set(names)) & set(before)):
-        f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
-    f.mutated |= earlier
-    merge = _Merge(f, s, before)
-    if is_unknown(trial_value) and not at_ends:  # the arms are not known in this round
-        merge.fixed = dict.fromkeys(names, unknown())
-    for name in names:
-        merge.add(name, [env.get(name) for env in at_ends])
-
-    def arm(body: Body) -> Value:
-        f.straight(body)
-        return TupleV(tuple(map(merge.at_end, merge.live)))
-
-    value = branch(arm)
-    for name in names:
-        f.env.pop(name, None)
-        f.poisoned.pop(name, None)
-    merge.bind(value)
-
-
-class _Merge:
-    """What becomes of the names that the arms of a statement assign. `before` has the values before the statement."""
-
-    def __init__(self, f: Frame, s: ast.stmt, before: Mapping[str, Value]) -> None:
-        self.f = f
-        self.s = s
-        self.before = before
-        self.live: list[str] = []  # names whose values are components of the statement's value
-        self.fixed: dict[str, Value] = {}  # names that have one value, known at compile time, on all paths
-        self.poisoned: dict[str, tuple[str, str]] = {}
-        self.functions: dict[str, NamedFunctions] = {}
-        self.either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
-
-    def add(self, name: str, values: Sequence[Value | None]) -> None:
-        """Decides about a name with these values at the ends of the arms, None where it has none."""
-        f, before = self.f, self.before.get(name)
-        some = [v for v in values if v is not None]
-        if not some:
-            return
-        if len(some) < len(values):
-            used = lives(f, self.s, name) or _reads(self.s, name)
-            if len(values) < 2 or not used or not all(map(is_staged, some)):
-                self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
-                return
-            some = [v if v is not None else NOTHING for v in values]
-        same = all(v == some[0] for v in some)
-        if are_functions(some) and not (same and some[0] == before):
-            self.functions[name] = NamedFunctions(set(f.names.taken), f.builder)
-        elif same and (some[0] == before or not is_staged(some[0])):
-            self.fixed[name] = some[0]
-            return
-        else:
-            try:
-                f.common([f.type_when_staged(v) for v in some], numbers=True)
-            except Mismatch:
-                self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
-                if self.either[name] is None:
-                    self.poisoned[name] = (
-                        f"differs in type between paths: {f.places(some)}",
-                        "give it the same type on every path",
-                    )
-                    return
-        self.live.append(name)
-
-    def at_end(self, name: str) -> Value:
-        """The value of a live name at the end of the arm that has just been compiled."""
-        f = self.f
-        if name in self.functions:
-            return self.functions[name].number(f, f.env.get(name))
-        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
-        return value if self.either.get(name) is None else f.coerce(value, self.either[name])
-
-    def bind(self, value: Value) -> None:
-        """Gives all names the values that they have after the statement, whose value is the tuple of the live ones."""
-        f, live = self.f, self.live
-        f.poisoned |= self.poisoned
-        f.env |= self.fixed
-        parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
-        for i, name in enumerate(live):
-            functions = self.functions.get(name)
-            if functions is not None and functions.lost:
-                f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
-            elif parts is None or is_unknown(parts[i]):
-                f.env[name] = unknown()
-            else:
-                f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
-
-
-def _reads(s: ast.stmt, name: str) -> bool:
-    """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
-    return isinstance(s, ast.For) and bool(mentions(s, name, ast.Load))
 
 
 # ---- statements that may leave their body

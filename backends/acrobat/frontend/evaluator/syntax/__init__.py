@@ -1,5 +1,6 @@
 """Questions about the syntax tree alone: nothing here knows any value.
 
-`syntax.py` says what a body may assign and how it may be left, and has the names of claims. `uses.py` says how often a name is
-read, `order.py` in which order the parts of an expression are evaluated.
+`own_nodes.py` says what stands in a function itself, `bodies.py` what a body may assign and how it may be left, `reading.py`
+whether a name is read after a statement, `uses.py` how often it is, and `order.py` in which order the parts of an expression
+are evaluated.
 """

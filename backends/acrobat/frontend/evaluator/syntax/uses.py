@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.syntax.syntax import bodies, way_to
+from backends.acrobat.frontend.evaluator.syntax.reading import bodies, way_to
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 SEVERAL = 2

@@ -1,0 +1,207 @@
+"""Expressions that make something new: nothing but the name that it gets refers to it, or to what is inside of it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, classes_of_type, objects_only
+from backends.acrobat.frontend.instances.annotations import computes_fields
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import (
+    Static,
+    Value,
+    holds_constant_list,
+    is_array,
+    is_container,
+    is_held_tensor,
+    is_object,
+    type_inside,
+    type_or_none,
+)
+
+MAKERS = frozenset(
+    {"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy", "tolist"}
+)
+"""Functions and methods that give a list, set or dictionary of their own, by name."""
+
+
+def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
+    """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
+    match source:
+        case ast.Call() if is_object(value):
+            new = getattr(value.atom, "name", "") in f.new_lists
+            return new or _class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
+        case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
+            return True
+        case ast.Subscript(slice=ast.Slice()):
+            return not is_array(value) and not is_held_tensor(value)  # the slice of a tensor is a view
+        case ast.Compare() | ast.UnaryOp():
+            return is_held_tensor(value)
+        case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
+            return name in MAKERS and not calls_own_function(f, source)
+        case ast.IfExp() | ast.BoolOp():
+            return all(fresh(f, arm, value) for arm in _possible(f, source))
+    return False
+
+
+def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:
+    """The expressions of which a choice may give the value of one, as far as is known: where `xs` is None, `xs or []` gives the
+    second one."""
+    test = source.test if isinstance(source, ast.IfExp) else source.values[0]
+    with f.trial():
+        value = f.expression(test)
+    is_known = isinstance(value, Static) and (value.value is None or isinstance(value.value, bool))
+    match source:
+        case ast.IfExp(body=one, orelse=other):
+            return [one if value.value else other] if is_known else [one, other]  # type: ignore[union-attr]
+        case ast.BoolOp(ast.Or(), [_, other]) if is_known and not value.value:  # type: ignore[union-attr]
+            return [other]
+    return list(source.values)  # type: ignore[union-attr]
+
+
+def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
+    """Whether nothing else refers to any changeable part of the value of an expression. `type` is the value's, if known."""
+    if type is not None and not contains_unknown(type) and not changeable(f, type):
+        return True
+    if type is None and isinstance(source, (ast.ListComp, ast.GeneratorExp, ast.BinOp)):
+        with f.trial():
+            type = type_inside(f.expression(source))
+        if type is None or contains_unknown(type) or not changeable(f, type):
+            return True  # nothing in it can be changed; or a later round knows, or the type is an error
+    item = type.item if isinstance(type, ListT) else None
+    match source:
+        case ast.Constant() | ast.Compare() | ast.JoinedStr():
+            return True
+        case ast.Starred(spread):
+            return fresh_inside(f, spread)
+        case ast.List(elts) | ast.Set(elts):
+            return all(fresh_inside(f, e, item) for e in elts)
+        case ast.Tuple(elts):
+            return all(fresh_inside(f, e) for e in elts)
+        case ast.Dict(values=values):
+            return all(fresh_inside(f, e) for e in values)
+        case ast.ListComp(elt) | ast.GeneratorExp(elt):
+            return item is not None and not contains_unknown(item) and not changeable(f, item) or _fresh_written(f, elt, item)
+        case ast.DictComp(value=elt):
+            return _fresh_written(f, elt, _value_type(type))
+        case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
+            return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.IfExp() | ast.BoolOp():
+            return all(fresh_inside(f, arm, type) for arm in _possible(f, source))
+        case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
+            return True
+        case ast.Call(ast.Name("deepcopy") | ast.Attribute(attr="deepcopy" | "tolist")) if not calls_own_function(f, source):
+            return True
+        case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
+            return True
+        case ast.Call(_, args, keywords) if (cls := _class_called(f, source)) is not None:
+            if source in f.made_alone or source in f.made_apart:
+                return True
+            if _computes_attributes(cls):  # an `__init__` may put one list into two attributes
+                return False
+            named = all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
+            return named and all(fresh_inside(f, e) for e in args)
+    if type is not None:
+        return (
+            isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)
+        )
+    with f.trial():
+        value = f.expression(source)
+        inner = type_inside(value)
+        if holds_constant_list(value) or f.as_object(value) is not value:
+            return False  # the model refers to it
+        if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
+            return False  # a name refers to it, also while it is empty and the type of its elements is not known
+        return inner is None or contains_unknown(inner) or fresh_inside(f, source, inner)
+
+
+def _unchangeable_inside(f: Frame, repeated: ast.List, item: Any) -> bool:
+    """Whether the list that `[x] * n` repeats has nothing in it that can be changed; `item` is the type of `x`, if known."""
+    plain = item is not None and not contains_unknown(item) and not changeable(f, item)
+    return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in repeated.elts)
+
+
+def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
+    """As `fresh_inside`, for an element of a comprehension: its variables have no values here, so only its form counts."""
+    if type is not None and not contains_unknown(type) and not changeable(f, type):
+        return True
+    item = type.item if isinstance(type, ListT) else None
+    if isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, item) and fresh(f, elt, None):
+        return True
+    match elt:
+        case ast.Constant():
+            return True
+        case ast.Tuple(elts) if isinstance(type, TupleT) and len(elts) == len(type.items):
+            return all(_fresh_written(f, e, t) for e, t in zip(elts, type.items, strict=True))
+        case ast.List(elts) | ast.Tuple(elts):
+            return all(_fresh_written(f, e, item) for e in elts)
+        case ast.ListComp(inner):
+            return _fresh_written(f, inner, item)
+        case ast.DictComp(value=inner):
+            return _fresh_written(f, inner, _value_type(type))
+        case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
+            return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.Dict(keys, values):
+            return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
+        case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
+            return True
+        case ast.Call() if _class_called(f, elt) is not None:
+            return elt in f.made_alone or elt in f.made_apart
+    return False
+
+
+def _entry_type(f: Frame, type: Any, key: ast.expr | None) -> Any:
+    """The type of the entry under a key that is written out, of a dictionary of type `type`; None if that is not known."""
+    classes = classes_of_type(f, type) if isinstance(type, DataT) else ()
+    if len(classes) == 1 and isinstance(key, ast.Constant) and isinstance(key.value, str):
+        return f.program.datatypes.fields.get((classes[0], key.value))
+    return _value_type(type)
+
+
+def _value_type(type: Any) -> Any:
+    """The type of the values of a dictionary of type `type`; None if that is not known."""
+    entry = type.item if isinstance(type, ListT) else None
+    return entry.items[1] if isinstance(entry, TupleT) and len(entry.items) == 2 else None
+
+
+def _class_called(f: Frame, call: ast.Call) -> type | None:
+    """The class that a call calls, so that it makes a new object; None where it calls something else."""
+    match call.func:
+        case ast.Name(name):
+            value = f.env[name] if name in f.env else Static(f.namespace.get(name))
+        case ast.Attribute(ast.Name(owner), name):
+            value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
+        case _:
+            return None
+    return value.value if isinstance(value, Static) and isinstance(value.value, type) else None
+
+
+def _computes_attributes(cls: type) -> bool:
+    """Whether objects of a class may have other things in their attributes than what the class is called with."""
+    if dataclasses.is_dataclass(cls):
+        return computes_fields(cls)
+    return isinstance(cls.__init__, FunctionType)  # type: ignore[misc]
+
+
+def calls_own_function(f: Frame, call: ast.Call) -> bool:
+    """Whether a call is, or may be, one of a function or method that the source defines."""
+    match f.callees.get(call):
+        case Static(FunctionType() as function):
+            return function.__module__.partition(".")[0] not in ("torch", "copy")
+        case Static():
+            return False
+        case Method(function=function):
+            return function is not None
+    return True
+
+
+def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:
+    """Whether nothing else refers to a list in the value of an expression, or in its parts, outside of objects."""
+    t = type_or_none(value)
+    return objects_only(f, t) or isinstance(t, ListT) and objects_only(f, t.item) and fresh(f, source, value)

@@ -1,0 +1,136 @@
+"""The names that the arms of a statement assign, and the values that they have behind it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.evaluator.callables.arms import NamedFunctions
+from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
+from backends.acrobat.frontend.evaluator.choices.choice import are_functions
+from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.syntax_nodes import mentions
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Static,
+    TupleV,
+    Value,
+    is_staged,
+    is_unknown,
+    type_or_none,
+    unknown,
+)
+
+Body = Sequence[ast.stmt]
+
+
+def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
+    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
+    names = changed_in(f, [s])
+    before = dict(f.env)
+    # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
+    at_ends: list[dict[str, Value]] = []
+
+    def probe(body: Body) -> Value:
+        f.straight(body)
+        at_ends.append({name: f.env[name] for name in names if name in f.env})
+        return Static(0)
+
+    earlier, f.mutated = f.mutated, set()
+    with f.trial():
+        trial_value = branch(probe)
+    if missed := sorted((f.mutated - set(names)) & set(before)):
+        f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
+    f.mutated |= earlier
+    merge = _Merge(f, s, before)
+    if is_unknown(trial_value) and not at_ends:  # the arms are not known in this round
+        merge.fixed = dict.fromkeys(names, unknown())
+    for name in names:
+        merge.add(name, [env.get(name) for env in at_ends])
+
+    def arm(body: Body) -> Value:
+        f.straight(body)
+        return TupleV(tuple(map(merge.at_end, merge.live)))
+
+    value = branch(arm)
+    for name in names:
+        f.env.pop(name, None)
+        f.poisoned.pop(name, None)
+    merge.bind(value)
+
+
+class _Merge:
+    """What becomes of the names that the arms of a statement assign. `before` has the values before the statement."""
+
+    def __init__(self, f: Frame, s: ast.stmt, before: Mapping[str, Value]) -> None:
+        self.f = f
+        self.s = s
+        self.before = before
+        self.live: list[str] = []  # names whose values are components of the statement's value
+        self.fixed: dict[str, Value] = {}  # names that have one value, known at compile time, on all paths
+        self.poisoned: dict[str, tuple[str, str]] = {}
+        self.functions: dict[str, NamedFunctions] = {}
+        self.either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
+
+    def add(self, name: str, values: Sequence[Value | None]) -> None:
+        """Decides about a name with these values at the ends of the arms, None where it has none."""
+        f, before = self.f, self.before.get(name)
+        some = [v for v in values if v is not None]
+        if not some:
+            return
+        if len(some) < len(values):
+            used = lives(f, self.s, name) or _reads(self.s, name)
+            if len(values) < 2 or not used or not all(map(is_staged, some)):
+                self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
+                return
+            some = [v if v is not None else NOTHING for v in values]
+        same = all(v == some[0] for v in some)
+        if are_functions(some) and not (same and some[0] == before):
+            self.functions[name] = NamedFunctions(set(f.names.taken), f.builder)
+        elif same and (some[0] == before or not is_staged(some[0])):
+            self.fixed[name] = some[0]
+            return
+        else:
+            try:
+                f.common([f.type_when_staged(v) for v in some], numbers=True)
+            except Mismatch:
+                self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
+                if self.either[name] is None:
+                    self.poisoned[name] = (
+                        f"differs in type between paths: {f.places(some)}",
+                        "give it the same type on every path",
+                    )
+                    return
+        self.live.append(name)
+
+    def at_end(self, name: str) -> Value:
+        """The value of a live name at the end of the arm that has just been compiled."""
+        f = self.f
+        if name in self.functions:
+            return self.functions[name].number(f, f.env.get(name))
+        value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        return value if self.either.get(name) is None else f.coerce(value, self.either[name])
+
+    def bind(self, value: Value) -> None:
+        """Gives all names the values that they have after the statement, whose value is the tuple of the live ones."""
+        f, live = self.f, self.live
+        f.poisoned |= self.poisoned
+        f.env |= self.fixed
+        parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
+        for i, name in enumerate(live):
+            functions = self.functions.get(name)
+            if functions is not None and functions.lost:
+                f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
+            elif parts is None or is_unknown(parts[i]):
+                f.env[name] = unknown()
+            else:
+                f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
+
+
+def _reads(s: ast.stmt, name: str) -> bool:
+    """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
+    return isinstance(s, ast.For) and bool(mentions(s, name, ast.Load))

@@ -1,0 +1,31 @@
+"""What stands in a function itself, without the functions, lambdas and classes inside of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from backends.acrobat.frontend.syntax_nodes import children
+
+
+@lru_cache(4096)  # asked for at each call
+def is_generator(definition: ast.FunctionDef) -> bool:
+    """Whether a function gives its values by `yield`."""
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
+
+
+@lru_cache(4096)  # asked for at each call
+def gives_nothing(definition: ast.FunctionDef) -> bool:
+    """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
+    returned = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
+    nothing = all(value is None or isinstance(value, ast.Constant) and value.value is None for value in returned)
+    return nothing and not is_generator(definition)
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
+    yield node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        for child in children(node):
+            yield from own_nodes(child)

@@ -1,0 +1,132 @@
+"""Whether a name is read after a statement, and before it gets another value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, parameter_names
+
+
+def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
+    """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
+    way = way_to(body, s)
+    for statements, at, loop in reversed(way):
+        use = _first_use(statements[at + 1 :], name)
+        if use is not None:
+            return use
+        if loop is not None:  # the next round may read the name
+            use = _first_use([loop], name)
+            if use:
+                return True
+    return False
+
+
+def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
+    """Whether a name is a variable of a function's own, which no function inside sees, and no parameter; False without a
+    function."""
+    if definition is None or name.startswith(HIDDEN):
+        return False
+    if any(x.arg == name for x in every_node(definition.args) if isinstance(x, ast.arg)):
+        return False
+    for node in (x for statement in definition.body for x in every_node(statement)):
+        match node:
+            case ast.FunctionDef() | ast.Lambda() if mentions(node, name):
+                return False
+            case ast.Nonlocal(names) | ast.Global(names) if name in names:
+                return False
+    return True
+
+
+def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bool:
+    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`;
+    False without a function."""
+    if definition is None or not is_own(definition, name):
+        return False
+    return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
+
+
+def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
+    targets = [x.target for statement in loop.body for x in every_node(statement) if isinstance(x, ast.For)]
+    read = isinstance(loop, ast.While) and reads(loop.test, name) or _first_use(loop.body, name) is True
+    return name in assigned(targets) and not read
+
+
+def way_to(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
+    """The bodies around the statement `s`, from outside in: (body, index in it, loop whose body it is). [] if it has none."""
+    for i, one in enumerate(body):
+        if one is s:
+            return [(body, i, None)]
+        for inner in bodies(one):
+            below = way_to(inner, s)
+            if below:
+                loop = one if isinstance(one, (ast.For, ast.While)) and inner is one.body else None
+                first = (below[0][0], below[0][1], loop)
+                return [(body, i, None), first, *below[1:]]
+    return []
+
+
+def bodies(s: ast.stmt) -> list[list[ast.stmt]]:
+    """The bodies of a statement; none of a statement without such."""
+    match s:
+        case ast.If() | ast.For() | ast.While():
+            return [s.body, s.orelse]
+        case ast.With():
+            return [s.body]
+        case ast.Match():
+            return [c.body for c in s.cases]
+    return []
+
+
+def _first_use(body: Sequence[ast.stmt], name: str) -> bool | None:
+    """What happens to a name first: True if it is read, False if it is given a value on every path, None for neither."""
+    for s in body:
+        use = _use(s, name)
+        if use is not None:
+            return use
+    return None
+
+
+def _use(s: ast.stmt, name: str) -> bool | None:
+    match s:
+        case ast.Assign(targets, value):
+            if reads(value, name) or any(reads(t, name) for t in targets):
+                return True
+            return False if any(_stores(t, name) for t in targets) else None
+        case ast.AnnAssign(target, _, value):
+            if value is not None and reads(value, name):
+                return True
+            return False if value is not None and _stores(target, name) else None
+        case ast.AugAssign(target, _, value):
+            return True if reads(value, name) or reads(target, name) or _stores(target, name) else None
+        case ast.If(test, then, orelse):
+            if reads(test, name):
+                return True
+            arms = [_first_use(then, name), _first_use(orelse, name)]
+            return True if True in arms else False if arms == [False, False] else None
+        case ast.For(target, iterated, inner, orelse):
+            if reads(iterated, name) or not _stores(target, name) and _first_use(inner, name):
+                return True
+            return True if _first_use(orelse, name) else None
+        case ast.While(test, inner, orelse):
+            return True if reads(test, name) or _first_use(inner, name) or _first_use(orelse, name) else None
+    return True if reads(s, name) else None
+
+
+def _stores(target: ast.AST, name: str) -> bool:
+    return bool(mentions(target, name, ast.Store))
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether an expression or a statement reads a name; inner scopes that have a variable of that name do not count."""
+    match node:
+        case ast.Name(id, ast.Load()):
+            return id == name
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            if any(_stores(g.target, name) for g in node.generators):
+                return reads(node.generators[0].iter, name)
+        case ast.Lambda() if name in parameter_names(node):
+            return False
+    return any(reads(child, name) for child in children(node))

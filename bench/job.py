@@ -68,7 +68,7 @@ class Sweep:
         before, unkept = len(self.campaign.rows), self.campaign.unkept
         outcome = Outcome()
         try:
-            self._measure(composed, before)
+            self._measure(composed)
         except ConfigError as error:
             outcome.refused = str(error)
             print(f"error: {error}", file=sys.stderr)
@@ -84,7 +84,7 @@ class Sweep:
         self._end(outcome)
         return outcome
 
-    def _measure(self, composed: DictConfig, before: int) -> None:
+    def _measure(self, composed: DictConfig) -> None:
         config = read(composed)
         left_out = ", ".join(environment.withheld_variables(config.isolate.env))
         self._say(left_out and f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)")

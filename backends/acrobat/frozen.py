@@ -75,9 +75,9 @@ class Frozen:
                 yield f"the shape of `{name}`", tuple(t.shape)
             if canonical in self.used and canonical != name:
                 yield f"the weight that `{name}` is tied to", canonical
-        for (function, name), value in self.reads.names.items():
+        for function, name in self.reads.names:
             reader = f"`{name}`, which `{function.__qualname__}` uses,"
-            yield reader, _plain(_looked_up(function, name, value))
+            yield reader, _plain(_looked_up(function, name))
         counts: Counter[str] = Counter()
         for owner, name, _ in self.reads.objects:
             what = f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`"
@@ -196,7 +196,7 @@ def _computed(cls: type, name: str) -> bool:
     return True
 
 
-def _looked_up(function: types.FunctionType, name: str, compiled: Any) -> Any:
+def _looked_up(function: types.FunctionType, name: str) -> Any:
     """The value that `name` has in `function` now, as a closure variable or a global."""
     free = function.__code__.co_freevars
     if name in free and function.__closure__ is not None:

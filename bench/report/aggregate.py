@@ -113,8 +113,3 @@ def geometric_mean(comparisons: Sequence[Comparison | None]) -> Mean | None:
         apart=sum(not each.together for each in finished),
         rows=tuple(dict.fromkeys(ref for each in finished for ref in each.rows)),
     )
-
-
-def spread(ratio: Ratio) -> float:
-    """Half the width of the interval of a ratio, as a logarithm; infinite without one."""
-    return math.log(ratio.high / ratio.low) / 2 if ratio.has_interval else math.inf

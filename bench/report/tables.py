@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,9 +31,6 @@ class Value:
     @property
     def shown(self) -> str:
         return self.text + "".join(self.marks)
-
-
-EMPTY = Value("")
 
 
 @dataclass(frozen=True)
@@ -175,10 +171,6 @@ def comma_separated(table: Table) -> str:
         marks = "; ".join(dict.fromkeys(EXPLAINED[m].partition(":")[0] for value in line.values for m in value.marks))
         writer.writerow([*texts, marks, " ".join(dict.fromkeys(ref for value in line.values for ref in value.rows))])
     return out.getvalue()
-
-
-def slug(text: str) -> str:
-    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def _numeric(table: Table) -> list[bool]:

@@ -62,9 +62,6 @@ class Solution(Generic[V]):
     variables: Mapping[tuple[Context, str, str], Value[V]]
     results: Mapping[tuple[Context, str], Value[V]]
 
-    def contexts(self, function: str) -> list[Context]:
-        return [context for context, name in self.results if name == function]
-
     def at(self, context: Context, function: str, name: str) -> Value[V]:
         return self.variables[context, function, name]
 

@@ -219,7 +219,7 @@ class _Simplifier:
             case Op("list_sum", (xs,)):
                 return self._sum_of_few(value, xs)
             case Op("add", (a, b)):
-                return self._biased(var, value, a, b) or self._biased(var, value, b, a) or value
+                return self._biased(var, a, b) or self._biased(var, b, a) or value
             case Map(item, xs, body) if body == item:
                 return xs
             case Map():
@@ -249,8 +249,8 @@ class _Simplifier:
         """Whether markers put a variable and its operand in different phases."""
         return isinstance(operand, Var) and self._phases.get(var.name) != self._phases.get(operand.name)
 
-    def _biased(self, var: Var, value: Op, product: Atom, bias: Atom) -> Expr | None:
-        """`linear(x, W) + b` as one product with a bias; None if `value` is no such sum."""
+    def _biased(self, var: Var, product: Atom, bias: Atom) -> Expr | None:
+        """The sum of a product and a bias, `linear(x, W) + b`, as one product with a bias; None if the operands are no such."""
         linear = self._only_use(product, var)
         if not isinstance(linear, Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, Weight):
             return None

@@ -30,7 +30,7 @@ def of(value: Expr) -> tuple[Sources, ...]:
 def test_birnn_weights_are_shared_in_each_context_and_the_initial_state_is_gathered(recursive: bool) -> None:
     p = birnn(recursive)
     found = weight_sources(p, CallGraph(p))
-    assert set(found.contexts("scan")) == {CallSite("forward", 0), CallSite("forward", 1)}
+    assert {site for site, name in found.results if name == "scan"} == {CallSite("forward", 0), CallSite("forward", 1)}
     for site, cell in ((CallSite("forward", 0), "Wf"), (CallSite("forward", 1), "Wb")):
         assert found.at(site, "scan", "w") == (Sources(frozenset({cell}), False),)
     state = "start" if recursive else "state"

@@ -152,13 +152,13 @@ def test_call_sites_keep_apart_unless_they_are_joined() -> None:
     assert [facts.at(CallSite("forward", i), "same", "w") for i in (0, 1)] == [names("a"), names("b")]
     assert facts.values_in("same") == {"w": names("a b")}
     joined = found(twice(), contexts=False)
-    assert joined.contexts("same") == [None] and joined.at(None, "same", "w") == names("a b")
+    assert [site for site, name in joined.results if name == "same"] == [None] and joined.at(None, "same", "w") == names("a b")
     assert joined.values_in("forward")["first"] == names("a b"), "without contexts a result is that of all calls"
 
 
 def test_what_is_not_reached_has_no_facts() -> None:
     facts = found(twice())
-    assert facts.contexts("unreached") == [] and facts.values_in("unreached") == {}
+    assert "unreached" not in {name for _, name in facts.results} and facts.values_in("unreached") == {}
 
 
 def test_a_recursion_runs_to_its_fixpoint() -> None:
@@ -225,7 +225,6 @@ def test_the_result_is_a_fixpoint(p: Program) -> None:
             value = again.expr(p.functions[task[1]].body)
             assert all(new <= old for new, old in zip(value, result, strict=True))
             assert again.variables == facts.variables and not again.pending
-        for function_ in p.functions.values():
-            for context in facts.contexts(function_.name):
-                for param in function_.params:
-                    assert len(facts.at(context, function_.name, param.name)) == facts.layout.size(param.type)
+        for context, name in facts.results:
+            for param in p.functions[name].params:
+                assert len(facts.at(context, name, param.name)) == facts.layout.size(param.type)

@@ -137,7 +137,7 @@ def reduce(
         sweep(code, value.shape[last], lanes, body)
 
 
-def position(code: Code, start: Expr, lanes: int) -> Expr:
+def position(start: Expr, lanes: int) -> Expr:
     """The indices start, start + 1, ... as floats (exact below 2**24)."""
     first = tirx.Cast("float32", i64(start))
     if lanes == 1:

@@ -46,7 +46,7 @@ class Line(Value):
             return self.function(elements)
         items = []
         for item, start in zip(elements.items, starts, strict=True):
-            number = position(code, start if axis >= 0 else index[0], lanes)
+            number = position(start if axis >= 0 else index[0], lanes)
             equal = tirx.Select(tirx.EQ(item, splat(self.highest, lanes)), number, splat(INFINITY, lanes))
             items.append(tirx.Select(item <= splat(INFINITY, lanes), equal, number))
         return elements.with_items(items)

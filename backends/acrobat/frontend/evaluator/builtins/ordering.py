@@ -58,7 +58,7 @@ def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
     if any(map(is_spread, args)):
-        return _of_spread(f, node, name, args)
+        return _of_spread(f, name, args)
     facts = [known(a) for a in args]
     if len(args) == 1:
         is_taken_apart = isinstance(args[0], (Held, Static)) or isinstance(type_or_none(args[0]), TupleT)
@@ -90,7 +90,7 @@ def _of_constants(f: Frame, node: ast.Call, name: str, constants: list[Any]) -> 
         return f.problem(node, str(error))
 
 
-def _of_spread(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:
+def _of_spread(f: Frame, name: str, args: list[Value]) -> Value:
     """`max(a, *xs)`, `max(*xs)`: a list of run-time length among the arguments, which must be two at least. Raises Refused."""
     spread = [a for a in args if is_spread(a)]
     numbers = [a for a in args if not is_spread(a)]

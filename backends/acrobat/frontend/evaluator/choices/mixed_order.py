@@ -104,13 +104,13 @@ def _of_each(f: Frame, node: ast.AST, value: Value, work: Callable[[Value], Valu
 def _of_one_type(f: Frame, op: ast.cmpop, a: Value, b: Value, compare: Compared) -> Value:
     """The comparison of two values of one type each, or the error that Python raises for values without an order."""
     numbers = all(map(is_number, (a, b)))
-    words = [_word(f, v) for v in (a, b)]
+    words = [_word(v) for v in (a, b)]
     if numbers or words[0] == words[1] and all(has_order(f, type_or_none(v)) for v in (a, b)):
         return compare(a, b)
     return fail(f, _without_order(op, *(_shown(f, v) for v in (a, b))))
 
 
-def _word(f: Frame, value: Value) -> str:
+def _word(value: Value) -> str:
     if isinstance(value, TupleV):
         return "tuple"
     return word_of(value)
@@ -120,7 +120,7 @@ def _shown(f: Frame, value: Value) -> str:
     """What Python calls the type of a value, as far as it is known."""
     if mixed(f, value) or isinstance(value, Dyn) and optional(f, value) is not None:
         return "object"
-    word = _word(f, value)
+    word = _word(value)
     return NAMES.get(word, word)
 
 

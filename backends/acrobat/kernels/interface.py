@@ -110,3 +110,20 @@ def flops(kernel: Kernel) -> int:
         if OPS[instr.op].fusion is Fusion.PRODUCT:
             total += 2 * instr.type.size * kernel.type_of(str(instr.args[0])).shape[-1]
     return total
+
+
+def parameters(kernel: Kernel, out_mode: Mode) -> list[str]:
+    """The C parameters of the kernel interface, in order."""
+    out = ["float* base", "int64_t row_begin", "int64_t row_end", "int32_t part_begin", "int32_t part_end"]
+    for i, p in enumerate(kernel.params):
+        match p.mode:
+            case Mode.SHARED:
+                out.append(f"const float* p{i}")
+            case Mode.GATHERED:
+                out.append(f"const int64_t* p{i}")
+            case Mode.CONTIGUOUS:
+                out += [f"int64_t p{i}_start", f"int64_t p{i}_stride"]
+            case Mode.LIST:
+                out += [f"const int64_t* p{i}_starts", f"const int64_t* p{i}_items"]
+    out += ["const int64_t* out"] if out_mode is Mode.GATHERED else ["int64_t out_start", "int64_t out_stride"]
+    return [*out, "float* scratch"]

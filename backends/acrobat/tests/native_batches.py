@@ -20,9 +20,9 @@ from backends.acrobat.codegen.module import source
 from backends.acrobat.compiler import load
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Schedules, Variant
+from backends.acrobat.kernels.tests import reference
 from backends.acrobat.options import Device as DeviceName
 from backends.acrobat.options import Kernels, Options
 from backends.acrobat.settings import Settings

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.kernels.tests import reference
 from backends.acrobat.options import Kernels
 from backends.acrobat.settings import Emit
 
@@ -112,7 +112,8 @@ def emit_reference(sanitizer: Sanitizer) -> Emit:
 
 
 def plain_variant(kernel: Kernel, out_mode: Mode, target: CpuTarget, code: bytes) -> Variant[CpuCode]:
-    """A kernel written as plain C++ (`kernels.reference`), with its object file; empty where the text is compiled elsewhere."""
+    """A kernel written as plain C++ (`kernels/tests/reference.py`), with its object file, which is empty where the text is
+    compiled elsewhere."""
     name = reference.symbol(kernel, out_mode)
     emitted = Emitted(
         symbol=name,

@@ -12,7 +12,7 @@ import pytest
 
 from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.core.toolchain import compiler
-from backends.acrobat.kernels import reference
+from backends.acrobat.kernels.tests import reference
 from backends.acrobat.tests import sanitize
 from backends.acrobat.tests.sanitizers import ADDRESS, FOUND, ROOT, THREAD, Sanitizer
 

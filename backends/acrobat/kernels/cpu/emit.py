@@ -11,8 +11,7 @@ from backends.acrobat.kernels.cpu import vendor
 from backends.acrobat.kernels.cpu.kernel_cache import read_or_make
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
-from backends.acrobat.kernels.reference import parameters
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops, parameters
 from backends.acrobat.options import Kernels
 
 

@@ -1,4 +1,4 @@
-"""A kernel's parameters in TensorIR (in C: `kernels.reference.parameters`), and where the rows of its operands lie."""
+"""A kernel's parameters in TensorIR (in C: `kernels.interface.parameters`), and where the rows of its operands lie."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.kernels.interface import parameters
 from backends.acrobat.kernels.packing import Packing, layouts
-from backends.acrobat.kernels.reference import parameters
 
 COLUMNS = 16
 """The columns of a part. Threads share a product of few rows by its parts."""

@@ -17,12 +17,12 @@ from backends.acrobat.core.ops import OPS, evaluate
 from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.core.types import FLOAT, ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
-from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.acrobat.kernels.packing import PLAIN, pack
+from backends.acrobat.kernels.tests import reference
 
 UNTOUCHED = np.float32("nan")
 """The value of memory between operands: NaN, so that a wrong read shows in the results."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
+from backends.acrobat.kernels.interface import parameters
 from backends.acrobat.kernels.literals import number
 
 Operand: TypeAlias = tuple[str, Any]
@@ -55,23 +56,6 @@ def symbol(kernel: Kernel, out_mode: Mode) -> str:
 def declaration(kernel: Kernel, out_mode: Mode) -> str:
     """The C declaration of a kernel."""
     return f"int32_t {symbol(kernel, out_mode)}({', '.join(parameters(kernel, out_mode))});"
-
-
-def parameters(kernel: Kernel, out_mode: Mode) -> list[str]:
-    """The C parameters of the kernel interface, in order."""
-    out = ["float* base", "int64_t row_begin", "int64_t row_end", "int32_t part_begin", "int32_t part_end"]
-    for i, p in enumerate(kernel.params):
-        match p.mode:
-            case Mode.SHARED:
-                out.append(f"const float* p{i}")
-            case Mode.GATHERED:
-                out.append(f"const int64_t* p{i}")
-            case Mode.CONTIGUOUS:
-                out += [f"int64_t p{i}_start", f"int64_t p{i}_stride"]
-            case Mode.LIST:
-                out += [f"const int64_t* p{i}_starts", f"const int64_t* p{i}_items"]
-    out += ["const int64_t* out"] if out_mode is Mode.GATHERED else ["int64_t out_start", "int64_t out_stride"]
-    return [*out, "float* scratch"]
 
 
 def scratch_size(kernel: Kernel) -> int:
@@ -149,7 +133,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
             ]
         case "full":
             return [f"for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] = {number(float(attrs['value']))};"]
-    return elementwise(kernel, instr, out, args, attrs)
+    return elementwise(instr, out, args, attrs)
 
 
 def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> list[str]:
@@ -214,7 +198,7 @@ def flat(indices: Sequence[str], shape: Sequence[int]) -> str:
     return text
 
 
-def elementwise(kernel: Kernel, instr: Instr, out: str, args: Sequence[Operand], attrs: dict[str, Any]) -> list[str]:
+def elementwise(instr: Instr, out: str, args: Sequence[Operand], attrs: dict[str, Any]) -> list[str]:
     """Loops for an operation of which each result element is computed, or target_index, from one element of every operand."""
     shape = instr.type.shape
     heads, index, at = loops(shape)

@@ -8,29 +8,25 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from backends.acrobat.core.types import INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
-from backends.acrobat.frontend.evaluator.containers.missing_keys import note_in_result
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
-from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
-from backends.acrobat.frontend.evaluator.objects.construction import new_object
-from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, types_inside
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, own_nodes
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
-from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness, newness_in_loop
+from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness, newness_in_loop, without_lent
+from backends.acrobat.frontend.functions.results import of_model
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.listed import ListOfValues, class_of_list, holds_listed
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in
@@ -41,7 +37,6 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    as_kind,
     held_atoms,
     is_container,
     is_iterator,
@@ -206,17 +201,10 @@ class FunctionBody:
         """Note whether what is returned is new, so that the caller alone refers to it."""
         joined = SHARED
         if isinstance(at, ast.Return) and at.value is not None:
-            joined = self._unlent(newness(self.f, at.value, value, self.gives_back), type_or_none(value))
+            joined = without_lent(self.f, newness(self.f, at.value, value, self.gives_back), type_or_none(value))
         elif isinstance(at, (ast.For, ast.While)):
             joined = newness_in_loop(self.f, at, type_or_none(value))
         self.newness = joined if self.newness is None else self.newness.and_also(joined)
-
-    def _unlent(self, newness: Newness, t: Any) -> Newness:
-        """`newness` of a value of type `t` without what is lent (`lending`): something else may refer to that, so it is not
-        new."""
-        if isinstance(t, TupleT) and len(t.items) == len(newness.parts):
-            return Newness(parts=tuple(map(self._unlent, newness.parts, t.items)))
-        return Newness(newness.whole, newness.inside and not self._lends(t))
 
     def _end_ownership(self) -> None:
         """Have the calls know whether the function gives something new. Those that it makes of itself took it as the round
@@ -226,12 +214,6 @@ class FunctionBody:
         if program.newness_taken.get(self.key, newness) != newness:
             program.changed |= not program.incomplete
         program.newness[self.key] = newness
-
-    def _lends(self, t: Any) -> bool:
-        """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""
-        inside = (x.name for x in changeable_types(self.f, [t]) if isinstance(x, DataT))
-        lent = {cls for cls, _ in self.program.lending - self.program.changed_fields}
-        return any(c in lent for name in inside for c in self.program.datatypes.cases.get(name, ()))
 
     def _without_iterator(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned: of an iterator the list of what it gives, as it is one for the callers by what is noted."""
@@ -254,9 +236,7 @@ class FunctionBody:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
             if self.is_forward:
-                note_in_result(self.f, value)
-                value = self._with_lists(at, as_result(self.f, value))
-                self._refuse_lists_in_objects(value)
+                value = of_model(self.f, at, value)
             value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):
                 raise Mismatch(HELD[kind])
@@ -266,33 +246,6 @@ class FunctionBody:
             return self.f.coerce(value, self.wanted)
         except Mismatch as error:
             return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")
-
-    def _with_lists(self, at: ast.AST, value: Value) -> Value:
-        """A result with objects in place of lists of values of several types, which the boundary makes of them."""
-        t = type_or_none(value)
-        if not holds_listed(t) or contains_unknown(t):
-            return value
-        if isinstance(t, ListT):
-            rows = mapped(self.f, [value], lambda x: self._with_lists(at, x))  # type: ignore[list-item]
-            return rows if is_unknown(rows) else as_kind(rows, t.kind)
-        items = [self._with_lists(at, v) for v in self.f.components(value) or ()]
-        if not t.listed:
-            return TupleV(tuple(items))
-        cls = class_of_list(t)
-        names = cls._fields  # type: ignore[attr-defined]
-        union = DataT(self.program.datatypes.union_of_made(cls, names))
-        return new_object(self.f, at, cls, union, dict(zip(names, items, strict=True)))
-
-    def _refuse_lists_in_objects(self, value: Value) -> None:
-        """Raises Mismatch for a result with an object or a dictionary that has a list of values of several types, for which the
-        program has a tuple. Where lists of mixed values can stand for such, the model is compiled again with these."""
-        known = self.program.datatypes
-        inside = types_inside(self.f, [type_or_none(value)])
-        classes = {cls for t in inside if isinstance(t, DataT) for cls in known.cases.get(t.name, ())}
-        classes = {cls for cls in classes - set(known.seen) if not issubclass(cls, ListOfValues)}
-        if any(cls in classes and holds_listed(t) for (cls, _), t in known.fields.items()):
-            what = "a list of values of several types, in a dictionary or an object of the result, would be a tuple"
-            raise Mismatch(f"{what}: write a tuple")
 
     def _falls(self) -> Value:
         """What the compiled function gives where the source ends without `return`."""

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.changes.scope import gives_new_memory
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
@@ -87,3 +88,17 @@ def _of_part(f: Frame, elts: list[ast.expr], value: TupleV, i: int, given_back: 
     if isinstance(part, ast.Name) and part.id in {*names_in(others)}:
         return SHARED
     return newness(f, part, value.items[i], given_back)
+
+
+def without_lent(f: Frame, newness: Newness, t: Any) -> Newness:
+    """`newness` of a value of type `t` without what is lent (`lending`): something else may refer to that, so it is not new."""
+    if isinstance(t, TupleT) and len(t.items) == len(newness.parts):
+        return Newness(parts=tuple(without_lent(f, n, part) for n, part in zip(newness.parts, t.items, strict=True)))
+    return Newness(newness.whole, newness.inside and not _lends(f, t))
+
+
+def _lends(f: Frame, t: Any) -> bool:
+    """Whether something else may refer to what objects in a value of type `t` hold in attributes that are not changed."""
+    inside = (x.name for x in changeable_types(f, [t]) if isinstance(x, DataT))
+    lent = {cls for cls, _ in f.program.lending - f.program.changed_fields}
+    return any(c in lent for name in inside for c in f.program.datatypes.cases.get(name, ()))

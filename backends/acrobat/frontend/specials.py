@@ -9,8 +9,9 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from backends.acrobat.core.types import Type
+from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value, type_of
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 from backends.acrobat.ir import nodes as n
 
 

@@ -4,7 +4,7 @@ or of a library to its *handler*, the function that compiles it; `handles` enter
 The text under a table gives its handlers' arguments and result. `frame` is the `Frame` of the function that is compiled, `node`
 or `statement` is where problems are reported, `hint` is a name for the result's variable. An argument "as written" is a syntax
 tree, "what stands there" the present value of a place, a "host truth" a bool of the host. A *kind* of value is what
-`values.kind` gives: "tensor", "list" and the like for values of the program, their class for other values.
+`kinds.kind` gives: "tensor", "list" and the like for values of the program, their class for other values.
 """
 
 from __future__ import annotations

@@ -17,18 +17,10 @@ from backends.acrobat.frontend.evaluator.frame.spreading import bound, is_spread
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.rewriting.outputs import given_back
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.kinds import is_container, is_unknown, type_of
 from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Special,
-    Static,
-    Value,
-    is_container,
-    is_empty,
-    is_unknown,
-    type_of,
-)
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, is_empty
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.functions.table import Functions

@@ -19,21 +19,10 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_parameters
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.types import UNKNOWN
-from backends.acrobat.frontend.values import (
-    Dyn,
-    EmptyPlaceholder,
-    Value,
-    held_atoms,
-    is_array,
-    is_container,
-    is_empty,
-    is_object,
-    is_unknown,
-    kind,
-    type_or_none,
-)
+from backends.acrobat.frontend.values import Dyn, EmptyPlaceholder, Value, is_empty
 from backends.acrobat.ir import nodes as n
 
 if TYPE_CHECKING:

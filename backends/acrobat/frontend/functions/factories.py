@@ -22,23 +22,12 @@ from backends.acrobat.frontend.functions.binding import BoundCall
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.exceptions import RAISED, returning
 from backends.acrobat.frontend.functions.signatures import owner_of
+from backends.acrobat.frontend.kinds import held_atoms, is_array, is_never, is_unknown, type_or_none
 from backends.acrobat.frontend.source import LIFTED, closure
 from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Outcome, Partial
 from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import UNKNOWN
-from backends.acrobat.frontend.values import (
-    NOTHING,
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    held_atoms,
-    is_array,
-    is_never,
-    is_unknown,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, unknown
 
 
 def holds_function(value: Value) -> bool:

@@ -15,9 +15,10 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
+from backends.acrobat.frontend.kinds import is_array, is_plain, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_plain, type_or_none, variable_of
+from backends.acrobat.frontend.values import Static, TupleV, Value
 
 
 @dataclass(frozen=True)

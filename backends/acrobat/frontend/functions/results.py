@@ -11,8 +11,9 @@ from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
 from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.instances.listed import ListOfValues, class_of_list, holds_listed
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, type_or_none
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import TupleV, Value, as_kind, is_unknown, type_or_none
+from backends.acrobat.frontend.values import TupleV, Value
 
 
 def of_model(f: Frame, at: ast.AST, value: Value) -> Value:

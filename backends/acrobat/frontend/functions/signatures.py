@@ -9,8 +9,9 @@ from typing import Any
 from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import known, type_of
 from backends.acrobat.frontend.specials import Keywords
-from backends.acrobat.frontend.values import Dyn, Fixed, Special, Static, TupleV, Value, known, type_of
+from backends.acrobat.frontend.values import Dyn, Fixed, Special, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.callables.picking import names_behind
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed
+from backends.acrobat.frontend.kinds import known
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
-from backends.acrobat.frontend.values import Value, known
+from backends.acrobat.frontend.values import Value
 
 MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"})
 """Names of functions and methods that make a tensor of a shape that they are given."""

@@ -27,10 +27,11 @@ from backends.acrobat.frontend.functions.signatures import fixed, has_fixed, sig
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.values import Dyn, Value, is_container
+from backends.acrobat.frontend.values import Dyn, Value
 from backends.acrobat.ir import nodes as n
 
 LIBRARY = str(Path(library.__file__ or "").parent)

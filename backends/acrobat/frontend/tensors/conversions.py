@@ -8,9 +8,10 @@ import torch
 
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import known
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.operations import call_operation, either
-from backends.acrobat.frontend.values import Value, known
+from backends.acrobat.frontend.values import Value
 
 
 @either("to", "type", "type_as")

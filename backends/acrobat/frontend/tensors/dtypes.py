@@ -8,6 +8,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, variable_of
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     is_numbers,
@@ -22,7 +23,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import innermost
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, known, variable_of
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 
 def as_floats(f: Frame, x: Array) -> Value:

@@ -9,8 +9,9 @@ from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
+from backends.acrobat.frontend.kinds import is_unknown, retyped
 from backends.acrobat.frontend.tensors.lifting import as_rows, stack_parts
-from backends.acrobat.frontend.values import Static, Value, is_unknown, retyped
+from backends.acrobat.frontend.values import Static, Value
 
 
 def with_check(f: Frame, what: str, x: Value, y: Value, text: str, then: Callable[[], Value] = lambda: Static(None)) -> Value:

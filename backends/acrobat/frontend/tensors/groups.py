@@ -13,23 +13,12 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import is_list, is_ragged, is_unknown, known, retyped, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.fixing import with_check
 from backends.acrobat.frontend.tensors.ints import whole
 from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, of_rows, stack_parts
 from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.values import (
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_ragged,
-    is_unknown,
-    known,
-    retyped,
-    type_or_none,
-    unknown,
-    variable_of,
-)
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import moving
 

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
+from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, kind, known, retyped, type_of
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
@@ -43,23 +44,7 @@ from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_plac
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
 from backends.acrobat.frontend.types import Mismatch, describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    kind,
-    known,
-    retyped,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import selection

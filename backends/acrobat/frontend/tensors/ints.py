@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
 from backends.acrobat.frontend.tensors.fixing import several
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -31,24 +32,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
 )
 from backends.acrobat.frontend.types import LOOSE, innermost, ints_of_shape, shape_of_ints
-from backends.acrobat.frontend.values import (
-    HELD,
-    VARIABLES,
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    retyped,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import moving
 

@@ -11,6 +11,17 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
+from backends.acrobat.frontend.kinds import (
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -29,24 +40,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT, describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    guess,
-    is_list,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 
 
 def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:

@@ -10,10 +10,11 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constan
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_array, is_unknown, known, nothing_known
 from backends.acrobat.frontend.tensors.lifting import shape
 from backends.acrobat.frontend.tensors.masks import mask_of
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Held, Static, Value, is_array, is_unknown, known, nothing_known, unknown
+from backends.acrobat.frontend.values import Held, Static, Value, unknown
 from backends.acrobat.library import words
 
 

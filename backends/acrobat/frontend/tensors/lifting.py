@@ -19,22 +19,10 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constan
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 

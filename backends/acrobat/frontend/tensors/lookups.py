@@ -13,12 +13,13 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_list, is_ragged, known
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import axis, each_row, is_numbers, item, numbers, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_list, is_ragged, known, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 from backends.acrobat.ir.make import make_op
 
 

@@ -12,8 +12,9 @@ from torch import nn
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES
+from backends.acrobat.frontend.kinds import is_unknown, known
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.values import Value, is_unknown, known, unknown
+from backends.acrobat.frontend.values import Value, unknown
 
 ADVICE = "make it in `__init__`, as an attribute of the model"
 

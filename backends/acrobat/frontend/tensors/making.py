@@ -11,6 +11,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import is_number, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import (
@@ -24,7 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_number, known, type_or_none, variable_of
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 
 
 def full_of(f: Frame, shape: Any, value: float) -> Dyn:

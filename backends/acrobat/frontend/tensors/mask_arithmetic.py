@@ -12,6 +12,7 @@ from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, type_or_none
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
@@ -22,7 +23,7 @@ from backends.acrobat.frontend.tensors.masks import both, is_mask, mask, ones_an
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import HELD, Dyn, Held, Static, Value, is_number, is_ragged, is_tensor, type_or_none
+from backends.acrobat.frontend.values import HELD, Dyn, Held, Static, Value
 
 OF_BOOLS = {"add": "bitor", "mul": "bitand"}
 """The arithmetic of two tensors of bools, which gives bools in PyTorch."""

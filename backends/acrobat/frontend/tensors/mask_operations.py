@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
@@ -43,19 +44,7 @@ from backends.acrobat.frontend.tensors.masks import (
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import (
-    HELD,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_number,
-    is_ragged,
-    is_tensor,
-    known,
-    type_or_none,
-    variable_of,
-)
+from backends.acrobat.frontend.values import HELD, Held, Static, TupleV, Value
 from backends.acrobat.library import selection
 
 MOVES = frozenset(

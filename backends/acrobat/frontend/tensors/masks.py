@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
@@ -29,21 +30,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     stack_parts,
 )
-from backends.acrobat.frontend.values import (
-    HELD,
-    VARIABLES,
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    type_or_none,
-)
+from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"

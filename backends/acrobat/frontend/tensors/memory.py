@@ -10,11 +10,12 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_number, is_ragged, is_tensor
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "clone", "cat", "stack"}
 OWNERS |= {"new", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"}

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
@@ -26,7 +27,7 @@ from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, 
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch, describe
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_array, is_ragged, is_tensor, is_unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess
 
 PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
 PAIRS |= {"min": 0, "max": 1}  # and of what torch.aminmax returns

@@ -14,11 +14,12 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key, contains, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, SUBSCRIPTS, TRUTHS, handles
+from backends.acrobat.frontend.kinds import is_unknown, known, type_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.tensors.modules import attribute, tensor_of
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_unknown, known, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 NAMED.add(Module)

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, handles
+from backends.acrobat.frontend.kinds import is_ragged, variable_of
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
@@ -23,7 +24,7 @@ from backends.acrobat.frontend.tensors.lookups import embedded
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_ragged, variable_of
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 from backends.acrobat.library import MODULES, normalisation
 
 NEW = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)

@@ -15,21 +15,12 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, open_option
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.tensors.ints import arithmetic, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    is_ragged,
-    is_tensor,
-    known,
-    nothing_known,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
 
 Operation = Callable[[Frame, CallArguments], Value]
 OPERATIONS: dict[str, Operation] = {}

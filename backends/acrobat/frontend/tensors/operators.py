@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_of
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
@@ -22,20 +23,7 @@ from backends.acrobat.frontend.tensors.masks import negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 
 
 @handles(BINARY, "tensor", "ragged")

@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.tables import handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.tensors.ints import MOVES, computed, is_ints, on_host_in_parts
 from backends.acrobat.frontend.tensors.joining import cat
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, is_numbers, of_rows, over_rows, shape
@@ -18,19 +19,7 @@ from backends.acrobat.frontend.tensors.making import full_of
 from backends.acrobat.frontend.tensors.operations import either
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import (
-    Static,
-    TupleV,
-    Value,
-    is_number,
-    is_ragged,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import moving
 from backends.acrobat.library import padding as own_parts
 

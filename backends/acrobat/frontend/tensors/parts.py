@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.lists import bound
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import as_tuple, is_ragged, is_unknown, known, retyped
 from backends.acrobat.frontend.tensors.groups import along_varying
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -28,19 +29,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import permute
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    as_tuple,
-    is_ragged,
-    is_unknown,
-    known,
-    retyped,
-    unknown,
-)
+from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, unknown
 
 
 def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:

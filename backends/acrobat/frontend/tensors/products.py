@@ -11,12 +11,13 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor
 from backends.acrobat.frontend.tensors.fixing import with_extent
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
 from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_ragged, is_tensor
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 LONGEST = 64
 """The longest fixed dimension that is summed over together with one that varies."""

@@ -19,18 +19,8 @@ from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, of_
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.tensors.dtypes import one_or_zero
-from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
-from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
-from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     as_lists,
-    guess,
     is_list,
     is_number,
     is_ragged,
@@ -40,9 +30,13 @@ from backends.acrobat.frontend.values import (
     retyped,
     type_of,
     type_or_none,
-    unknown,
     variable_of,
 )
+from backends.acrobat.frontend.tensors.dtypes import one_or_zero
+from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
+from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 
 DATA = (*NUMBERS, *SEQUENCES, "tensor")
 """The types of Python's, as words, of whose values `torch.tensor` makes tensors."""

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, item_type, length
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, retyped
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
@@ -29,18 +30,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    retyped,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import selection
 

@@ -17,6 +17,17 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import (
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
     KEEPS_TYPE,
@@ -35,22 +46,7 @@ from backends.acrobat.frontend.tensors.masks import is_mask, mask, ones_and_zero
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Static,
-    Value,
-    is_list,
-    is_number,
-    is_ragged,
-    is_tensor,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import END, Dyn, Static, Value, unknown
 from backends.acrobat.library import iteration, selection
 
 

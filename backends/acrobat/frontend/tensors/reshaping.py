@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
+from backends.acrobat.frontend.kinds import is_unknown, known, retyped, variable_of
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -26,7 +27,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import operation, ragged
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, known, retyped, unknown, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.library import moving
 
 

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, retyped
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.fixing import several
 from backends.acrobat.frontend.tensors.lifting import (
@@ -33,7 +34,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     without_unit,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, is_ragged, is_tensor, retyped
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 
 def move(f: Frame, x: Array, how: str, dim: int) -> Value:

@@ -9,10 +9,11 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type
+from backends.acrobat.frontend.kinds import is_ragged, is_unknown, retyped
 from backends.acrobat.frontend.tensors.fixing import with_check
 from backends.acrobat.frontend.tensors.lifting import axis, is_numbers, select
 from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_unknown, retyped
+from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.ir import nodes as n
 
 LARGEST = 64

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import compariso
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
+from backends.acrobat.frontend.kinds import is_array, nothing_known
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import with_flags
@@ -23,7 +24,7 @@ from backends.acrobat.frontend.tensors.masks import is_mask
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Held, Static, Value, is_array, nothing_known, unknown
+from backends.acrobat.frontend.values import Held, Static, Value, unknown
 
 ADDITIONS += [torch.add]
 

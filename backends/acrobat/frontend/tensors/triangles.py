@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
+from backends.acrobat.frontend.kinds import is_ragged
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -29,7 +30,7 @@ from backends.acrobat.frontend.tensors.making import full_of, remove_placement
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask, plain
 from backends.acrobat.frontend.tensors.operations import either, operation
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_ragged, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 
 @operation("eye", of_tensor=False)

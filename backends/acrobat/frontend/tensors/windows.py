@@ -14,8 +14,9 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at
+from backends.acrobat.frontend.kinds import variable_of
 from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
-from backends.acrobat.frontend.values import Dyn, Static, Value, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.ir import nodes as n
 
 

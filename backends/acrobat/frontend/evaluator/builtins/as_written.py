@@ -12,8 +12,9 @@ from backends.acrobat.frontend.evaluator.builtins.sums import total
 from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, WRITTEN, handles
+from backends.acrobat.frontend.kinds import is_object
 from backends.acrobat.frontend.specials import Partial, Super
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value, is_object
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 
 
 @handles(WRITTEN, sum, functools.reduce)

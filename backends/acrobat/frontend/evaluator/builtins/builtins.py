@@ -26,20 +26,10 @@ from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, untupled
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.types import is_shared
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Special,
-    Static,
-    Value,
-    is_number,
-    kind,
-    known,
-    nothing_known,
-    unknown,
-    untupled,
-)
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
 
 WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 """Functions whose result does not depend on the order of what they walk over."""

@@ -15,11 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import has_plain_items
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
     is_list,
@@ -30,6 +26,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     variable_of,
 )
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 
 def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:

@@ -21,22 +21,9 @@ from backends.acrobat.frontend.evaluator.lists.zipping import of_modules, zipped
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, known, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Keywords
-from backends.acrobat.frontend.values import (
-    Held,
-    Static,
-    TupleV,
-    Value,
-    as_tuple,
-    is_list,
-    is_unknown,
-    kind,
-    known,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
 
 

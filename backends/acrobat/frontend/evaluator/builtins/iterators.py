@@ -25,19 +25,9 @@ from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy
 from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, WRITTEN, handles
+from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Partial
-from backends.acrobat.frontend.values import (
-    Held,
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_unknown,
-    known,
-    nothing_known,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
 
 

@@ -12,8 +12,9 @@ from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Static, TupleV, Value, as_kind, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import searching
 
 

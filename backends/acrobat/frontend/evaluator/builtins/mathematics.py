@@ -16,8 +16,9 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES
+from backends.acrobat.frontend.kinds import is_number, known, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Static, Value, is_number, known, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Static, Value, unknown
 
 NAMES = {getattr(math, name): name for name in (*MATH, *MATH_OF_TWO, *library.MATHEMATICS)}
 OF_INTS = ("gcd", "lcm", "factorial", "comb", "perm", "isqrt")

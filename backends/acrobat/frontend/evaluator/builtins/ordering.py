@@ -25,13 +25,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, NUMBERS, handles
-from backends.acrobat.frontend.types import describe, is_never_filled, is_tuple_type
-from backends.acrobat.frontend.values import (
-    Held,
-    Static,
-    TupleV,
-    Value,
-    guess,
+from backends.acrobat.frontend.kinds import (
     is_list,
     is_number,
     is_tensor,
@@ -40,8 +34,9 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_of,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.types import describe, is_never_filled, is_tuple_type
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration, sorting
 

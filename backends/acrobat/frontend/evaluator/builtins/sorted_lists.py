@@ -18,8 +18,9 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lists import first_items
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, FUNCTIONS, WRITTEN, handles
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, Value, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, Value, unknown
 from backends.acrobat.library import heaps, searching
 
 CHANGE_FIRST |= {heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace}

@@ -19,13 +19,8 @@ from backends.acrobat.frontend.evaluator.lists.mapping import flattened, fold, h
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
-from backends.acrobat.frontend.types import NONE, describe, is_tuple_type, plural
-from backends.acrobat.frontend.values import (
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     as_tuple,
-    guess,
     is_list,
     is_number,
     is_unknown,
@@ -33,8 +28,9 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_of,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.types import NONE, describe, is_tuple_type, plural
+from backends.acrobat.frontend.values import Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir.make import make_op
 
 ADDITIONS += [operator.add]

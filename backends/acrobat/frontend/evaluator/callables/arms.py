@@ -9,8 +9,9 @@ from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.choices.choice import holds_only, is_function
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import known
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.values import Dyn, Static, Value, known
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 
 @dataclass

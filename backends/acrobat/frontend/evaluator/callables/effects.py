@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_never, nothing_known, unknown
+from backends.acrobat.frontend.kinds import is_never, nothing_known
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 
 def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:

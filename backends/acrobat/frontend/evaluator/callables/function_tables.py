@@ -15,8 +15,9 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.keywords import walked
 from backends.acrobat.frontend.evaluator.objects.constants import contains, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.kinds import is_unknown, known
 from backends.acrobat.frontend.specials import FunctionTable, Method, OneOf
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_unknown, known, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 
 def table_of(keys: Sequence[Value], values: Sequence[Value]) -> FunctionTable | None:

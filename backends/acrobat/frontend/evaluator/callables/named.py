@@ -14,10 +14,11 @@ from backends.acrobat.frontend.evaluator.choices.choice import choose, is_functi
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import contains, position
+from backends.acrobat.frontend.kinds import known, type_or_none
 from backends.acrobat.frontend.specials import Absent, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known, type_or_none
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 
 ANY = ".*"
 """The pattern of a part of a name that is known at run time only."""

@@ -22,10 +22,11 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
 )
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
+from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Nested
-from backends.acrobat.frontend.values import Value, is_container
+from backends.acrobat.frontend.values import Value
 
 _functions: dict[Any, FunctionType] = {}
 

@@ -35,22 +35,10 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_inside, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    guess,
-    is_empty,
-    is_unknown,
-    nothing_known,
-    type_inside,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 
 

@@ -23,9 +23,10 @@ from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, i
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, empty, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, empty, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import dictionaries
 

@@ -25,14 +25,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
-from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    ListedV,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     is_list,
     is_unknown,
     kind,
@@ -42,9 +35,10 @@ from backends.acrobat.frontend.values import (
     type_inside,
     type_of,
     type_or_none,
-    unknown,
     variable_of,
 )
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
+from backends.acrobat.frontend.values import END, Dyn, ListedV, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
 

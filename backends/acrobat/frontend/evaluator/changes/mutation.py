@@ -28,20 +28,9 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.instances.shared import ITEMS
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe, is_shared
-from backends.acrobat.frontend.values import (
-    NOTHING,
-    Dyn,
-    TupleV,
-    Value,
-    guess,
-    is_array,
-    is_held_tensor,
-    kind,
-    nothing_known,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, guess, unknown
 
 
 def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:

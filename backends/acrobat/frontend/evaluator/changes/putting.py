@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
+from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import (
-    Value,
-    kind,
-    nothing_known,
-    type_or_none,
-)
+from backends.acrobat.frontend.values import Value
 
 
 @dataclass(frozen=True)

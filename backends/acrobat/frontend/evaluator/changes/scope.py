@@ -26,18 +26,9 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts,
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use, live_after
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
-from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
-from backends.acrobat.frontend.types import Mismatch, describe, innermost
-from backends.acrobat.frontend.values import (
-    END,
-    HELD,
-    Static,
-    Value,
+from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
-    is_empty,
     is_held_tensor,
     is_iterator,
     is_list,
@@ -48,10 +39,14 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_of,
     type_or_none,
-    unknown,
     untupled,
     variable_of,
 )
+from backends.acrobat.frontend.source import span_of
+from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.types import Mismatch, describe, innermost
+from backends.acrobat.frontend.values import END, HELD, Static, Value, is_empty, unknown
 
 ENDLESS = (
     "an iterator without an end has a name here if it is `itertools.count` and its function uses it by `next(...)` alone, "

@@ -16,8 +16,9 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import NOTHING, Dyn, Value, type_or_none, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, Value, unknown
 
 
 def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> ast.FunctionDef:

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, dee
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.reading import way_to
-from backends.acrobat.frontend.values import type_or_none
+from backends.acrobat.frontend.kinds import type_or_none
 
 
 def takes_out(f: Frame, s: ast.Assign) -> bool:

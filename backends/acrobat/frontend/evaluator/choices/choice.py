@@ -13,17 +13,8 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ListT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
-from backends.acrobat.frontend.types import NEVER, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Special,
-    Static,
-    TupleV,
-    Value,
-    guess,
+from backends.acrobat.frontend.kinds import (
     held_atoms,
-    held_in,
     is_never,
     is_staged,
     is_unknown,
@@ -31,8 +22,10 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     retyped,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
+from backends.acrobat.frontend.types import NEVER, Mismatch, contains_unknown
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 Arm = Callable[[], Value]  # compiles one arm of a choice and gives its value

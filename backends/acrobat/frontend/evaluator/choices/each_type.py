@@ -18,8 +18,9 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.kinds import is_never, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_never, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 Call = Callable[[list[Value], dict[str, Value]], Value]
 

@@ -11,8 +11,9 @@ from typing import Any, get_args
 from backends.acrobat.core.types import ScalarT
 from backends.acrobat.frontend.evaluator.choices.mixed import word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, type_or_none
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_array, is_held_tensor, kind, type_or_none
+from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.library import __name__ as LIBRARY
 
 NUMBERS: dict[str, type] = {"int": int, "float": float, "bool": bool}

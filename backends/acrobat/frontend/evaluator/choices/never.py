@@ -11,7 +11,8 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, ITERATION, LENGTHS, SUBSCRIPTS, TRUTHS, handles
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_never
+from backends.acrobat.frontend.kinds import is_never
+from backends.acrobat.frontend.values import Static, TupleV, Value
 
 
 def among_operands(values: Sequence[Value]) -> Value | None:

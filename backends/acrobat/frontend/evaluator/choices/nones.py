@@ -14,9 +14,10 @@ from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.bodies import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, SHARED_READ
+from backends.acrobat.frontend.kinds import is_list, untupled, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
 from backends.acrobat.frontend.types import is_shared, is_unassigned
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, untupled, variable_of
+from backends.acrobat.frontend.values import Dyn, TupleV, Value
 
 
 def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:

@@ -26,6 +26,18 @@ from backends.acrobat.frontend.evaluator.tables import (
     COMPARED_SETS,
     EQUALITY,
 )
+from backends.acrobat.frontend.kinds import (
+    as_kind,
+    is_list,
+    is_number,
+    is_object,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -37,25 +49,7 @@ from backends.acrobat.frontend.types import (
     is_tuple_type,
     word_of_type,
 )
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    as_kind,
-    guess,
-    is_empty,
-    is_list,
-    is_number,
-    is_object,
-    is_unknown,
-    kind,
-    known,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import comparing, strings
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {

@@ -13,21 +13,10 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISO
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, MEMBERSHIP, SET_OPERANDS, handles
+from backends.acrobat.frontend.kinds import is_list, is_unknown, kind, known, type_of, type_or_none, untupled
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled
-from backends.acrobat.frontend.values import (
-    Static,
-    TupleV,
-    Value,
-    is_list,
-    is_unknown,
-    kind,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-    untupled,
-)
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import searching, strings
 
 

@@ -13,8 +13,9 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
+from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, type_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 from backends.acrobat.ir import nodes as n
 
 

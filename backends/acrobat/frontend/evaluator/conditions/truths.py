@@ -13,9 +13,10 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import describe, is_never_filled
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, kind, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 

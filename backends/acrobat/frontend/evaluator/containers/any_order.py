@@ -10,8 +10,9 @@ from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.kinds import is_unknown, type_or_none
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Static, Value, is_unknown, type_or_none
+from backends.acrobat.frontend.values import Static, Value
 
 Comprehension = TypeVar("Comprehension", bound=ast.ListComp | ast.GeneratorExp)
 WITHOUT_ORDER = (any, all, set, frozenset, sorted, min, max, sum)

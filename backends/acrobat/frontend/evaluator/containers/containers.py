@@ -20,24 +20,11 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    as_kind,
-    guess,
-    is_container,
-    is_empty,
-    is_unknown,
-    kind,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}

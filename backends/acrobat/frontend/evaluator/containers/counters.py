@@ -11,8 +11,9 @@ from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, ite
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.kinds import nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import Value, guess, nothing_known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Value, guess, unknown
 from backends.acrobat.library import dictionaries, iteration
 
 COUNTER = "dict:count"

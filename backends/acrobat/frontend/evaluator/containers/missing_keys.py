@@ -22,9 +22,10 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.constants import method_of
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
+from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 
 def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:

@@ -18,21 +18,10 @@ from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
+from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe, innermost
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    held_in,
-    is_empty,
-    is_unknown,
-    known,
-    nothing_known,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, is_empty, unknown
 from backends.acrobat.ir import nodes as n
 
 

@@ -10,18 +10,9 @@ from backends.acrobat.frontend.evaluator.containers.counters import OPERATORS, c
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
+from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import (
-    Static,
-    Value,
-    is_empty,
-    is_list,
-    is_unknown,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
 
 SET_METHODS = {

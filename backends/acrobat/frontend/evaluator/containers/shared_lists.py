@@ -40,11 +40,12 @@ from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, 
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS, Site
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, is_shared
-from backends.acrobat.frontend.values import Dyn, Static, Value, as_kind, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 LIBRARIES = frozenset({"torch", "F", "nn", "functional", "math", "itertools", "np", "numpy", "random", "functools", "operator"})
 """Names of modules whose functions keep none of their arguments."""

@@ -51,12 +51,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.instances.annotations import computes_fields
-from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     is_container,
     is_list,
     is_string,
@@ -65,8 +60,9 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_inside,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
 
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:

@@ -37,22 +37,11 @@ from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_object, is_plain, is_unknown, nothing_known, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    Value,
-    is_object,
-    is_plain,
-    is_unknown,
-    nothing_known,
-    type_or_none,
-    unknown,
-    variable_of,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 
 
 @dataclass

@@ -42,14 +42,7 @@ from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
-from backends.acrobat.frontend.specials import Closure, Keywords
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     as_tuple,
     is_array,
     is_number,
@@ -57,9 +50,11 @@ from backends.acrobat.frontend.values import (
     known,
     nothing_known,
     type_or_none,
-    unknown,
     variable_of,
 )
+from backends.acrobat.frontend.specials import Closure, Keywords
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 
 
 @handles(EXPRESSIONS, ast.Constant)

@@ -33,19 +33,9 @@ from backends.acrobat.frontend.evaluator.scalars.strings import letters
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
-from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Special,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     as_kind,
     as_tuple,
-    is_empty,
     is_list,
     is_unknown,
     kind,
@@ -53,8 +43,11 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_of,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
+from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, is_empty, unknown
 from backends.acrobat.ir import nodes as n
 
 

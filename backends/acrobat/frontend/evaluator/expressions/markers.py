@@ -10,9 +10,10 @@ from backends.acrobat import markers
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_list, known, nothing_known, type_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_list, known, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 
 PURE = "write `x = phase(x)`, with what the phase before has made: work that uses the new `x` is of the next phase"

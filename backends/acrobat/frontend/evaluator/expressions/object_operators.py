@@ -18,8 +18,9 @@ from backends.acrobat.frontend.evaluator.objects.classes import record_of
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
+from backends.acrobat.frontend.kinds import is_object, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_object, is_unknown, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
 from backends.acrobat.library import comparing, words
 
 WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul")} | {

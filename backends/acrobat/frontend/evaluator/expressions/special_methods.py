@@ -17,8 +17,9 @@ from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
+from backends.acrobat.frontend.kinds import known, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 

@@ -13,6 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
+from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -44,11 +45,7 @@ from backends.acrobat.frontend.values import (
     guess,
     held_in,
     is_empty,
-    is_unknown,
-    type_of,
-    type_or_none,
     unknown,
-    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 

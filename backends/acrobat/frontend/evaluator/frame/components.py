@@ -8,8 +8,9 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
 from backends.acrobat.frontend.evaluator.tables import COMPONENTS
+from backends.acrobat.frontend.kinds import retyped, variable_of
 from backends.acrobat.frontend.types import NONE
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, retyped, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 

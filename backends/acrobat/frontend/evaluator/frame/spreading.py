@@ -9,8 +9,9 @@ from typing import TypeGuard
 
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import as_tuple, is_unknown
 from backends.acrobat.frontend.specials import Keywords
-from backends.acrobat.frontend.values import HELD, Held, TupleV, Value, as_tuple, is_unknown, unknown
+from backends.acrobat.frontend.values import HELD, Held, TupleV, Value, unknown
 
 
 class NoRoom(Refused):

@@ -8,8 +8,9 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, extents
-from backends.acrobat.frontend.values import Value, type_of
+from backends.acrobat.frontend.values import Value
 
 NOTHING_YET = (UNKNOWN, TupleT((UNKNOWN, UNKNOWN)))
 """The types of the elements of lists and sets, and of the entries of dictionaries, that are empty so far."""

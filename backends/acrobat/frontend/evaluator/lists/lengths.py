@@ -7,13 +7,8 @@ from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Static,
-    Value,
-    retyped,
-)
+from backends.acrobat.frontend.kinds import retyped
+from backends.acrobat.frontend.values import END, Dyn, Static, Value
 
 Array: TypeAlias = Any
 """A value that is a tensor, ragged or not, or a list: a `Dyn`, in most places."""

@@ -21,27 +21,13 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     origin_of,
 )
 from backends.acrobat.frontend.evaluator.tables import RESULTS
+from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, retyped, type_of, type_or_none
 from backends.acrobat.frontend.types import (
     contains_held,
     contains_unknown,
     is_shared,
 )
-from backends.acrobat.frontend.values import (
-    END,
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    as_tuple,
-    held_in,
-    is_list,
-    is_unknown,
-    kind,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 Rows: TypeAlias = Callable[..., Any]

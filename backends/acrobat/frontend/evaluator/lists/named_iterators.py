@@ -24,26 +24,11 @@ from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.reading import reads
 from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, innermost, uses
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
+from backends.acrobat.frontend.kinds import as_kind, is_iterator, is_list, kind, nothing_known, retyped, type_of
 from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
 from backends.acrobat.frontend.syntax_nodes import children, every_node
-from backends.acrobat.frontend.values import (
-    HELD,
-    Dyn,
-    Held,
-    Special,
-    Static,
-    TupleV,
-    Value,
-    as_kind,
-    is_iterator,
-    is_list,
-    kind,
-    nothing_known,
-    retyped,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import HELD, Dyn, Held, Special, Static, TupleV, Value, unknown
 
 
 def holds_iterator(value: Any) -> bool:

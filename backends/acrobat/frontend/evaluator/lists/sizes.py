@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import is_list, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty, is_list, variable_of
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty
 
 Size: TypeAlias = "int | tuple[Size, ...]"
 """The number of elements of a list, or such numbers for the components of a tuple; 0 where it is not known."""

@@ -10,21 +10,9 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import (
-    Held,
-    Special,
-    Static,
-    TupleV,
-    Value,
-    as_tuple,
-    is_list,
-    is_unknown,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Held, Special, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
 
 

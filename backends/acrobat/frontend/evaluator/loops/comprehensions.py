@@ -24,26 +24,10 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts,
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Special,
-    Static,
-    TupleV,
-    Value,
-    guess,
-    held_in,
-    is_list,
-    is_unknown,
-    known,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-    variable_of,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 

@@ -15,9 +15,10 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Endless
 from backends.acrobat.frontend.types import is_never_filled
-from backends.acrobat.frontend.values import Held, Static, TupleV, Value, is_unknown, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
 
 

@@ -18,8 +18,9 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
+from backends.acrobat.frontend.kinds import is_iterator
 from backends.acrobat.frontend.specials import Method, Nested
-from backends.acrobat.frontend.values import Static, Value, is_iterator
+from backends.acrobat.frontend.values import Static, Value
 
 TAKE_ALL = (list, tuple, set, frozenset, dict, sorted, sum, min, max, deque, Counter, OrderedDict)
 """Functions of Python's that take all elements of their only argument before they do anything else."""

@@ -20,8 +20,9 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
+from backends.acrobat.frontend.kinds import type_of, type_or_none
 from backends.acrobat.frontend.types import Mismatch, describe
-from backends.acrobat.frontend.values import NOTHING, Value, type_of, type_or_none
+from backends.acrobat.frontend.values import NOTHING, Value
 
 
 @dataclass

@@ -25,20 +25,10 @@ from backends.acrobat.frontend.evaluator.loops.variables import (
 from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, watched
 from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.kinds import is_list, is_unknown, type_or_none
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    guess,
-    held_in,
-    is_list,
-    is_unknown,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 

@@ -20,8 +20,9 @@ from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.instances.record_classes import is_name
+from backends.acrobat.frontend.kinds import known, nothing_known
 from backends.acrobat.frontend.types import UNKNOWN
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, known, nothing_known, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
 MOST = 32
 """The most dictionaries with different keys that such a comprehension may make."""

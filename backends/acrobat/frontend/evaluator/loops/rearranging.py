@@ -11,9 +11,9 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.values import type_or_none
 
 LONGER = ("append", "appendleft", "extend", "extendleft", "insert", "setdefault", "update")
 SHORTER = ("clear", "pop", "popitem", "popleft", "remove")

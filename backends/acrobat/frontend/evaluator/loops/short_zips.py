@@ -14,7 +14,8 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_list, is_unknown
+from backends.acrobat.frontend.kinds import is_list, is_unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value
 
 
 @dataclass(frozen=True)

@@ -27,23 +27,11 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.kinds import is_container, is_ragged, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.types import Mismatch, extents
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    TupleV,
-    Value,
-    held_in,
-    is_container,
-    is_ragged,
-    is_unknown,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 
 
 def iterated(f: Frame, s: ast.For) -> Value:

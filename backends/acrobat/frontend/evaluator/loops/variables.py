@@ -19,20 +19,9 @@ from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
 from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, leaves, stored
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.kinds import holds_constant_list, is_list, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
-from backends.acrobat.frontend.values import (
-    NOTHING,
-    Dyn,
-    Static,
-    Value,
-    held_in,
-    holds_constant_list,
-    is_empty,
-    is_list,
-    type_of,
-    type_or_none,
-    variable_of,
-)
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
 

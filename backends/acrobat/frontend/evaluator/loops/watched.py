@@ -21,8 +21,9 @@ from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.loops.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
+from backends.acrobat.frontend.kinds import is_container, is_unknown, kind
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_container, is_unknown, kind
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 WALKS = ("items", "keys", "values")
 """Methods of dictionaries whose results a loop walks over."""

@@ -25,8 +25,9 @@ from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN, NUMBERED
 from backends.acrobat.frontend.instances.constant_graphs import is_node
 from backends.acrobat.frontend.instances.observed import attributes
+from backends.acrobat.frontend.kinds import as_tuple, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, as_tuple, guess, is_unknown, type_of, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess
 from backends.acrobat.ir import nodes as n
 
 MISSING = object()

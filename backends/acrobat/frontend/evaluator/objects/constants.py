@@ -15,20 +15,10 @@ from backends.acrobat.frontend.evaluator.choices.mixed import by_type, mixed, of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import EQUALITY
+from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe, is_tuple_type
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    guess,
-    is_unknown,
-    known,
-    retyped,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import searching
 

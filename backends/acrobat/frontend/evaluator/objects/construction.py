@@ -22,8 +22,9 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 
 

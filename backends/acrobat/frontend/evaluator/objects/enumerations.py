@@ -9,9 +9,10 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
+from backends.acrobat.frontend.kinds import known
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value, known
+from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 
 
 def member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:

@@ -11,8 +11,9 @@ from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import nothing_known, type_of
 from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_rows, is_tuple_type
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 
 
 def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:

@@ -26,21 +26,10 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import as_const
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, FIELDS_READ, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
 from backends.acrobat.frontend.types import NONE, contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    guess,
-    held_in,
-    is_unknown,
-    nothing_known,
-    type_of,
-    type_or_none,
-    unknown,
-    variable_of,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 

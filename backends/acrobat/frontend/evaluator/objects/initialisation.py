@@ -27,10 +27,11 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
+from backends.acrobat.frontend.kinds import nothing_known, type_or_none
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
-from backends.acrobat.frontend.values import Special, Static, Value, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Special, Static, Value, unknown
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -36,8 +36,9 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.shared import ITEMS
+from backends.acrobat.frontend.kinds import is_unknown, type_or_none
 from backends.acrobat.frontend.types import NONE, contains_unknown, is_shared
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess
 from backends.acrobat.ir import nodes as n
 
 

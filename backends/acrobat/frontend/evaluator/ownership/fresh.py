@@ -11,11 +11,7 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, classes_of_type, objects_only
 from backends.acrobat.frontend.instances.annotations import computes_fields
-from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import (
-    Static,
-    Value,
+from backends.acrobat.frontend.kinds import (
     holds_constant_list,
     is_array,
     is_container,
@@ -24,6 +20,9 @@ from backends.acrobat.frontend.values import (
     type_inside,
     type_or_none,
 )
+from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Static, Value
 
 MAKERS = frozenset(
     {"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy", "deepcopy", "tolist"}

@@ -14,7 +14,8 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, objects_only
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
-from backends.acrobat.frontend.values import Value, is_empty, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import type_or_none, variable_of
+from backends.acrobat.frontend.values import Value, is_empty
 
 
 def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> Claims:

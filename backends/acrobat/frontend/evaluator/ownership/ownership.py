@@ -38,15 +38,11 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.origins import origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_array, type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    is_array,
-    type_or_none,
-)
+from backends.acrobat.frontend.values import Dyn, Held
 
 LOOKING = frozenset(
     {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}

@@ -23,20 +23,10 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import TEXTS
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled, is_unassigned
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    as_kind,
-    is_unknown,
-    kind,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
 from backends.acrobat.library import strings
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}

@@ -12,8 +12,9 @@ from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, shown
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.scalars.strings import number
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
+from backends.acrobat.frontend.kinds import is_number, kind, known, type_of
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_number, kind, known, type_of
+from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.library import rounding
 
 

@@ -20,18 +20,9 @@ from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_lengt
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.scalars.formatting import percent
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
-from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
-from backends.acrobat.frontend.values import (
-    Dyn,
-    ListedV,
-    Static,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     as_kind,
     as_tuple,
-    guess,
-    is_empty,
     is_list,
     is_never,
     is_number,
@@ -42,8 +33,10 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_of,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
+from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import iteration
 
 OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {

@@ -19,8 +19,9 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, handles
+from backends.acrobat.frontend.kinds import is_string, known, nothing_known, type_or_none
 from backends.acrobat.frontend.types import SYMBOL, describe
-from backends.acrobat.frontend.values import Held, Static, Value, is_string, known, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import Held, Static, Value, unknown
 from backends.acrobat.library import regex, words
 
 PARSER: Any = importlib.import_module("re._parser")

@@ -21,20 +21,10 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one, concatenation, formatted, shown
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
+from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import SYMBOL, describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Held,
-    Static,
-    Value,
-    is_string,
-    is_unknown,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 from backends.acrobat.library import strings, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")

@@ -22,23 +22,19 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, hint_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
-from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import (
-    Dyn,
-    TupleV,
-    Value,
+from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
-    is_empty,
     is_held_tensor,
     is_iterator,
     is_list,
     is_unknown,
     kind,
     type_or_none,
-    unknown,
 )
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_empty, unknown
 
 
 @handles(STATEMENTS, ast.Assign)

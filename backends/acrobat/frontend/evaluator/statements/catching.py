@@ -21,10 +21,11 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
 from backends.acrobat.frontend.evaluator.statements.merging import merging
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.kinds import is_object, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import Outcome
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, is_object, is_unknown, type_or_none, unknown
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, unknown
 
 INIT = "give the class an `__init__` that keeps in attributes what is read"
 FORM = (

@@ -22,9 +22,10 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.kinds import is_string, nothing_known, type_or_none
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import SYMBOL, word_of_type
-from backends.acrobat.frontend.values import Dyn, Static, is_string, nothing_known, type_or_none
+from backends.acrobat.frontend.values import Dyn, Static
 from backends.acrobat.library import strings
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError)

@@ -10,8 +10,9 @@ from backends.acrobat.frontend.evaluator.conditions.conditions import decide, tr
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.formatting import fields_of
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.kinds import kind, known, type_or_none
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Static, Value, kind, known, type_or_none
+from backends.acrobat.frontend.values import Static, Value
 
 CAUGHT = "write `raise C(...)`, with a class `C` of the file, in the function that `try` calls"
 

@@ -12,18 +12,10 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import are_functions
 from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import is_staged, is_unknown, type_or_none
 from backends.acrobat.frontend.syntax_nodes import mentions
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import (
-    NOTHING,
-    Static,
-    TupleV,
-    Value,
-    is_staged,
-    is_unknown,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, unknown
 
 Body = Sequence[ast.stmt]
 

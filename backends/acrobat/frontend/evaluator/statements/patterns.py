@@ -28,17 +28,9 @@ from backends.acrobat.frontend.evaluator.statements.pattern_rows import (
     is_of_another_type,
     shape_of,
 )
+from backends.acrobat.frontend.kinds import is_unknown, kind, type_of
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import (
-    Dyn,
-    Static,
-    Value,
-    guess,
-    is_unknown,
-    kind,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 
 

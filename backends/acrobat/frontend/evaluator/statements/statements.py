@@ -32,17 +32,9 @@ from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
 from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none, variable_of
 from backends.acrobat.frontend.source import harmless
-from backends.acrobat.frontend.values import (
-    Static,
-    TupleV,
-    Value,
-    is_unknown,
-    nothing_known,
-    type_or_none,
-    unknown,
-    variable_of,
-)
+from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 

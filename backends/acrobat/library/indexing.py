@@ -38,7 +38,7 @@ def scatter_add(input, dim, index, src):
 
 
 def scatter_reduce(input, dim, index, src, reduce, include_self=True):
-    """`torch.scatter_reduce` of tensors of one or two dimensions. Parts whose index is one int for the whole row, as where an
+    """`torch.scatter_reduce` of tensors of up to three dimensions. Parts whose index is one int for the whole row, as where an
     index of shape (n, 1) was expanded, are moved as wholes."""
     if reduce == "sum" and include_self and is_fixed(input.size(-1)):
         if input.dim() == 1:
@@ -47,8 +47,10 @@ def scatter_reduce(input, dim, index, src, reduce, include_self=True):
             return added_at(input[0], index[0], src[0]).unsqueeze(0)
     if input.dim() == 1:
         return reduced_parts(input, index, src, reduce, include_self)
-    if input.dim() != 2:
+    if input.dim() > 3:
         refuse(f"`scatter` of a tensor of {input.dim()} dimensions", "flatten the last ones")
+    if input.dim() == 3:
+        return reduced_along(input, dim, index, src, reduce, include_self)
     if dim in (1, -1):
         return scatter_reduce(input.t(), 0, index.t(), src.t(), reduce, include_self).t()
     if index.size(1) != input.size(1) or index.size(1) != src.size(1):
@@ -57,6 +59,26 @@ def scatter_reduce(input, dim, index, src, reduce, include_self=True):
         return reduced_parts(input, index[:, 0], src, reduce, include_self)
     columns = [reduced_parts(x, i, s, reduce, include_self) for x, i, s in zip(input.t(), index.t(), src.t())]
     return torch.stack([columns[j] for j in unrolled(range(input.size(1)))], 1)
+
+
+def reduced_along(input, dim, index, src, reduce, include_self):
+    """As `scatter_reduce`, of tensors of three dimensions."""
+    if dim not in (0, -3):
+        turned = input.transpose(0, dim), index.transpose(0, dim), src.transpose(0, dim)
+        return reduced_along(turned[0], 0, turned[1], turned[2], reduce, include_self).transpose(0, dim)
+    if index.size(1) != input.size(1) or index.size(1) != src.size(1):
+        raise ValueError("an index with smaller parts than the tensor is not in the language")
+    if (
+        index.size(2) == input.size(2)
+        and index.size(2) == src.size(2)
+        and all(one_int_each([i[0]]) and one_int_each(i.t()) for i in index)
+    ):
+        return reduced_parts(input, index[:, 0, 0], src, reduce, include_self)
+    if is_fixed(input.size(1)):
+        parts = unrolled(range(input.size(1)))
+        return torch.stack([scatter_reduce(input[:, j], 0, index[:, j], src[:, j], reduce, include_self) for j in parts], 1)
+    turned = zip(input.transpose(0, 1), index.transpose(0, 1), src.transpose(0, 1))
+    return torch.stack([scatter_reduce(x, 0, i, s, reduce, include_self) for x, i, s in turned], 1)
 
 
 def added_at(input, index, src):
@@ -113,9 +135,17 @@ def bincount(input, weights=None, minlength=0):
 
 
 def scatter(input, dim, index, src=None, value=None):
-    """`torch.scatter` in one or two dimensions; where `index` names a place several times, the last element stays."""
-    if input.dim() > 2:
-        refuse("`scatter` of a tensor of more than two dimensions", "write x[i] = ... for each part")
+    """`torch.scatter` in up to three dimensions; where `index` names a place several times, the last element stays."""
+    if input.dim() > 3:
+        refuse("`scatter` of a tensor of more than three dimensions", "write x[i] = ... for each part")
+    if input.dim() == 3:
+        moved = torch.ones(index.size(0), index.size(1), index.size(2)) * (value if src is None else src)
+        if dim in (0, -3):
+            return scatter(input.transpose(0, 1), 1, index.transpose(0, 1), moved.transpose(0, 1)).transpose(0, 1)
+        if index.size(0) != input.size(0):
+            raise ValueError("an index of `scatter` with fewer parts than the tensor is not in the language")
+        along = dim - 1 if dim > 0 else dim
+        return torch.stack([scatter(x, along, i, part) for x, i, part in zip(input, index, moved)])
     if input.dim() == 1:
         return put_at(input, index, torch.ones(len(index)) * (value if src is None else src))
     moved = torch.ones(index.size(0), index.size(1)) * (value if src is None else src)
@@ -128,6 +158,8 @@ def put_in_rows(input, index, src):
     """Each row of `input` with the elements of that row of `src` where the ints in that row of `index` say."""
     if index.size(0) != input.size(0):
         raise ValueError("an index of `scatter` with fewer rows than the tensor, or columns, is not in the language")
+    if is_fixed(input.size(0)):  # so that the extent stays known
+        return torch.stack([put_at(input[i], index[i], src[i]) for i in unrolled(range(input.size(0)))])
     return torch.stack([put_at(row, places, parts) for row, places, parts in zip(input, index, src)])
 
 
@@ -155,6 +187,8 @@ def gather(input, dim, index):
         if is_fixed(input.size(1)) and is_fixed(index.size(1)) and index.size(1) == input.size(1) and one_int_each(index):
             return input[within(index[:, 0], input.size(0))]
         return gather(input.t(), 1, index.t()).t()
+    if is_fixed(input.size(0)) and is_fixed(index.size(0)):  # so that the extent stays known
+        return torch.stack([index_select(input[i], 0, index[i]) for i in unrolled(range(index.size(0)))])
     return torch.stack([index_select(row, 0, places) for row, places in zip(input, index)])
 
 

@@ -28,6 +28,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     elementwise,
+    extent_of,
     is_numbers,
     numbers,
     of_rows,
@@ -213,4 +214,8 @@ def _expand_as(f: Frame, call: CallArguments) -> Value:
     have, target = shape(x), shape(other)
     if len(have) > len(target) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(target), strict=False)):
         raise Refused("`expand_as` makes extents of 1 wider")
+    if is_ints(x):  # its elements are numbers of the host, and stay such
+        ahead = len(target) - len(have)
+        own = [None if d < ahead or have[d - ahead] == 1 else Static(-1) for d in range(len(target))]
+        return repeat(f, on_host(f, x), [extent_of(f, other, d) if e is None else e for d, e in enumerate(own)], True)
     return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]

@@ -181,9 +181,14 @@ def stack_parts(f: Frame, parts: Sequence[Any], k: int) -> Value:
         return op(f, "stack", parts, {"dim": k})
     first = parts[0]
     if is_ragged(first):
-        own = axis(first)
-        rows = [as_rows(f, p, own) for p in parts]
-        return of_rows(mapped(f, rows, lambda *items: stack_parts(f, items, k - (k > own))), own + (k <= own))
+        own, inner = axis(first), k - (k > axis(first))
+
+        def together(*items: Any) -> Any:
+            part = stack_parts(f, items, inner)
+            # a number of the host that is a part stands for a tensor with all dimensions of extent 1
+            return numbers(part, inner, len(shape(first)) - 1 - inner) if is_numbers(part) and is_numbers(first) else part  # type: ignore[arg-type]
+
+        return of_rows(mapped(f, [as_rows(f, p, own) for p in parts], together), own + (k <= own))
     t = f.common([type_of(p) for p in parts])
     atoms = tuple(f.atom(f.coerce(p, t)) for p in parts)
     return f.bind(n.ListOf(atoms, ListT(t, k, extent=len(parts)), span=f.span), "parts")

@@ -143,6 +143,46 @@ class Counted(Model):
         return [counts[i] for i in sorted(counts)], torch.tensor([(float(a), 1.0) for a in counts.values()])
 
 
+class Gathered(Model):
+    """A softmax over the edges into each node, whose index is widened to the scores, which may have one column only."""
+
+    def forward(self, x, edges):
+        results = []
+        for scores in (self.gate(x)[edges[0]], x[edges[0]][:, :1]):
+            scores = scores.exp()
+            places = edges[1].unsqueeze(-1).expand_as(scores)
+            total = torch.zeros(x.size(0), scores.size(1)).scatter_add(0, places, scores)
+            results.append((places, scores / total.gather(0, places)))
+        heads = self.gate(x).unsqueeze(-1) * x[:, None, :2] + results[0][1][0].unsqueeze(-1)
+        columns = torch.stack([edges[0], edges[1]], dim=1)
+        return results, heads, x.gather(0, columns).sum(0), edges[1].expand_as(x[edges[0]].t())
+
+
+class OfThreeDimensions(Model):
+    """Messages of several heads: what goes to one node is added by one int for a message, or by one for each element."""
+
+    def forward(self, x, edges):
+        source, target = edges
+        heads = self.gate(x).unsqueeze(-1) * torch.ones(2)
+        messages = heads[source]
+        places = target.view(-1, 1, 1).expand_as(messages)
+        mixed = torch.stack(
+            [torch.stack([source, target], 1), torch.stack([target, target], 1), torch.stack([source, source], 1)], 1
+        )
+        zeros = torch.zeros_like(heads)
+        total = zeros.scatter_add(0, places, messages)
+        two = self.gate(x[0]).view(3, 1, 1) * torch.ones(2)
+        chosen = torch.stack([torch.tensor([[2], [0]]), torch.tensor([[1], [1]]), torch.tensor([[0], [1]])])
+        return (
+            (total, zeros.scatter_add(0, mixed, messages), zeros.scatter_reduce(0, places, messages, "amax")),
+            (total.gather(0, places), torch.zeros(3, 3, 1).scatter(1, chosen, two[:, :, :1].expand(3, 2, 1))),
+            (
+                torch.zeros(3, 3, 1).scatter_add(1, chosen, two[:, :, :1].expand(3, 2, 1)),
+                target.view(-1, 1, 1).expand(-1, 3, 2),
+            ),
+        )
+
+
 def graph(n, seed):
     torch.manual_seed(seed)
     return torch.randn(n, 4), torch.randint(0, n, (2, 2 * n - 1))
@@ -159,7 +199,8 @@ def kinds(value):
 
 
 @pytest.mark.parametrize(
-    "model", [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Inner, Bags, Heads, Counted]
+    "model",
+    [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Inner, Bags, Heads, Counted, Gathered, OfThreeDimensions],
 )
 def test_agrees_with_eager(model):
     torch.manual_seed(1)

@@ -47,6 +47,7 @@ from backends.acrobat.frontend.evaluator.statements import assignments, catching
 from backends.acrobat.frontend.tensors import (
     bool_buffers,
     coercions,
+    contexts,
     conversions,
     extents,
     ints,

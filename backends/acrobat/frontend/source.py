@@ -166,7 +166,7 @@ def closure(function: FunctionType) -> dict[str, Any]:
 
 
 def harmless(decorator: ast.expr) -> bool:
-    """Whether a decorator, or the context manager of a `with` statement, changes nothing about what is computed."""
+    """Whether a decorator changes nothing about what is computed."""
     plain = (
         "staticmethod",
         "classmethod",

@@ -8,20 +8,26 @@ method, of that name.
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
+import torch
 from torch import nn
 
 from backends.acrobat.library import (
     activation_modules,
     activations,
+    adaptive,
+    alignments,
     arranging,
     attention,
     convolution,
+    distributions,
     elementwise,
     functional,
+    gamma,
     images,
     indexing,
     loss_functions,
@@ -34,8 +40,10 @@ from backends.acrobat.library import (
     placing,
     pooling,
     products,
+    queues,
     recurrent,
     running,
+    sampling,
     searching,
     selection,
     special,
@@ -75,15 +83,15 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.TransformerDecoderLayer: attention.transformer_decoder_layer,
     nn.TransformerDecoder: attention.transformer_decoder,
     nn.Transformer: attention.transformer,
-    nn.Conv2d: images.conv2d,
+    nn.Conv2d: images.conv2d_module,
     nn.MaxPool1d: pooling.max_pool1d_module,
     nn.AvgPool1d: pooling.avg_pool1d_module,
     nn.MaxPool2d: pooling.max_pool2d_module,
     nn.AvgPool2d: pooling.avg_pool2d_module,
-    nn.AdaptiveMaxPool1d: images.adaptive_max_pool1d_module,
-    nn.AdaptiveAvgPool1d: images.adaptive_avg_pool1d_module,
-    nn.AdaptiveMaxPool2d: images.adaptive_max_pool2d_module,
-    nn.AdaptiveAvgPool2d: images.adaptive_avg_pool2d_module,
+    nn.AdaptiveMaxPool1d: adaptive.adaptive_max_pool1d_module,
+    nn.AdaptiveAvgPool1d: adaptive.adaptive_avg_pool1d_module,
+    nn.AdaptiveMaxPool2d: adaptive.adaptive_max_pool2d_module,
+    nn.AdaptiveAvgPool2d: adaptive.adaptive_avg_pool2d_module,
     nn.GroupNorm: normalisation.group_norm_module,
     nn.InstanceNorm1d: normalisation.instance_norm_module,
     nn.InstanceNorm2d: normalisation.instance_norm_module,
@@ -109,6 +117,12 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.Softmax2d: activation_modules.softmax2d_module,
     nn.LocalResponseNorm: normalisation.local_response_norm_module,
     nn.ConvTranspose1d: convolution.conv_transpose1d_module,
+    nn.ConvTranspose2d: images.conv_transpose2d_module,
+    nn.Fold: images.fold_module,
+    nn.Upsample: sampling.upsample_module,
+    nn.UpsamplingNearest2d: sampling.upsample_module,
+    nn.UpsamplingBilinear2d: sampling.upsample_module,
+    nn.CTCLoss: alignments.ctc_module,
     nn.Unflatten: arranging.unflatten_module,
     nn.Unfold: arranging.unfold_module,
     nn.PixelShuffle: arranging.pixel_shuffle_module,
@@ -138,6 +152,8 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
 
 _OWN_NAMES: dict[ModuleType, str] = {
     activations: "silu leaky_relu elu softplus mish relu6 hardtanh softsign logsigmoid rrelu absolute clamp reciprocal",
+    adaptive: "adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d adaptive_avg_pool2d",
+    alignments: "ctc_loss",
     arranging: """
         unfold atleast_1d atleast_2d atleast_3d column_stack dstack
         adjoint msort meshgrid cartesian_prod combinations diagonal trace diag diag_embed diagflat pixel_shuffle
@@ -145,6 +161,7 @@ _OWN_NAMES: dict[ModuleType, str] = {
     """,
     attention: "scaled_dot_product_attention",
     convolution: "conv1d conv_transpose1d",
+    distributions: "kl_divergence",
     elementwise: """
         power sign ceil trunc frac erf quotient floor_divide remainder fmod log1p expm1 log2 log10 exp2 logaddexp nan_to_num
         clamp_min clamp_max lerp addcmul addcdiv hardsigmoid hardswish selu celu tanhshrink softshrink hardshrink threshold
@@ -154,7 +171,8 @@ _OWN_NAMES: dict[ModuleType, str] = {
         pairwise_distance normalize cosine_similarity norm vector_norm linalg_norm logsumexp cdist pdist
         generate_square_subsequent_mask
     """,
-    images: "adaptive_max_pool1d adaptive_avg_pool1d adaptive_max_pool2d adaptive_avg_pool2d",
+    gamma: "lgamma digamma",
+    images: "conv2d conv_transpose2d fold",
     indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
     loss_functions: """
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div nll_loss
@@ -174,7 +192,8 @@ _OWN_NAMES: dict[ModuleType, str] = {
         linalg_cross
     """,
     pooling: "max_pool1d avg_pool1d max_pool2d avg_pool2d",
-    recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence",
+    recurrent: "pack_padded_sequence pad_packed_sequence pack_sequence pad_sequence unpad_sequence",
+    sampling: "interpolate affine_grid grid_sample",
     running: "cummax cummin logcumsumexp diff trapezoid cumulative_trapezoid",
     selection: "topk bucketize searchsorted unique_consecutive unique",
     special: "erfc logit xlogy heaviside fmax fmin isposinf isneginf logaddexp2 rsub",
@@ -223,6 +242,18 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
     does."""
     return next((WITH_ARGUMENT[name, a] for a in arguments if (name, a) in WITH_ARGUMENT), name)
 
+
+CLASSES: dict[type, type] = {
+    queue.PriorityQueue: queues.PriorityQueue,
+    queue.Queue: queues.Queue,
+    queue.SimpleQueue: queues.Queue,
+    queue.LifoQueue: queues.LifoQueue,
+    **{
+        getattr(torch.distributions, name): getattr(distributions, name)
+        for name in ["Categorical", "Bernoulli", "Normal", "Laplace", "Exponential", "Poisson", "Gamma", "Beta"]
+    },
+}
+"""Classes of Python's `queue` and of `torch.distributions` -> the class of which an object is made in place of theirs."""
 
 BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""

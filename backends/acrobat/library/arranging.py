@@ -3,9 +3,10 @@
 import torch
 import torch.nn.functional as F
 
-from backends.acrobat.library.images import every, has_room, one_image
+from backends.acrobat.library.batches import each
+from backends.acrobat.library.images import every, has_room
 from backends.acrobat.library.moving import sort
-from backends.acrobat.library.words import is_fixed, refuse, unrolled
+from backends.acrobat.library.words import is_fixed, pair, refuse, unrolled
 
 
 def unfold(input, dimension, size, step):
@@ -19,11 +20,12 @@ def unfold(input, dimension, size, step):
 
 def image_windows(input, kernel_size, dilation=1, padding=0, stride=1):
     """`torch.nn.functional.unfold`: each column has the elements of one window of an image."""
-    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    dh, dw = (dilation, dilation) if isinstance(dilation, int) else dilation
-    ph, pw = (padding, padding) if isinstance(padding, int) else padding
-    sh, sw = (stride, stride) if isinstance(stride, int) else stride
-    x = one_image(input)
+    kernel, gap, around, step = pair(kernel_size), pair(dilation), pair(padding), pair(stride)
+    return each(input, 3, lambda x: windows_of_image(x, kernel, gap, around, step))
+
+
+def windows_of_image(x, kernel, gap, around, step):
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel, gap, around, step
     if ph > 0 or pw > 0:
         x = F.pad(x, (pw, pw, ph, ph))
     height, width = x.size(1) - dh * (kh - 1), x.size(2) - dw * (kw - 1)
@@ -32,8 +34,7 @@ def image_windows(input, kernel_size, dilation=1, padding=0, stride=1):
         for b in unrolled(range(kw)):
             part = x[:, a * dh : a * dh + height, b * dw : b * dw + width]
             parts.append(every(every(part, 1, sh), 2, sw).flatten(1))
-    out = torch.stack(parts, 1).flatten(0, 1)
-    return out if input.dim() == 3 else out.unsqueeze(0)
+    return torch.stack(parts, 1).flatten(0, 1)
 
 
 def unfold_module(self, input):

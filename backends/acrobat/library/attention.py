@@ -39,40 +39,66 @@ def masked(scores, mask):
     return scores.masked_fill(mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
 
 
+def projected(self, query, key, value):
+    """Query, key and value of all heads, each of shape (positions, features)."""
+    e, bias = self.embed_dim, self.in_proj_bias
+    if self.in_proj_weight is None:
+        w_q, w_k, w_v = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+    else:
+        w_q, w_k, w_v = self.in_proj_weight[:e], self.in_proj_weight[e : 2 * e], self.in_proj_weight[2 * e :]
+    q = F.linear(query, w_q, None if bias is None else bias[:e])
+    k = F.linear(key, w_k, None if bias is None else bias[e : 2 * e])
+    v = F.linear(value, w_v, None if bias is None else bias[2 * e :])
+    if self.bias_k is not None:
+        k, v = torch.cat([k, self.bias_k.reshape(1, e)]), torch.cat([v, self.bias_v.reshape(1, e)])
+    if self.add_zero_attn:
+        k, v = torch.cat([k, torch.zeros(1, e)]), torch.cat([v, torch.zeros(1, e)])
+    return q, k, v
+
+
 def attended(self, query, key, value, attn_mask, key_padding_mask=None):
-    """For query, key and value of shape (positions, features): the result, and the weights averaged over the heads."""
+    """For query, key and value of shape (positions, features): the result, and each head's weights. A mask has two dimensions,
+    or three: one mask for each head."""
     refuse_dropout(self)
-    w_in, b_in = self.in_proj_weight, self.in_proj_bias
-    e = self.embed_dim
-    q = F.linear(query, w_in[:e], None if b_in is None else b_in[:e])
-    k = F.linear(key, w_in[e : 2 * e], None if b_in is None else b_in[e : 2 * e])
-    v = F.linear(value, w_in[2 * e :], None if b_in is None else b_in[2 * e :])
-    size = e // self.num_heads
+    q, k, v = projected(self, query, key, value)
+    if (self.bias_k is not None or self.add_zero_attn) and (attn_mask is not None or key_padding_mask is not None):
+        refuse("MultiheadAttention with a mask and `add_bias_kv` or `add_zero_attn`", "leave these out")
+    size = self.embed_dim // self.num_heads
     heads = ()
     shares = ()
     for head in unrolled(range(self.num_heads)):
         a, b = head * size, (head + 1) * size
         scores = q[:, a:b] @ k[:, a:b].t() * (1.0 / math.sqrt(size))
-        scores = masked(masked(scores, attn_mask), key_padding_mask)
+        of_head = attn_mask[head] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        scores = masked(masked(scores, of_head), key_padding_mask)
         share = torch.softmax(scores, -1)
         heads = heads + (share @ v[:, a:b],)
         shares = shares + (share,)
-    average = shares[0]
+    return F.linear(torch.cat(heads, -1), self.out_proj.weight, self.out_proj.bias), shares
+
+
+def weights_of(shares, average):
+    """The weights of all heads, or their mean."""
+    if not average:
+        return torch.stack(shares)
+    total = shares[0]
     for share in shares[1:]:
-        average = average + share
-    return F.linear(torch.cat(heads, -1), self.out_proj.weight, self.out_proj.bias), average * (1.0 / self.num_heads)
+        total = total + share
+    return total * (1.0 / len(shares))
 
 
-def attended_each(self, queries, keys, values, attn_mask, key_padding_mask):
-    """`attended` of each sequence of a batch."""
-    count = len(queries)
+def attended_each(self, queries, keys, values, attn_mask, key_padding_mask, average):
+    """The result and the weights for each sequence of a batch, which may have masks of its own for its heads."""
+    count, heads = len(queries), self.num_heads
     if len(keys) != count or len(values) != count:
         raise RuntimeError(f"{count} sequences attend to {len(keys)}, which have {len(values)} sequences of values")
-    if attn_mask is not None and attn_mask.dim() != 2:
-        refuse("MultiheadAttention of a batch with a mask for each sequence and head", "use a mask of two dimensions")
-    if key_padding_mask is None:
-        return [attended(self, q, k, v, attn_mask) for q, k, v in zip(queries, keys, values)]
-    return [attended(self, queries[i], keys[i], values[i], attn_mask, key_padding_mask[i]) for i in range(count)]
+    results = []
+    for i in range(count):
+        own = attn_mask[i * heads : (i + 1) * heads] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        padding = None if key_padding_mask is None else key_padding_mask[i]
+        out, shares = attended(self, queries[i], keys[i], values[i], own, padding)
+        results.append((out, weights_of(shares, average)))
+    return results
 
 
 def multihead_attention(
@@ -86,21 +112,21 @@ def multihead_attention(
     average_attn_weights=True,
     is_causal=False,
 ):
-    if is_causal and attn_mask is None or need_weights and not average_attn_weights:
-        refuse("MultiheadAttention with `is_causal` alone, or single heads' weights", "use `attn_mask`")
-    if self.in_proj_weight is None or self.bias_k is not None or self.add_zero_attn:
-        refuse("MultiheadAttention with `kdim`, `vdim`, `add_bias_kv` or `add_zero_attn`")
+    if is_causal and attn_mask is None:
+        refuse("MultiheadAttention with `is_causal` alone, which PyTorch does not take,", "give it an `attn_mask`")
     if query.dim() == 2:
-        out, share = attended(self, query, key, value, attn_mask, key_padding_mask)
-        return out, share if need_weights else None
+        out, shares = attended(self, query, key, value, attn_mask, key_padding_mask)
+        return out, weights_of(shares, average_attn_weights) if need_weights else None
     batch = 0 if self.batch_first else 1
     if not is_fixed(query.size(batch)) or query.size(batch) != 1:
-        pairs = attended_each(self, query.unbind(batch), key.unbind(batch), value.unbind(batch), attn_mask, key_padding_mask)
+        sequences = query.unbind(batch), key.unbind(batch), value.unbind(batch)
+        pairs = attended_each(self, *sequences, attn_mask, key_padding_mask, average_attn_weights)
         share = torch.stack([share for _, share in pairs]) if need_weights else None
         return torch.stack([out for out, _ in pairs], batch), share
-    padding = None if key_padding_mask is None else key_padding_mask.select(0, 0)
-    out, share = attended(self, query.select(batch, 0), key.select(batch, 0), value.select(batch, 0), attn_mask, padding)
-    return out.unsqueeze(batch), share.unsqueeze(0) if need_weights else None
+    padding = None if key_padding_mask is None else key_padding_mask[0]
+    one = query.select(batch, 0), key.select(batch, 0), value.select(batch, 0)
+    out, shares = attended(self, *one, attn_mask, padding)
+    return out.unsqueeze(batch), weights_of(shares, average_attn_weights).unsqueeze(0) if need_weights else None
 
 
 def transformer_encoder_layer(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
@@ -168,5 +194,19 @@ def transformer_decoder(
     return x if self.norm is None else self.norm(x)
 
 
-def transformer(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None):
-    return self.decoder(tgt, self.encoder(src, src_mask), tgt_mask, memory_mask)
+def transformer(
+    self,
+    src,
+    tgt,
+    src_mask=None,
+    tgt_mask=None,
+    memory_mask=None,
+    src_key_padding_mask=None,
+    tgt_key_padding_mask=None,
+    memory_key_padding_mask=None,
+    src_is_causal=None,
+    tgt_is_causal=None,
+    memory_is_causal=False,
+):
+    memory = self.encoder(src, src_mask, src_key_padding_mask)
+    return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

@@ -3,17 +3,15 @@
 import torch
 import torch.nn.functional as F
 
+from backends.acrobat.library.batches import each
 from backends.acrobat.library.images import has_room
-from backends.acrobat.library.words import is_fixed, refuse, unrolled
+from backends.acrobat.library.words import is_fixed, only, refuse, sides, unrolled
 
 
-def over_time(input, weight, bias, stride, padding, dilation, groups=1):
-    """The convolution of an input of shape (channels, time) or (1, channels, time)."""
-    if input.dim() == 3 and input.size(0) != 1:
-        refuse("a Conv1d of a batch", "an instance has one sequence")
+def over_time(x, weight, bias, stride, padding, dilation, groups):
+    """The convolution of an input of shape (channels, time)."""
     if not is_fixed(weight.size(1)) or not is_fixed(weight.size(2)):
         refuse("a convolution whose kernel varies in its extents", "take a part of constant size as the kernel")
-    x = input if input.dim() == 2 else input.select(0, 0)
     size = weight.size(2)
     before, after = sides(padding, dilation * (size - 1), stride)
     zero = torch.zeros(weight.size(1) * groups)
@@ -23,19 +21,7 @@ def over_time(input, weight, bias, stride, padding, dilation, groups=1):
         of_window(torch.stack([columns[t + j * dilation] for j in unrolled(range(size))], 1), weight, bias, groups)
         for t in range(0, len(columns) - dilation * (size - 1), stride)
     ]
-    result = torch.stack(out, 1)
-    return result if input.dim() == 2 else result.unsqueeze(0)
-
-
-def sides(padding, more, stride):
-    """How many zeros are before and behind the input, where a window takes `more` elements beside the first."""
-    if not isinstance(padding, str):
-        return padding, padding
-    if padding == "valid":
-        return 0, 0
-    if padding != "same" or stride != 1:
-        refuse("a convolution with padding in words other than `same`, with a stride of 1, and `valid`")
-    return more // 2, more - more // 2
+    return torch.stack(out, 1)
 
 
 def of_window(window, weight, bias, groups):
@@ -50,57 +36,46 @@ def of_window(window, weight, bias, groups):
     return out if bias is None else out + bias
 
 
-def conv1d_module(self, input):
-    if self.padding_mode != "zeros":
-        refuse("a Conv1d with a padding of other than zeros")
-    padding = self.padding if isinstance(self.padding, str) else self.padding[0]
-    return over_time(input, self.weight, self.bias, self.stride[0], padding, self.dilation[0], self.groups)
-
-
-def only(setting):
-    """A stride, padding or dilation over one dimension, which may be written `1` or `(1,)`."""
-    return setting if isinstance(setting, int) else setting[0]
-
-
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    around = padding if isinstance(padding, (int, str)) else padding[0]
-    step = stride if isinstance(stride, int) else stride[0]
-    return over_time(input, weight, bias, step, around, only(dilation), groups)
+    step, around, gap = only(stride), only(padding), only(dilation)
+    return each(input, 2, lambda x: over_time(x, weight, bias, step, around, gap, groups))
+
+
+def conv1d_module(self, input):
+    if self.padding_mode == "zeros":
+        return conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    before, after = sides(only(self.padding), self.dilation[0] * (self.kernel_size[0] - 1), self.stride[0])
+    around = F.pad(input, (before, after), self.padding_mode)
+    return conv1d(around, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
 
 
 def conv_transpose1d_module(self, input, output_size=None):
-    if output_size is not None or self.padding_mode != "zeros":
-        refuse("a ConvTranspose1d with `output_size`")
-    return conv_transpose1d(
-        input,
-        self.weight,
-        self.bias,
-        self.stride[0],
-        self.padding[0],
-        self.output_padding[0],
-        self.groups,
-        self.dilation[0],
-    )
+    if output_size is not None:
+        refuse("a ConvTranspose1d with `output_size`", "give the module an `output_padding`")
+    more = self.output_padding
+    return conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """Each column of (channels, time) or (1, channels, time) is multiplied with the weights (channels, outputs, size), and what
-    it gives is added to the columns of the result that it reaches."""
-    if groups != 1:
-        refuse("a transposed convolution with groups")
-    if input.dim() == 3 and input.size(0) != 1:
-        refuse("a ConvTranspose1d of a batch", "an instance has one sequence")
-    step, cut, gap = only(stride), only(padding), only(dilation)
-    x = input if input.dim() == 2 else input.select(0, 0)
+    """Each column of (channels, time) is multiplied with the weights (channels, outputs, size), and what it gives is added to
+    the columns of the result that it reaches."""
+    step, cut, more, gap = only(stride), only(padding), only(output_padding), only(dilation)
+    if groups == 1:
+        out = each(input, 2, lambda x: reached(x, weight, step, cut, more, gap))
+    else:
+        pairs = unrolled(zip(input.chunk(groups, -2), weight.chunk(groups, 0)))
+        parts = [each(part, 2, lambda x, w=taps: reached(x, w, step, cut, more, gap)) for part, taps in pairs]
+        out = torch.cat(parts, -2)
+    return out if bias is None else out + bias.unsqueeze(1)
+
+
+def reached(x, weight, step, cut, more, gap):
+    """The transposed convolution of (channels, time), without a bias."""
     outputs, size = weight.size(1), weight.size(2)
     taps = [weight.select(2, j).t() for j in unrolled(range(size))]
     pieces = [[F.linear(column, tap) for tap in unrolled(taps)] for column in x.unbind(1)]
-    length = (len(pieces) - 1) * step - 2 * cut + gap * (size - 1) + only(output_padding) + 1
-    out = [reaching(pieces, t + cut, step, gap, size, outputs) for t in range(length)]
-    result = torch.stack(out, 1)
-    if bias is not None:
-        result = result + bias.unsqueeze(1)
-    return result if input.dim() == 2 else result.unsqueeze(0)
+    length = (len(pieces) - 1) * step - 2 * cut + gap * (size - 1) + more + 1
+    return torch.stack([reaching(pieces, t + cut, step, gap, size, outputs) for t in range(length)], 1)
 
 
 def reaching(pieces, place, step, gap, size, outputs):

@@ -167,6 +167,8 @@ def put_at(input, index, src):
     parts = list(input.unbind(0))
     for i, part in zip(within(index.tolist(), input.size(0)), src):
         parts[i] = part
+    if is_fixed(input.size(0)):  # so that its extent stays known where there are no rows
+        return torch.stack([parts[i] for i in unrolled(range(input.size(0)))])
     return torch.stack(parts)
 
 

@@ -4,9 +4,9 @@ input: a window of 3 x 3 becomes nine maxima, or a sum of nine."""
 import torch
 import torch.nn.functional as F
 
-from backends.acrobat.library.convolution import only
-from backends.acrobat.library.images import every, has_room, one_image, one_sequence
-from backends.acrobat.library.words import is_fixed, refuse, unrolled
+from backends.acrobat.library.batches import each
+from backends.acrobat.library.images import every, has_room
+from backends.acrobat.library.words import is_fixed, only, pair, refuse, unrolled
 
 ZERO, ONE = (0, (0,)), (1, (1,))
 """The ways in which PyTorch writes a padding of 0, and a dilation of 1."""
@@ -44,13 +44,10 @@ def padded(x, padding, kernel_size, dilation, ceil_mode, filler):
     return F.pad(x, (pw, pw + more_w, ph, ph + more_h), "constant", filler)
 
 
-def pooled(input, kernel_size, stride, padding, dilation, ceil_mode, largest):
-    """The maximum or the sum of each window, of shape (channels, height, width)."""
-    x = one_image(input)
-    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    sh, sw = (kh, kw) if stride is None else (stride, stride) if isinstance(stride, int) else stride
-    ph, pw = (padding, padding) if isinstance(padding, int) else padding
-    dh, dw = (dilation, dilation) if isinstance(dilation, int) else dilation
+def pooled(x, kernel_size, stride, padding, dilation, ceil_mode, largest):
+    """The maximum or the sum of each window of a (channels, height, width)."""
+    (kh, kw), (sh, sw) = pair(kernel_size), pair(kernel_size if stride is None else stride)
+    (ph, pw), (dh, dw) = pair(padding), pair(dilation)
     has_room(x.size(1) + 2 * ph, dh * (kh - 1) + 1)
     has_room(x.size(2) + 2 * pw, dw * (kw - 1) + 1)
     x_padded = padded(x, (ph, pw), (kh, kw), (dh, dw), ceil_mode, float("-inf") if largest else 0.0)
@@ -65,8 +62,7 @@ def pooled(input, kernel_size, stride, padding, dilation, ceil_mode, largest):
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if return_indices:
         refuse("max pooling with `return_indices`")
-    out = pooled(input, kernel_size, stride, padding, dilation, ceil_mode, True)
-    return out if input.dim() == 3 else out.unsqueeze(0)
+    return each(input, 3, lambda x: pooled(x, kernel_size, stride, padding, dilation, ceil_mode, True))
 
 
 def counted(x, kernel_size, stride, padding, ceil_mode, count_include_pad):
@@ -75,9 +71,7 @@ def counted(x, kernel_size, stride, padding, ceil_mode, count_include_pad):
     ones = torch.ones(1, x.size(1), x.size(2))
     if not count_include_pad:
         return pooled(ones, kernel_size, stride, padding, 1, ceil_mode, False)
-    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    sh, sw = (kh, kw) if stride is None else (stride, stride) if isinstance(stride, int) else stride
-    ph, pw = (padding, padding) if isinstance(padding, int) else padding
+    (kh, kw), (sh, sw), (ph, pw) = pair(kernel_size), pair(kernel_size if stride is None else stride), pair(padding)
     with_padding = F.pad(ones, (pw, pw, ph, ph), "constant", 1.0) if ph + pw > 0 else ones
     out = slid(padded(with_padding, (0, 0), (kh, kw), (1, 1), ceil_mode, 0.0), (kh, kw), (sh, sw), (1, 1), False)
     height, width = places(x.size(1), kh, sh, ph, ceil_mode), places(x.size(2), kw, sw, pw, ceil_mode)
@@ -85,15 +79,14 @@ def counted(x, kernel_size, stride, padding, ceil_mode, count_include_pad):
 
 
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    total = pooled(input, kernel_size, stride, padding, 1, ceil_mode, False)
+    kh, kw = pair(kernel_size)
+    total = each(input, 3, lambda x: pooled(x, kernel_size, stride, padding, 1, ceil_mode, False))
     if divisor_override is not None:
-        out = total * (1.0 / divisor_override)
-    elif ceil_mode or not count_include_pad:
-        out = total / counted(one_image(input), kernel_size, stride, padding, ceil_mode, count_include_pad)
-    else:
-        out = total * (1.0 / (kh * kw))
-    return out if input.dim() == 3 else out.unsqueeze(0)
+        return total * (1.0 / divisor_override)
+    if not ceil_mode and count_include_pad:
+        return total * (1.0 / (kh * kw))
+    image = input if input.dim() == 3 else input[0]
+    return total / counted(image, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 def max_pool2d_module(self, input):
@@ -109,9 +102,9 @@ def avg_pool2d_module(self, input):
 # ---- over one dimension, which may vary
 
 
-def windows(input, kernel_size, stride):
-    """The windows over time of an input of shape (channels, time) or (1, channels, time), each of shape (channels, window)."""
-    columns = list(one_sequence(input).unbind(1))
+def windows(x, kernel_size, stride):
+    """The windows over time of a (channels, time), each of shape (channels, window)."""
+    columns = list(x.unbind(1))
     size = only(kernel_size)
     has_room(len(columns), size)
     step = only(kernel_size if stride is None else stride)
@@ -124,19 +117,18 @@ def whole(input, kernel_size):
         raise ValueError(f"a window of {kernel_size} over {input.size(-1)} steps: one that varies takes all steps")
 
 
-def pooled_over_time(input, kernel_size, stride, largest):
+def pooled_over_time(x, kernel_size, stride, largest):
     if not is_fixed(kernel_size):
-        whole(input, kernel_size)
-        return input.amax(-1, True) if largest else input.mean(-1, True)
-    out = torch.stack([w.amax(1) if largest else w.mean(1) for w in windows(input, kernel_size, stride)], 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
+        whole(x, kernel_size)
+        return x.amax(-1, True) if largest else x.mean(-1, True)
+    return torch.stack([w.amax(1) if largest else w.mean(1) for w in windows(x, kernel_size, stride)], 1)
 
 
-def steps_and_starts(input, size, stride, padding, dilation, ceil_mode, filler):
+def steps_and_starts(x, size, stride, padding, dilation, ceil_mode, filler):
     """The steps of a sequence with its padding, and behind them enough for the last window; and where the windows begin."""
-    columns = list(one_sequence(input).unbind(1))
+    columns = list(x.unbind(1))
     has_room(len(columns) + 2 * padding, dilation * (size - 1) + 1)
-    edge = torch.zeros(one_sequence(input).size(0)) + filler
+    edge = torch.zeros(x.size(0)) + filler
     count = places(len(columns), dilation * (size - 1) + 1, stride, padding, ceil_mode)
     before = [edge for _ in range(padding)]
     behind = [edge for _ in range(padding + dilation * (size - 1))]
@@ -147,20 +139,28 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     if return_indices:
         refuse("max pooling over time with `return_indices`")
     if padding in ZERO and dilation in ONE and not ceil_mode:
-        return pooled_over_time(input, kernel_size, stride, True)
+        return each(input, 2, lambda x: pooled_over_time(x, kernel_size, stride, True))
     size, spread, step = only(kernel_size), only(dilation), only(kernel_size if stride is None else stride)
-    steps, starts = steps_and_starts(input, size, step, only(padding), spread, ceil_mode, float("-inf"))
-    taken = [torch.stack([steps[t + j * spread] for j in unrolled(range(size))], 1).amax(1) for t in starts]
-    out = torch.stack(taken, 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
+    return each(input, 2, lambda x: maxima(x, size, step, only(padding), spread, ceil_mode))
+
+
+def maxima(x, size, step, padding, spread, ceil_mode):
+    """The maximum of each window of a (channels, time) with its padding, whose elements are `spread` steps apart."""
+    steps, starts = steps_and_starts(x, size, step, padding, spread, ceil_mode, float("-inf"))
+    return torch.stack([torch.stack([steps[t + j * spread] for j in unrolled(range(size))], 1).amax(1) for t in starts], 1)
 
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     if padding in ZERO and not ceil_mode:
-        return pooled_over_time(input, kernel_size, stride, False)
+        return each(input, 2, lambda x: pooled_over_time(x, kernel_size, stride, False))
     size, edge, step = only(kernel_size), only(padding), only(kernel_size if stride is None else stride)
-    steps, starts = steps_and_starts(input, size, step, edge, 1, ceil_mode, 0.0)
-    length = input.size(-1)
+    return each(input, 2, lambda x: means(x, size, step, edge, ceil_mode, count_include_pad))
+
+
+def means(x, size, step, edge, ceil_mode, count_include_pad):
+    """The mean of each window of a (channels, time) with `edge` zeros at both ends, which count or do not."""
+    steps, starts = steps_and_starts(x, size, step, edge, 1, ceil_mode, 0.0)
+    length = x.size(-1)
     taken = []
     for t in starts:
         total = torch.stack([steps[t + j] for j in unrolled(range(size))], 1).sum(1)
@@ -169,8 +169,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
         else:
             count = min(t + size, length + edge) - max(t, edge)
         taken.append(total / count)
-    out = torch.stack(taken, 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
+    return torch.stack(taken, 1)
 
 
 def max_pool1d_module(self, input):

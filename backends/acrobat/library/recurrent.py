@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from backends.acrobat.library.elementwise import refuse_dropout
-from backends.acrobat.library.words import is_fixed, is_packed, is_packed_list, packed, refuse, steps_of, unrolled
+from backends.acrobat.library.words import is_fixed, is_packed, is_packed_list, packed, steps_of, unrolled
 
 # ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
 
@@ -99,22 +99,23 @@ def run_gru(steps, h, w_hh, b_hh):
     return out, h
 
 
-def run_lstm(steps, h, c, w_hh, b_hh):
+def run_lstm(steps, h, c, w_hh, b_hh, w_hr):
+    """An LSTM's steps. `w_hr` projects the state `h`, or is None."""
     out = []
     for x in steps:
         h, c = lstm_step(x, h, c, w_hh, b_hh)
+        if w_hr is not None:
+            h = F.linear(h, w_hr)
         out.append(h)
     return out, h, c
 
 
-def start_of(self, input, hx, at, time):
-    """The initial state number `at`, counted over layers and directions: that of `hx`, or zeros if `hx` is None. Dimension
-    `time` of `input` has the time steps."""
+def start_of(input, hx, at, time, size):
+    """The initial state number `at`, counted over layers and directions: that of `hx`, or `size` zeros if `hx` is None.
+    Dimension `time` of `input` has the time steps."""
     if hx is not None:
         return hx[at]
-    if input.dim() == 2:
-        return torch.zeros(self.hidden_size)
-    return torch.zeros(input.size(1 - time), self.hidden_size)
+    return torch.zeros(size) if input.dim() == 2 else torch.zeros(input.size(1 - time), size)
 
 
 def run_layers(self, sequence, h0, c0):
@@ -132,12 +133,14 @@ def run_layers(self, sequence, h0, c0):
         outs = ()
         for direction in unrolled(range(2 if self.bidirectional else 1)):
             w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
-            h = start_of(self, input, h0, len(hidden), time)
+            h = start_of(input, h0, len(hidden), time, self.proj_size or self.hidden_size)
             projected = [F.linear(x, w_ih, b_ih) for x in steps]
             if direction:
                 projected = projected[::-1]
             if self.mode == "LSTM":
-                out, h, c = run_lstm(projected, h, start_of(self, input, c0, len(hidden), time), w_hh, b_hh)
+                c = start_of(input, c0, len(hidden), time, self.hidden_size)
+                w_hr = getattr(self, f"weight_hr_l{k}" + ("_reverse" if direction else "")) if self.proj_size else None
+                out, h, c = run_lstm(projected, h, c, w_hh, b_hh, w_hr)
                 cells = cells + (c,)
             elif self.mode == "GRU":
                 out, h = run_gru(projected, h, w_hh, b_hh)
@@ -169,8 +172,6 @@ def simple(self, input, hx=None):
 
 
 def lstm(self, input, hx=None):
-    if self.proj_size:
-        refuse("an LSTM with `proj_size`")
     h0, c0 = (None, None) if hx is None else hx
     if is_packed_list(input):
         sequences = steps_of(input)
@@ -247,18 +248,21 @@ def pack_sequence(sequences, enforce_sorted=True):
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
     if is_fixed(len(sequences)) and len(sequences) == 1:
         return sequences[0].unsqueeze(0 if batch_first else 1)
-    if padding_side != "right":
-        refuse(
-            "`pad_sequence` with another `padding_side` than the right one",
-            "join each sequence with `torch.full` and stack them",
-        )
     longest = max([len(sequence) for sequence in sequences])
-    return torch.stack([padded(sequence, longest, padding_value) for sequence in sequences], 0 if batch_first else 1)
+    left = padding_side == "left"
+    return torch.stack([padded(sequence, longest, padding_value, left) for sequence in sequences], 0 if batch_first else 1)
 
 
-def padded(sequence, size, value):
-    """A sequence with as many steps more as make `size` in all."""
+def unpad_sequence(padded_sequences, lengths, batch_first=False):
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[: int(size)] for row, size in zip(rows, lengths)]
+
+
+def padded(sequence, size, value, left=False):
+    """A sequence with as many steps more, before it if `left` is set, as make `size` in all."""
     more = size - len(sequence)
     if sequence.dtype == torch.int64:
-        return torch.tensor(sequence.tolist() + [int(value)] * more)
-    return torch.cat([sequence, torch.full((more, *sequence.shape[1:]), float(value))])
+        filler = [int(value)] * more
+        return torch.tensor(filler + sequence.tolist() if left else sequence.tolist() + filler)
+    filler = torch.full((more, *sequence.shape[1:]), float(value))
+    return torch.cat([filler, sequence] if left else [sequence, filler])

@@ -20,6 +20,8 @@ def extremes_so_far(input, dim):
     """The highest elements so far along `dim`, NaN being the highest, and their indices: of equal ones the last."""
     if input.dtype in (torch.int64, torch.bool):
         refuse("`cummax` or `cummin` of ints", "write `.float()` before it")
+    if input.size(dim) == 0:
+        return input, torch.zeros_like(input).long()
     parts = input.unbind(dim)
     best, place = parts[0], torch.zeros_like(parts[0])
     values, places = [], []
@@ -32,6 +34,8 @@ def extremes_so_far(input, dim):
 
 
 def logcumsumexp(input, dim):
+    if input.size(dim) == 0:
+        return input
     parts = input.unbind(dim)
     total = torch.full_like(parts[0], float("-inf"))
     totals = []

@@ -99,6 +99,35 @@ def refuse(message: str, advice: str = "") -> NoReturn:
     raise NotImplementedError(f"{message}; {advice}" if advice else message)
 
 
+# ---- settings of PyTorch's functions, computed when the model is compiled
+
+
+def only(setting: Any) -> Any:
+    """A size, stride, padding or dilation over one dimension, which may be written `1` or `(1,)`."""
+    return setting if isinstance(setting, (int, str)) else setting[0]
+
+
+def pair(setting: Any) -> Any:
+    """Such a setting over two dimensions, which may be written as one number for both."""
+    return (setting, setting) if isinstance(setting, int) else (setting[0], setting[-1])
+
+
+def sides(padding: Any, more: int, stride: int) -> tuple[int, int]:
+    """How many elements are added before and behind the input, where a window takes `more` elements beside the first."""
+    if not isinstance(padding, str):
+        return padding, padding
+    if padding == "valid":
+        return 0, 0
+    if padding != "same" or stride != 1:
+        refuse("a convolution with padding in words other than `same`, with a stride of 1, and `valid`")
+    return more // 2, more - more // 2
+
+
+COMPUTED = (only, pair, sides)
+
+# ---- strings
+
+
 def part(text: str, start: int, stop: int) -> str:
     return text[start:stop]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,19 +11,23 @@ from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import known, type_of
-from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.specials import Closure, Keywords
 from backends.acrobat.frontend.values import Dyn, Fixed, Special, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 
 def fixed(value: Value) -> Value:
-    """An argument, as for a library function: as a constant if it is a number, or a tuple of numbers, known at compile time."""
+    """An argument, as for a library function: as a constant if it is a number, or a tuple of numbers, known at compile time.
+    Those that a lambda sees are constants in it, too."""
     if isinstance(known(value)[1], (bool, int, float)):
         return Fixed(known(value)[1])
     if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):
         return Static(tuple(known(v)[1] for v in value.items))
     if isinstance(value, Keywords):
         return type(value)(tuple((name, fixed(v)) for name, v in value.entries))
+    if isinstance(value, Closure):
+        defaults = tuple((name, fixed(v)) for name, v in value.defaults)
+        return replace(value, env={name: fixed(v) for name, v in value.env.items()}, defaults=defaults)
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from typing import Any
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
@@ -105,6 +106,18 @@ def _steps_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 def _highest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     numbers: Value = f.host("list.top", args, ListT(INT), "highest")
     return numbers
+
+
+def _setting(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str, word: Any) -> Value:
+    """A setting of one of PyTorch's functions, which is known at compile time. Raises Refused."""
+    try:
+        return Static(word(*(constant(a, "a size, stride, padding or dilation") for a in args)))
+    except NotImplementedError as error:
+        raise Refused(f"{error} is not in the language") from None
+
+
+for _word in words.COMPUTED:
+    handles(FUNCTIONS, _word)(partial(_setting, word=_word))
 
 
 @handles(FUNCTIONS, words.refuse)

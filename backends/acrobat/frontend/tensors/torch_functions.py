@@ -32,7 +32,7 @@ ADDITIONS += [torch.add]
 OF_FUNCTIONAL = {name for name in vars(functional) if name.endswith("_loss")}
 OF_FUNCTIONAL |= {"kl_div", "binary_cross_entropy_with_logits", "instance_norm", "batch_norm"}
 """Functions of `torch.nn.functional` whose names in torch itself stand for others, which take other arguments."""
-OF_SPECIAL = "erf erfc exp2 expm1 log1p log_softmax logit logsumexp round sinc softmax xlogy"
+OF_SPECIAL = "digamma erf erfc exp2 expm1 log1p log_softmax logit logsumexp round sinc softmax xlogy"
 """Functions of `torch.special` that are those of torch."""
 OTHER_NAMES = {"log_sigmoid": "logsigmoid"}
 """The names that functions of torch give themselves -> those by which the source finds them."""
@@ -46,6 +46,7 @@ OF_OTHER_MODULES: dict[str, Any] = {
     "multi_dot": torch.linalg.multi_dot,
     "vecdot": torch.linalg.vecdot,
     "image_windows": functional.unfold,
+    "lgamma": torch.special.gammaln,
     "sigmoid": torch.special.expit,
     **{name: getattr(torch.special, name) for name in OF_SPECIAL.split()},
 }
@@ -57,7 +58,7 @@ def torch_name(function: Any) -> str | None:
     for name, of_other in OF_OTHER_MODULES.items():
         if of_other is function:
             return name
-    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer):
+    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer, torch.distributions):
         name = str(getattr(function, "__name__", ""))
         name = OTHER_NAMES.get(name, name)
         if name and getattr(module, name, None) is function:

@@ -765,7 +765,7 @@ class M(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(4, 4)
-        self.scan = nn.LSTM(4, 4, proj_size=2)
+        self.scan = nn.AdaptiveMaxPool1d(2, return_indices=True)
 
 """
 ALL: dict[str, tuple[str, list[str]]] = {
@@ -798,7 +798,7 @@ ALL: dict[str, tuple[str, list[str]]] = {
         [
             "22: `unique` with a dimension is not in the language",
             "23: `mse_loss`: a `reduction` but mean, sum and none is not in the language",
-            "24: `scan`: an LSTM with `proj_size` is not in the language",
+            "24: `scan`: adaptive pooling with `return_indices` is not in the language",
             "25: `std` has no argument `mean` here",
             "26: `mse_loss`: a `reduction` but mean, sum and none is not in the language",
         ],

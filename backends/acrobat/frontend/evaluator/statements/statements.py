@@ -27,13 +27,13 @@ from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.loops import loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
+from backends.acrobat.frontend.evaluator.statements import contexts
 from backends.acrobat.frontend.evaluator.statements.failures import raised_if
 from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
 from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
@@ -121,10 +121,8 @@ def _is_set_or_dict(f: Frame, owner: ast.expr) -> bool:
 
 @handles(STATEMENTS, ast.With)
 def _with(f: Frame, s: ast.With) -> None:
-    if not all(harmless(i.context_expr) for i in s.items):
-        f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
-        return
-    f.straight(s.body)
+    if contexts.enter(f, s):
+        f.straight(s.body)
 
 
 @handles(STATEMENTS, ast.If)
@@ -205,9 +203,7 @@ def _continue(f: Frame, s: ast.Continue, rest: Body, exits: Exits) -> Value:
 
 @handles(LEAVING, ast.With)
 def _with_leaving(f: Frame, s: ast.With, rest: Body, exits: Exits) -> Value:
-    if not all(harmless(i.context_expr) for i in s.items):
-        return f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
-    return f.value_of([*s.body, *rest], exits)
+    return f.value_of([*s.body, *rest], exits) if contexts.enter(f, s) else unknown()
 
 
 @handles(LEAVING, ast.If)

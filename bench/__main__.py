@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Sequence
 from types import FrameType
 
-from bench import usage
+from bench import description, usage
 from bench.status import Exit
 from bench.suggest import malformed, refusal
 
@@ -29,6 +29,7 @@ def main() -> None:
     if reason is not None:
         print(f"error: {reason}", file=sys.stderr)
         sys.exit(Exit.CONFIG)
+    description.start()
     import hydra  # takes longer than all of the above
 
     reason = malformed(arguments)

@@ -16,7 +16,7 @@ from bench.cell import Cell
 from bench.compose import compose, jobs
 from bench.measure import CellGroup
 from bench.measured import Measured
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.store import Record, Store
 from bench.validate import check, named_processors
 
@@ -73,7 +73,7 @@ def run(
     limits.cpus = named_processors(limits.cpus)
     check(limits, "isolate")
     chosen = [replace(c, measure=s.name, minibatches=s.minibatches) for c, s in zip(chosen, settings, strict=True)]
-    folder = results or ("results" if stored else tempfile.mkdtemp(prefix="bench-"))
+    folder = results or ("results" if stored else _temporary())
     store = Store(Path(folder).resolve(), machine.name())
     if stored:
         open_store(store, folder)
@@ -98,6 +98,13 @@ def run(
     if isinstance(what, Cell):
         return rows[chosen[0].id]
     return Measured([[Row(cell, rows[cell.id]) for cell in group.values()] for group in groups.values()])
+
+
+def _temporary() -> str:
+    try:
+        return tempfile.mkdtemp(prefix="bench-")
+    except OSError as error:
+        raise ConfigError(f"there is no room for logs in a temporary folder ({error}); give a folder as `results`") from error
 
 
 def _instances(cell: Cell) -> str:

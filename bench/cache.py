@@ -19,5 +19,14 @@ def cache_folder() -> Path:
 
 
 def temporary_folder() -> Path:
-    """This user's folder in the system's temporary folder, for when the cache folder cannot be written."""
+    """This user's folder in the system's temporary folder, for when the cache folder cannot be written. Raises OSError where
+    there is no temporary folder that can be written, for instance because all are full."""
     return Path(tempfile.gettempdir()) / f"acrobat-bench-{os.getuid()}"
+
+
+def folders() -> list[Path]:
+    """Where to look for what is kept, and to write it: the first that can be written to."""
+    try:
+        return list(dict.fromkeys([cache_folder(), temporary_folder()]))
+    except OSError:
+        return [cache_folder()]

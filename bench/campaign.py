@@ -14,8 +14,8 @@ from bench.cell import Cell
 from bench.config import Config, cells
 from bench.measure import CellGroup
 from bench.memory import limits
+from bench.options import ConfigError
 from bench.progress import Progress
-from bench.registry import ConfigError
 from bench.software import changes, software
 from bench.status import UNSUCCESSFUL, Exit, Status, exit_code
 from bench.store import Record, Store

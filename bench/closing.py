@@ -26,7 +26,7 @@ class LastChecks:
         self._measure = measure
         self._oracle = oracle
         self._tell = tell
-        self._numbers = _numbers(cells)
+        self._numbers = {cell.id: i for i, cell in enumerate(cells)} if measure.stored else _numbers(cells)
         self._seeds = {number: fresh.random_seed() for number in self._numbers.values()}
         self._chosen: dict[int, list[int]] = {}
         self._lock = threading.Lock()
@@ -104,9 +104,9 @@ class LastChecks:
 
 
 def _numbers(cells: Sequence[Cell]) -> dict[str, int]:
-    """For each cell, by id, how many cells of its backend come before it. Cells with one number get the same new mini-batches,
-    so that their answers are computed once; variants of one backend get different ones, so that none knows what another has
-    just run and can leave the answers for it."""
+    """For each cell of a quick check, by id, how many cells of its backend come before it. Cells with one number get the same
+    new mini-batches, so that their answers are computed once. Otherwise each cell gets its own, so that none knows what another
+    runs, and can leave the answers for it."""
     numbers: dict[str, int] = {}
     met: dict[str, int] = {}
     for cell in cells:

@@ -15,7 +15,8 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf, open_dict
 
 from bench.config import Config, read
-from bench.registry import CONF, ConfigError, names
+from bench.options import ConfigError
+from bench.registry import CONF, names
 
 CONFIG = "config"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from bench import environment, registry, targets
 from bench.cell import Cell, Part
 from bench.contract import Target
 from bench.devices import DEVICES
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.validate import check, named_processors
 
 RERUN = ("none", "apart", "stale", "failed", "all")
@@ -159,11 +158,11 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
     threads = _threads(config.threads, processors)
     measure = config.measure.named().name
     by_id: dict[str, Cell] = {}
-    for name, settings in ((n, {**s, **each}) for n, s in config.backend.items() for each in config.variants.get(n, [{}])):
-        base = registry.part("backend", name, settings)
+    chosen = [(n, {**s, **each}) for n, s in config.backend.items() for each in config.variants.get(n, [{}])]
+    for (name, settings), parts in zip(chosen, registry.backends(chosen, Target(config.device, threads)), strict=True):
         cell = Cell(
             workload=workload,
-            backend=base,
+            backend=parts[0],
             size=config.size,
             batch_size=config.batch_size,
             threads=threads,
@@ -173,7 +172,6 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
             env=_environment(config.isolate),
             measure=measure,
         )
-        parts = variants(base, Target(config.device, threads))
         for part in parts if config.measure.variants or _is_chosen(name, settings) else parts[:1]:
             variant = replace(cell, backend=part)
             by_id.setdefault(variant.id, variant)
@@ -184,21 +182,6 @@ def _is_chosen(name: str, settings: Mapping[str, Any]) -> bool:
     """Whether the user has set an option of the backend, so that it is not just its file in conf/backend."""
     path = registry.CONF / "backend" / f"{name}.yaml"
     return not path.is_file() or OmegaConf.to_container(OmegaConf.load(path)) != settings
-
-
-def variants(base: Part, target: Target) -> Sequence[Part]:
-    """The backend with the options of each of its variants; as it is where the backend cannot be imported, made or asked, since
-    its cell will then fail with the reason. Raises ConfigError where the backend refuses its options by a ValueError."""
-    try:
-        cls = targets.resolve(base.target)
-        overrides = cls(target, **base.options).variants()
-        parts = [replace(base, options=registry.conform(cls, {**base.options, **each}, base.name)) for each in overrides]
-        json.dumps([each.options for each in parts])
-    except ValueError as error:
-        raise ConfigError(f"backend.{base.name}: {error}") from error
-    except Exception:
-        return [base]
-    return parts or [base]
 
 
 def _environment(isolate: Isolate) -> dict[str, str]:
@@ -215,7 +198,7 @@ def _workload(config: Config) -> Part:
         cls = targets.resolve(target)
     except ImportError as error:
         raise ConfigError(f"the workload cannot be loaded: {error}") from error
-    part = registry.part("workload", str(getattr(cls, "name", target)), settings)
+    part = registry.workload(str(getattr(cls, "name", target)), settings)
     data_file = part.options.get("data")
     if data_file is not None and not Path(data_file).is_file():
         raise ConfigError(f"workload.data={data_file}: {'not a file' if Path(data_file).exists() else 'no such file'}")

@@ -103,8 +103,8 @@ class Compiled(Protocol):
 
 class Backend(Protocol):
     """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`. Its options are the
-    constructor's parameters, with their types and defaults. The harness's own process constructs it too, to ask for its
-    variants, so importing and constructing it must load nothing heavy; `available` and `compile` may.
+    constructor's parameters, with their types and defaults. It is constructed on every command, in a process of its own, to ask
+    for its variants, so importing and constructing it must load nothing heavy; `available` and `compile` may.
 
     Optional methods: `emulated()` says whether the processor emulates its device, for tests; rows of such cells are never
     stored. `load()`, which a workload may have too, imports what `compile` and the first run need, and is timed apart.

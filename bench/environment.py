@@ -29,6 +29,7 @@ PREFIXES = (
 )
 NAMES = ("GLIBC_TUNABLES", "LD_PRELOAD", "THP_MEM_ALLOC_ENABLE", "PYTHONMALLOC", "PYTHONOPTIMIZE")
 COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+WITHHELD = ("BENCH_CACHE", "BENCH_SWEEP")  # where the oracle's answers are kept, and which sweep this is: not for backends
 RESERVED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER")  # set by bench.isolate
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -60,7 +61,8 @@ def child_environment(
     threads: int, chosen: Mapping[str, str] | None = None, shell: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """All variables of a measured process."""
-    return {name: value for name, value in shell.items() if not tunes(name)} | performance(threads, chosen or {})
+    passed_on = {name: value for name, value in shell.items() if not tunes(name) and name not in WITHHELD}
+    return passed_on | performance(threads, chosen or {})
 
 
 def validated_variables(variables: Mapping[str, object]) -> dict[str, str]:

@@ -31,14 +31,21 @@ def adopt_orphans(yes: bool = True) -> None:
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """A context in which this process adopts orphans. It restores the setting of the program that called the harness."""
+    """A context in which this process adopts orphans. It restores the setting of the program that called the harness. The
+    processes which that program has started before are its own: `kill_orphans` spares them."""
     before = ctypes.c_int(0)
     ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     adopt_orphans()
+    own = set(_children(os.getpid())) - _callers
+    _callers.update(own)
     try:
         yield
     finally:
+        _callers.difference_update(own)
         adopt_orphans(bool(before.value))
+
+
+_callers: set[int] = set()  # the ids of the processes that the program which called the harness has started
 
 
 def die_with(parent: int) -> None:
@@ -81,8 +88,15 @@ class Family:
 
     def kill(self) -> list[int]:
         """End the descendants, then the head. Returns the descendants' ids. The head is stopped first, so that it starts no
-        further process. The children of a process that is ended become children of the head, where the next loop finds them."""
+        further process."""
         _signal(self.head, signal.SIGSTOP)
+        killed = self.end_descendants()
+        _signal(self.head, signal.SIGKILL)
+        return killed
+
+    def end_descendants(self) -> list[int]:
+        """End the descendants and return their ids. The children of a process that is ended become children of the head, which
+        must adopt orphans, and the next loop finds them there."""
         killed: set[int] = set()
         until = monotonic() + PATIENCE_S
         while monotonic() < until:
@@ -93,7 +107,6 @@ class Family:
                 _signal(pid, signal.SIGKILL)
             killed.update(alive)
             sleep(0.001)
-        _signal(self.head, signal.SIGKILL)
         return sorted(killed)
 
 
@@ -157,9 +170,10 @@ class Used(NamedTuple):
 
 def kill_orphans(children: Container[int]) -> list[int]:
     """End the processes that children left behind when they died by themselves, and return their ids: children of this process
-    that run in another session and are not among `children`. This process must adopt orphans."""
+    that run in another session and are not among `children`. This process must be `adopting` orphans."""
     own = os.getsid(0)
-    orphans = [pid for pid in _children(os.getpid()) if pid not in children and is_running(pid) and int(_stat(pid)[3]) != own]
+    foreign = [pid for pid in _children(os.getpid()) if pid not in children and pid not in _callers]
+    orphans = [pid for pid in foreign if is_running(pid) and int(_stat(pid)[3]) != own]
     for pid in orphans:
         _signal(pid, signal.SIGKILL)
     return orphans

@@ -24,7 +24,7 @@ from bench.family import Family, Usage, kill_orphans, reap
 from bench.handover import Reader
 from bench.log import cap, end_of, last_line, one_line
 from bench.memory import kills_for_memory
-from bench.outcome import OUT_OF_MEMORY
+from bench.outcome import NO_ROOM, OUT_OF_MEMORY
 from bench.replies import LONGEST, Unreadable, parse
 from bench.standing import standing
 from bench.status import Status
@@ -32,7 +32,6 @@ from bench.template import Adopted, Lost, Template
 
 BLOCK = 512  # bytes, the unit in which the operating system counts the memory of shared files
 LOOK_S = 0.5  # how often the memory of a working child is checked
-ANSWERS = "BENCH_CACHE"  # not passed on, so that a backend does not learn where the oracle's answers are kept
 TOKEN = "BENCH_CHILD"  # the variable in the environment of a child and its descendants by which they are found
 
 
@@ -61,7 +60,12 @@ def verdict(error: Exception, log: Path | None) -> Ended:
                 traceback.print_exception(error, file=file)
     except OSError:
         pass
-    return Ended(Status.FAILED, f"error of the harness: {type(error).__name__}: {one_line(error)}".rstrip(": "))
+    return _ended(Status.FAILED, f"error of the harness: {type(error).__name__}: {one_line(error)}".rstrip(": "))
+
+
+def _ended(status: Status, why: str, log: str = "") -> Ended:
+    """`log`: the end of the cell's log, which tells more than `why`, the first line of an error."""
+    return Ended(status, why, again=status == Status.FAILED and bool(NO_ROOM.search(why) or NO_ROOM.search(log)))
 
 
 class Child:
@@ -185,7 +189,7 @@ class Child:
         except Unreadable as error:
             raise self._unreadable(str(error)) from error
         if "status" in reply and "samples_s" not in reply:
-            raise Ended(Status(reply["status"]), one_line(reply["why"]))
+            raise _ended(Status(reply["status"]), one_line(reply["why"]), end_of(self.log))
         return reply
 
     def _seconds_left(self) -> float:
@@ -255,7 +259,7 @@ class Child:
         self.kill()
         last = last_line(self.log)
         if code >= 0:
-            return Ended(Status.FAILED, f"the process ended with code {code}" + (f": {last}" if last else ""))
+            return _ended(Status.FAILED, f"the process ended with code {code}" + (f": {last}" if last else ""))
         name = SIGNALS.get(-code, f"signal {-code}")
         why = f"the process was ended by {name}" + (f": {last}" if last else "")
         starved = self._peak > self.memory_bytes / 2 or kills_for_memory() > self._kills_before
@@ -268,7 +272,7 @@ def environment(threads: int, variables: Mapping[str, str] | None) -> dict[str, 
     """All environment variables of a cell's process, except its token."""
     project = str(Path(__file__).resolve().parent.parent)
     return {
-        **{name: value for name, value in child_environment(threads, variables).items() if name != ANSWERS},
+        **child_environment(threads, variables),
         "PYTHONPATH": os.pathsep.join(filter(None, [project, os.environ.get("PYTHONPATH", "")])),
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",

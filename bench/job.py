@@ -8,12 +8,12 @@ to a file in `logs` of the results, and `Merge` collects these files at the end 
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import sys
 import traceback
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from rich.console import Console
 
 from bench import environment, machine, table
 from bench.campaign import Campaign, Row
+from bench.cell import Cell, Part
 from bench.config import read
-from bench.registry import ConfigError
+from bench.files import put
+from bench.options import ConfigError
 from bench.report import curve
 from bench.shown import openable
 
@@ -91,8 +93,14 @@ class Sweep:
         rows = self.campaign.run(config)
         show(rows, Path(config.results_dir))
         if config.measure.stored:
-            for path in curve.draw(rows, Path(config.results_dir).resolve() / machine.name() / "figures"):
-                console().print(f"written: {openable(path)}", markup=False, highlight=False, soft_wrap=True)
+            folder = Path(config.results_dir).resolve() / machine.name() / "figures"
+            try:
+                written = curve.draw(rows, folder)
+            except OSError as error:  # as where the disk is full; the rows are kept
+                print(f"no figure could be written to {folder}: {error}", file=sys.stderr)
+            else:
+                for path in written:
+                    console().print(f"written: {openable(path)}", markup=False, highlight=False, soft_wrap=True)
 
     def _say(self, text: str) -> None:
         """Print a message to standard error, once for all jobs of a sweep."""
@@ -111,11 +119,7 @@ def job(composed: DictConfig) -> None:
         SWEEPING.run(composed)
         return
     outcome = Sweep().run(composed)
-    path = _outcomes(composed) / f"{name}-{uuid.uuid4().hex}.outcome"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".tmp")
-    scratch.write_bytes(pickle.dumps(outcome))
-    scratch.replace(path)
+    put(_outcomes(composed) / f"{name}-{uuid.uuid4().hex}.outcome", json.dumps(asdict(outcome)).encode())
 
 
 class Merge(Callback):
@@ -124,10 +128,21 @@ class Merge(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         name = os.environ.get(SWEEP, "").partition(":")[0]
         for path in sorted(_outcomes(config).glob(f"{name}-*.outcome")) if name else ():
-            outcome = pickle.loads(path.read_bytes())
+            outcome = _read(path)
             path.unlink()
             show(outcome.rows, Path(config.results_dir))
             SWEEPING.add(outcome)
+
+
+def _read(path: Path) -> Outcome:
+    """The outcome that a job has written as JSON."""
+    written = json.loads(path.read_bytes())
+    rows = []
+    for row in written.pop("rows"):
+        cell = row.pop("cell")
+        workload, backend = (Part(**cell.pop(part)) for part in ("workload", "backend"))
+        rows.append(Row(Cell(workload, backend, **cell), **row))
+    return Outcome(rows, **written)
 
 
 def show(rows: list[Row], results: Path) -> None:

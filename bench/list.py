@@ -8,38 +8,44 @@ again.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from bench import registry, support, targets
+from bench import registry, support
 from bench.cell import Part
-from bench.config import variants
 from bench.contract import Target
+from bench.description import described
 from bench.devices import DEVICES
 from bench.family import adopting
 from bench.isolate import Child, Ended
 from bench.memory import free_memory
-from bench.registry import ConfigError
+from bench.options import ConfigError
+from bench.outcome import explain
 from bench.status import Exit
 
 DEADLINE_S = 600.0
 
 
-def parts(group: str) -> dict[str, Part | str]:
-    """The backends or workloads of a group of `conf/`, by name; for one that cannot be loaded the reason as a text."""
+def parts(group: str, device: str) -> dict[str, Part | str]:
+    """The backends or workloads of a group of `conf/`, by name: of a backend the first of the variants that a run measures; for
+    one that cannot be loaded the reason as a text."""
     by_name: dict[str, Part | str] = {}
     for name in registry.names(group):
-        settings = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
-        assert isinstance(settings, dict)
-        target = str(settings.get("_target_"))
+        settings: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
         try:
-            targets.resolve(target)
-            by_name[name] = registry.part(group, name, {str(key): value for key, value in settings.items()})
+            if group == "workload":
+                by_name[name] = registry.workload(name, settings)
+            elif why := described(str(settings.get("_target_"))).why:
+                by_name[name] = f"failed: {why}"
+            else:
+                by_name[name] = registry.backends([(name, settings)], Target(device, 1))[0][0]
         except (ImportError, ConfigError) as error:
             by_name[name] = f"failed: {error}"
     return by_name
@@ -47,12 +53,16 @@ def parts(group: str) -> dict[str, Part | str]:
 
 def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
     """For each workload the reason why the backend cannot run it, or None if it can; found out in a child process."""
-    with adopting(), tempfile.TemporaryDirectory() as folder:
-        child = Child(Path(folder) / "log", 1, DEADLINE_S, free_memory(), limit_data=False)
+    with adopting(), contextlib.ExitStack() as stack:
         try:
-            described = {"target": backend.target, "options": dict(backend.options)}
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            child = Child(Path(folder) / "log", 1, DEADLINE_S, free_memory(), limit_data=False)
+        except OSError as error:
+            return {w.name: f"failed: {explain(error)}" for w in workloads}
+        try:
+            asked = {"target": backend.target, "options": dict(backend.options)}
             workload_descriptions = [{"name": w.name, "target": w.target, "options": dict(w.options)} for w in workloads]
-            reply = child.ask("survey", backend=described, workloads=workload_descriptions, device=device)
+            reply = child.ask("survey", backend=asked, workloads=workload_descriptions, device=device)
             reasons: dict[str, str | None] = reply["reasons"]
             return reasons
         except Ended as ended:
@@ -64,7 +74,7 @@ def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str |
 def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]], list[str]]:
     """The names of the backends; for each workload, by backend, the reason why it cannot run or None; the backends for which
     some of that was found before their sources changed. `fresh`: ask again what is known."""
-    backends, workloads = parts("backend"), parts("workload")
+    backends, workloads = parts("backend", device), parts("workload", device)
     table: dict[str, dict[str, str | None]] = {name: {} for name in workloads}
     index = support.Index()
     earlier: list[str] = []
@@ -73,14 +83,13 @@ def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[
             for workload in workloads:
                 table[workload][name] = backend
             continue
-        variant = usual_variant(backend, device)
         loadable = {w: part for w, part in workloads.items() if isinstance(part, Part)}
-        keys = {w: support.key(variant, part, device) for w, part in loadable.items()}
-        before = {w: support.question(variant, part, device) for w, part in loadable.items()}
+        keys = {w: support.key(backend, part, device) for w, part in loadable.items()}
+        before = {w: support.question(backend, part, device) for w, part in loadable.items()}
         unknown = [part for w, part in loadable.items() if fresh or not (keys[w] in index or before[w] in index)]
         if unknown:
             print(f"asking {name} for {', '.join(part.name for part in unknown)}", file=sys.stderr)
-        answers = survey(variant, unknown, device) if unknown else {}
+        answers = survey(backend, unknown, device) if unknown else {}
         for workload, part in workloads.items():
             if isinstance(part, str):
                 table[workload][name] = part
@@ -94,11 +103,6 @@ def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[
                 earlier.append(name)
     index.keep()
     return list(backends), table, list(dict.fromkeys(earlier))
-
-
-def usual_variant(backend: Part, device: str) -> Part:
-    """The first of the variants that a run measures."""
-    return variants(backend, Target(device, 1))[0]
 
 
 def main() -> None:

@@ -9,9 +9,9 @@ again after the last one has ended. If the harness is killed in between, they ar
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -20,9 +20,11 @@ from typing import Any
 
 from bench import answers, sources
 from bench.answers import Answer
-from bench.cache import cache_folder, temporary_folder
+from bench.cache import folders
 from bench.cell import Cell
+from bench.files import put
 from bench.isolate import Child, Ended
+from bench.software import version
 from bench.status import Status
 
 CHUNK = 8  # instances in a file
@@ -41,15 +43,15 @@ class Oracle:
         part = cell.workload
         key = {
             "options": part.canonical_options(),
-            "source": sources.digest(sources.workload_files(part.target)),
+            "source": sources.digest([*sources.workload_files(part.target), *sources.oracle_files()]),
+            "software": [version("numpy"), version("torch")],
             "size": cell.size,
             "seed": cell.seed,
             "chunk": CHUNK,
-            "with": "float32_error",
         }
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         name = f"{part.name}-{cell.size}-{digest}"
-        self.folders = [folder / "oracle" / name for folder in dict.fromkeys([cache_folder(), temporary_folder()])]
+        self.folders = [folder / "oracle" / name for folder in folders()]
         self._held: dict[int, bytes] = {}  # by chunk, the content of its file
         self._answers: dict[int, list[Answer]] = {}
         self._unseen: dict[tuple[int, tuple[int, ...]], list[Answer]] = {}
@@ -60,9 +62,10 @@ class Oracle:
         for path in (path for folder in self.folders for path in sorted(folder.glob("*.npz"))):
             try:
                 content = path.read_bytes()
-                path.unlink()
-            except OSError:  # another session has just taken it, or nothing can be removed there
+            except OSError:  # another session has just taken it
                 continue
+            with contextlib.suppress(OSError):  # nothing can be removed from a folder that is read-only
+                path.unlink()
             chunk, undamaged = int(path.stem[:6]) // CHUNK, path.stem.endswith(f"-{_digest(content)}")
             if undamaged:
                 self._held[chunk] = content
@@ -71,12 +74,10 @@ class Oracle:
         """Write all answers in memory to disk for the next session, in the first of the folders that can be written to."""
         for folder in self.folders:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
                 for chunk, content in self._held.items():
                     path = folder / f"{chunk * CHUNK:06d}-{_digest(content)}.npz"
-                    scratch = path.with_suffix(f".{os.getpid()}.tmp")  # others may be writing the same
-                    scratch.write_bytes(content)
-                    scratch.replace(path)
+                    if not path.exists():
+                        put(path, content)
                 return
             except OSError:
                 continue

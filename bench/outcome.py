@@ -19,6 +19,10 @@ OUT_OF_MEMORY = re.compile(
 )
 
 
+NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|\[Errno (28|122)\]")
+"""A disk was full, which is nobody's fault among the cells: an outcome with such a reason may be another one the next time."""
+
+
 class Unavailable(Exception):
     """The backend cannot run here; the message is the reason."""
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from bench import breakdown, environment, facts, machine
 from bench.cell import Cell
-from bench.registry import parameters
+from bench.description import described
 from bench.software import software
 from bench.status import Status
 from bench.store import Record
-from bench.targets import resolve
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "id": str,
@@ -162,7 +161,5 @@ def label(cell: Cell) -> str:
 
 def default_options(cell: Cell) -> dict[str, Any]:
     """The defaults of all options of the cell's backend; the cell's own where the backend cannot be imported."""
-    try:
-        return {name: p.default for name, p in parameters(resolve(cell.backend.target)).items()}
-    except ImportError:
-        return dict(cell.backend.options)
+    backend = described(cell.backend.target)
+    return dict(cell.backend.options) if backend.why else {name: each.default for name, each in backend.options.items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import sources
 from bench.cell import Cell
-from bench.targets import resolve
+from bench.description import described
 
 MEASURING = (
     "breakdown",
@@ -49,14 +49,11 @@ ALWAYS = ("numpy", "torch")  # make the instances and parameters of every worklo
 def software(cell: Cell) -> dict[str, str]:
     """Versions by name of all that can change a number of this cell, besides the sources of its workload and backend."""
     versions = {"python": platform.python_version(), "bench": harness()}
-    try:
-        backend: type | None = resolve(cell.backend.target)
-    except ImportError:
-        backend = None
-    for package in (*ALWAYS, *getattr(backend, "packages", ())):
+    backend = described(cell.backend.target)
+    for package in (*ALWAYS, *backend.packages):
         versions[package] = version(package)
-    for program in getattr(backend, "programs", ()):
-        versions[program] = program_version(os.environ.get("CXX", program) if program == "g++" else program)
+    for program in backend.programs:
+        versions[program] = program_version(_command(program))
     return versions
 
 
@@ -70,9 +67,9 @@ def changes(then: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]
 
 @cache
 def harness() -> str:
-    """A hash of the sources in `MEASURING`."""
+    """A hash of the sources in `MEASURING`, and of those that make the right answers."""
     folder = Path(__file__).parent
-    return sources.digest(folder / f"{name}.py" for name in MEASURING)[:8]
+    return sources.digest([*(folder / f"{name}.py" for name in MEASURING), *sources.oracle_files()])[:8]
 
 
 @cache
@@ -82,6 +79,13 @@ def version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "none"
+
+
+def _command(program: str) -> str:
+    """What is run for a program. For `g++` that is the compiler that CXX names, or clang++ where there is no g++."""
+    if program != "g++":
+        return program
+    return os.environ.get("CXX") or next(filter(shutil.which, ("g++", "clang++")), "g++")
 
 
 @cache

@@ -9,17 +9,19 @@ whole folder, or a single module.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from bench.cache import cache_folder
+from bench.description import described
 from bench.devices import DEVICES
-from bench.targets import place, resolve
+from bench.files import put
+from bench.targets import place
 
 SUFFIXES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
 ASIDE = frozenset({"tests", "benchmarks", "walkthrough", "__pycache__"})
@@ -35,11 +37,7 @@ WORDS = re.compile(
 
 def backend_files(target: str, device: str) -> list[Path]:
     """The source files in the backend's own folder and of what it names in `uses`. `target`: the dotted name of its class."""
-    try:
-        uses = tuple(getattr(resolve(target), "uses", ()))
-    except ImportError:
-        uses = ()
-    used = [path for module in uses for path in _used(module, device)]
+    used = [path for module in described(target).uses for path in _used(module, device)]
     return [*_folder_files(_folder(target), device), *used]
 
 
@@ -49,6 +47,12 @@ def workload_files(target: str) -> list[Path]:
     shared = [] if folder is None else [p for p in folder.parent.glob("*.py") if p.stem not in ("__init__", "oracle")]
     contract = Path(__file__).with_name("contract.py")
     return [*_folder_files(folder, HOST), *shared, contract]
+
+
+def oracle_files() -> list[Path]:
+    """The source files that make the right answers of a model."""
+    path = place("workloads.oracle")
+    return [Path(__file__).with_name("answers.py"), *([] if path is None else [path])]
 
 
 def digest(files: Iterable[Path], folder: Path | None = None) -> str:
@@ -106,13 +110,8 @@ class _ContentHashes:
     def keep(self) -> None:
         if not self.new:
             return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = self.path.with_suffix(f".{os.getpid()}.tmp")
-            scratch.write_text(json.dumps(dict(list(self.entries.items())[-LONGEST:])))
-            scratch.replace(self.path)
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            put(self.path, json.dumps(dict(list(self.entries.items())[-LONGEST:])).encode())
         self.new = False
 
 

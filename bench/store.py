@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.files import put
+
 Record = dict[str, Any]
 
 
@@ -124,9 +126,7 @@ class Store:
                 "hardware": dict(hardware),
                 "environments": {**description["environments"], environment: dict(details)},
             }
-            scratch = path.with_suffix(".tmp")
-            scratch.write_text(json.dumps(description, indent=2, sort_keys=True) + "\n")
-            scratch.replace(path)
+            put(path, json.dumps(description, indent=2, sort_keys=True).encode() + b"\n")
 
 
 def _state(file: Path | int) -> tuple[int, ...]:

@@ -12,13 +12,13 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from bench import machine
-from bench.cache import cache_folder, temporary_folder
+from bench.cache import folders
 from bench.cell import Cell, Part
+from bench.files import put
 from bench.software import software
 from bench.status import Status
 
@@ -69,9 +69,7 @@ class Index:
                 with path.with_suffix(".lock").open("w") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX)
                     reasons = {known: reason for known, reason in _read().items() if known not in self._new} | self._new
-                    scratch = path.with_suffix(f".{os.getpid()}.tmp")
-                    scratch.write_text(json.dumps(dict(list(reasons.items())[-LONGEST:])))
-                    scratch.replace(path)
+                    put(path, json.dumps(dict(list(reasons.items())[-LONGEST:])).encode())
                 return
             except OSError:
                 continue
@@ -95,4 +93,4 @@ def _read() -> Mapping[str, str | None]:
 
 
 def _paths() -> list[Path]:
-    return [folder / "support.json" for folder in dict.fromkeys([cache_folder(), temporary_folder()])]
+    return [folder / "support.json" for folder in folders()]

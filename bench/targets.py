@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from types import ModuleType
 
@@ -34,9 +35,20 @@ def _imported(module: str) -> ModuleType:
 
 
 def place(module: str) -> Path | None:
-    """The file of a module, of a package its `__init__.py`; None if there is none."""
+    """The file of a module, of a package its `__init__.py`; None if there is none. Nothing is imported, neither the module nor
+    the packages that it lies in, as `importlib.util.find_spec` would do."""
+    package, *inner = module.split(".")
     try:
-        spec = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return None
-    return None if spec is None or spec.origin is None else Path(spec.origin)
+    if spec is None:
+        return None
+    if not inner:
+        return None if spec.origin is None else Path(spec.origin)
+    for folder in spec.submodule_search_locations or ():
+        path = Path(folder, *inner)
+        for file in (path / "__init__.py", *(path.with_name(path.name + suffix) for suffix in all_suffixes())):
+            if file.is_file():
+                return file
+    return None

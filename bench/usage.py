@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
-from bench import registry, targets
+from bench import registry
+from bench.description import described
 from bench.devices import DEVICES
+from bench.options import options
+from bench.targets import resolve
 
 WIDTH = 80
 HELP = ("--help", "-h")
@@ -91,45 +93,19 @@ def entry(name: str, meaning: str, indent: int = 22) -> Iterator[str]:
 
 
 def _own(group: str, name: str) -> tuple[str, str]:
-    prefix = f"backend.{name}." if group == "backend" else f"workload={name}"
-    try:
-        parameters = _parameters(group, name)
-    except (ImportError, registry.ConfigError) as error:
-        return prefix, f"unavailable: {error}"
-    options = ", ".join(f"{key}={_range(hint, default)}" for key, (hint, default) in parameters.items())
-    return prefix, options or "no options"
-
-
-def _parameters(group: str, name: str) -> dict[str, tuple[Any, Any]]:
     from omegaconf import OmegaConf
 
+    prefix = f"backend.{name}." if group == "backend" else f"workload={name}"
     settings: Any = OmegaConf.load(registry.CONF / group / f"{name}.yaml")
-    cls = targets.resolve(str(settings.get("_target_")))
-    hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
-    return {key: (hints.get(key, Any), each.default) for key, each in registry.parameters(cls).items()}
-
-
-def _range(hint: Any, default: Any) -> str:
-    """The choices of an option, the default first, as in "true|false"."""
-    shown = _spell(default)
-    choices = [each for each in _choices(hint) if each != shown]
-    return "|".join([shown, *choices])
-
-
-def _choices(hint: Any) -> list[str]:
-    if get_origin(hint) is Literal:
-        return [_spell(each) for each in get_args(hint)]
-    if hint is bool:
-        return ["true", "false"]
-    if hint is type(None):
-        return ["null"]
-    inner = get_args(hint)
-    if inner and get_origin(hint) not in (list, dict, tuple):
-        return list(dict.fromkeys(choice for each in inner for choice in _choices(each)))
-    return [{int: "NUMBER", float: "NUMBER", str: "TEXT"}.get(hint, "...")]
-
-
-def _spell(value: Any) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value) or "''"
+    target = str(settings.get("_target_"))
+    if group == "backend":
+        backend = described(target)
+        if backend.why:
+            return prefix, f"unavailable: {backend.why}"
+        own = backend.options
+    else:
+        try:
+            own = options(resolve(target))
+        except (ImportError, NameError) as error:
+            return prefix, f"unavailable: {error}"
+    return prefix, ", ".join(f"{key}={option.choices}" for key, option in own.items()) or "no options"

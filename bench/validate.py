@@ -7,7 +7,7 @@ import os
 from dataclasses import fields
 from typing import Any
 
-from bench.registry import ConfigError
+from bench.options import ConfigError
 
 LEAST_MEMORY_GB = 0.5  # a process that has imported PyTorch and a workload uses a third of this
 ZERO_ALLOWED = frozenset({"measure.warm_s", "limit.wall_s"})

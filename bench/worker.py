@@ -6,6 +6,7 @@ a backend prints is taken for a reply.
 
 from __future__ import annotations
 
+import contextlib
 import cProfile
 import gc
 import importlib
@@ -288,7 +289,8 @@ def main() -> None:
             try:
                 reply = getattr(session, request.pop("do"))(**request)
             except BaseException as error:
-                traceback.print_exc()
+                with contextlib.suppress(OSError):  # the disk with the log may be full
+                    traceback.print_exc()
                 status, why = outcome(error, session.opened)
                 reply = {"status": status, "why": why}
             replies.write(json.dumps(reply) + "\n")

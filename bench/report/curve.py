@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from bench import stats
 from bench.campaign import Row
+from bench.description import described
+from bench.files import put
 from bench.record import title
+from bench.report.figures import Figure, point
 from bench.status import Status
-from bench.targets import resolve
-
-if TYPE_CHECKING:
-    import pandas
 
 Point = dict[str, Any]
 
@@ -28,7 +26,6 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     for option, points in curves(rows).items():
         cell = rows[0].cell
         path = folder / f"{cell.workload.name}-{cell.size}-{cell.batch_size}-{option}"
-        folder.mkdir(parents=True, exist_ok=True)
         written += _write(points, option, title(cell, with_backend=False), path)
     return written
 
@@ -70,50 +67,16 @@ def _point(row: Row, along: str, others: Sequence[str]) -> Point:
 
 
 def _is_number(target: str, option: str, values: Sequence[Any]) -> bool:
-    """Whether an option is a quantity: its type and each of its values are numbers. The numbers in a Literal are names."""
-    try:
-        annotation = get_type_hints(vars(resolve(target))["__init__"]).get(option)
-    except (ImportError, KeyError):
-        return False
-    union = get_origin(annotation) in (Union, types.UnionType)
-    number = any(choice in (int, float) for choice in (get_args(annotation) if union else (annotation,)))
+    """Whether an option is a quantity: its type and each of its values are numbers."""
+    described_option = described(target).options.get(option)
+    number = described_option is not None and described_option.number
     return number and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
 def _write(points: Sequence[Mapping[str, Any]], option: str, heading: str, path: Path) -> list[Path]:
     import pandas as pd
 
-    frame = pd.DataFrame(list(points))
-    table = path.with_name(path.name + ".csv")
-    frame.to_csv(table, index=False)
-    return [*_figure(frame, option, heading, path), table]
-
-
-def _figure(frame: pandas.DataFrame, option: str, heading: str, path: Path) -> list[Path]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import seaborn as sns
-    from matplotlib.figure import Figure
-
-    lines = list(dict.fromkeys(frame["line"]))
-    colours = dict(zip(lines, sns.color_palette("colorblind", len(lines)), strict=True))
-    with sns.axes_style("whitegrid"):
-        figure = Figure(figsize=(6.0, 3.6), layout="constrained")
-        axes = figure.subplots()
-    sns.lineplot(
-        frame, x=option, y="median_ms", hue="line", style="line", palette=colours, markers=True, dashes=False,
-        errorbar=None, ax=axes,
-    )  # fmt: skip
-    for line in lines:
-        own = frame[frame["line"] == line].dropna()  # fewer than five rounds have no interval
-        beyond = [(own["median_ms"] - own["low_ms"]).clip(lower=0), (own["high_ms"] - own["median_ms"]).clip(lower=0)]
-        axes.errorbar(own[option], own["median_ms"], yerr=beyond, fmt="none", ecolor=colours[line], capsize=3)
-    axes.set(title=heading, ylabel="latency in ms, 95 % interval")
-    axes.title.set_fontsize("small")
-    axes.legend(title=None)
-    written = [path.with_name(f"{path.name}.{kind}") for kind in ("png", "pdf")]
-    for file in written:
-        # Without a date, equal figures are equal files.
-        figure.savefig(file, dpi=200, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
-    return written
+    marks = [point(heading, p[option], p["line"], p["median_ms"], p["low_ms"], p["high_ms"], "") for p in points]
+    figure = Figure(path.name, heading, pd.DataFrame(marks), "lines", option, "latency in ms, 95 % interval")
+    files = {kind: figure.write(kind) for kind in ("png", "pdf")} | {"csv": pd.DataFrame(points).to_csv(index=False).encode()}
+    return [put(path.with_name(f"{path.name}.{kind}"), content) for kind, content in files.items()]

@@ -13,7 +13,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from bench import registry, stats, targets
+from bench import registry, stats
+from bench.description import described
 from bench.facts import instruction_set
 from bench.record import whole
 from bench.status import Status
@@ -162,11 +163,7 @@ def defaults(backend: str) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     settings: Any = OmegaConf.to_container(OmegaConf.load(path))
-    try:
-        parameters = registry.parameters(targets.resolve(str(settings.get("_target_"))))
-    except (ImportError, ValueError):
-        return {}
-    return {name: parameter.default for name, parameter in parameters.items()}
+    return {name: option.default for name, option in described(str(settings.get("_target_"))).options.items()}
 
 
 def refs(entries: Iterable[Entry]) -> tuple[str, ...]:

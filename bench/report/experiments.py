@@ -18,7 +18,7 @@ from bench import config, registry
 from bench.cell import Cell
 from bench.compose import compose, sweep
 from bench.config import Config
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.report.entries import Entry, Results, identity
 from bench.status import Status
 

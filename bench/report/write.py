@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.files import put
 from bench.report import tables
 from bench.report.section import Section
 from bench.report.tables import Table
@@ -44,14 +43,3 @@ def missing(sections: Sequence[Section]) -> str:
             lines += [f"- {hole.what}" + (f"  \n  `{hole.command}`" if hole.command else "") for hole in section.holes]
             lines.append("")
     return "\n".join(lines)
-
-
-def put(path: Path, content: bytes) -> Path:
-    """Write a file in one step, so that it is never there in part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.chmod(scratch, 0o644)
-    os.replace(scratch, path)
-    return path

@@ -49,6 +49,13 @@ class Binary(Writes):
     text = b"\xff\xfe\x00\n"
 
 
+class FullDisk(Applied):
+    """Finds its disk full. The first line of the error, which becomes the reason, does not say so."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        raise RuntimeError("the compiler failed:\ncc: fatal error: error writing to /tmp/a.s: No space left on device")
+
+
 class RealTimeSignal(Applied):
     """Dies of a signal that Python has no name for."""
 

@@ -9,7 +9,7 @@ import pytest
 
 import bench
 from bench.config import Isolate, Measure
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.store import Store
 from bench.tests.conftest import QUICK, STRICT, cell
 

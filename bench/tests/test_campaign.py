@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ import pytest
 
 from bench import campaign, machine, software
 from bench.campaign import Campaign
+from bench.cell import Part
 from bench.config import Config, Isolate, Measure
 from bench.measure import CellGroup
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.status import Exit
 from bench.store import Store
 from bench.tests.conftest import FAKES, cell
@@ -107,17 +109,56 @@ def test_a_row_of_another_software_is_stale_and_what_changed_is_said(
     assert "stale: honest: toy tiny" in (said := capsys.readouterr().err) and f"torch {before} -> 9.9" in said
 
 
-def test_the_harness_itself_and_what_a_backend_names_are_in_its_software(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bench.tests.fakes import Cheat
-
-    monkeypatch.setattr(Cheat, "packages", ("hydra-core",), raising=False)
-    monkeypatch.setattr(Cheat, "programs", ("no-such-program",), raising=False)
-    found = software.software(cell())
+def test_the_harness_itself_and_what_a_backend_names_are_in_its_software() -> None:
+    found = software.software(replace(cell(), backend=Part("named", f"{FAKES}.Named")))
     assert found["hydra-core"].startswith("1.3")
     assert found["no-such-program"] == "none"
     assert found["bench"] == software.harness()
     assert software.changes(found, {**found, "bench": "other"}) == [f"bench {found['bench']} -> other"]
     assert software.changes(found, found) == []
+
+
+@pytest.mark.parametrize("what", ["a program", "a package", "the harness"])
+def test_what_makes_a_row_stale_is_read_from_the_machine(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another version of a program in the PATH, of an installed package, or another source of what measures."""
+    named = config(tmp_path / "results", backend={"named": {"_target_": f"{FAKES}.Named"}})
+    program = tmp_path / "bin" / "no-such-program"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+
+    def install(version: str) -> None:
+        program.write_text(f"#!/bin/sh\necho such {version}\n")
+        program.chmod(0o755)
+        software.program_version.cache_clear()
+
+    install("1.0")
+    Campaign().run(named)
+    (row,) = Campaign().run(named)
+    assert row.earlier and row.record["software"]["no-such-program"] == "such 1.0"
+    if what == "a program":
+        install("1.1")
+        change = "no-such-program such 1.0 -> such 1.1"
+    elif what == "a package":
+        before = software.version("hydra-core")
+        (tmp_path / "packages" / "hydra_core-9.9.dist-info").mkdir(parents=True)
+        (tmp_path / "packages" / "hydra_core-9.9.dist-info" / "METADATA").write_text("Name: hydra-core\nVersion: 9.9\n")
+        software.version.cache_clear()
+        change = f"hydra-core {before} -> 9.9"
+    else:
+        before = software.harness()
+        monkeypatch.setattr(software, "MEASURING", software.MEASURING[1:])
+        software.harness.cache_clear()
+        change = f"bench {before} -> {software.harness()}"
+    try:
+        (again,) = Campaign().run(named)
+    finally:
+        for function in (software.program_version, software.version, software.harness):
+            function.cache_clear()
+    assert not again.earlier
+    assert f"stale: named: toy tiny, batch 4, 1 thread, cpu, seed 0: {change}\n" in capsys.readouterr().err
 
 
 def test_rows_without_the_keys_of_today_are_measured_again(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import pytest
 
-from bench import registry
+from bench import options, registry
 from bench.__main__ import asked_only
 from bench.compose import compose
 from bench.config import cells
-from bench.registry import ConfigError, conform
+from bench.options import ConfigError, conform
 from bench.status import Exit, exit_code
 from bench.suggest import malformed, refusal
 from bench.targets import resolve
@@ -239,7 +239,7 @@ def test_every_choice_on_disk_is_whole() -> None:
         for name in registry.names(group):
             settings: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
             cls = resolve(settings.pop("_target_"))
-            defaults = {key: parameter.default for key, parameter in registry.parameters(cls).items()}
+            defaults = {key: parameter.default for key, parameter in options.parameters(cls).items()}
             assert settings == defaults, f"conf/{group}/{name}.yaml"
             assert getattr(cls, "name", None) == name
             seen += 1

@@ -13,7 +13,7 @@ import pytest
 
 from bench import api, environment
 from bench.environment import child_environment, performance, validated_variables, withheld_variables
-from bench.registry import ConfigError
+from bench.options import ConfigError
 
 SHELL = {
     "PATH": "/bin",

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from bench import config, record, registry
 from bench.compose import compose, jobs, sweep
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.suggest import refusal
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -139,6 +139,17 @@ def adopts(pid: int) -> bool:
     return found
 
 
+def test_processes_of_the_program_that_calls_the_harness_are_left_alone(tmp_path: Path) -> None:
+    """Also one in a session of its own, as an orphan of a cell would be."""
+    own = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    try:
+        assert bench.run(cell("DetachesAsAnOrphan", note=str(tmp_path / "started")), QUICK, STRICT, tmp_path)["status"] == "ok"
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()
+
+
 def test_orphans_are_adopted_while_measuring_and_not_after(tmp_path: Path) -> None:
     before = adopts(os.getpid())
     with adopting():

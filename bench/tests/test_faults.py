@@ -55,6 +55,22 @@ def test_what_breaks_the_protocol_is_a_failed_row(how: str, status: Status, why:
     assert json.loads(line) == row
 
 
+def test_a_full_disk_is_no_fault_of_the_cell(tmp_path: Path) -> None:
+    row = bench.run(faulty("FullDisk"), QUICK, STRICT, tmp_path)
+    assert (row["status"], row["why"]) == (Status.FAILED, "RuntimeError: the compiler failed:")
+    assert row["again"], "the next command tries again"
+
+
+def test_a_full_disk_of_the_harness_is_a_row_of_each_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Preparer, name: str) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Preparer, "_log", full)
+    for row in bench.run([cell(), faulty("Garbage")], QUICK, STRICT, tmp_path):
+        assert row["status"] == Status.FAILED and row["again"]
+        assert row["why"] == "error of the harness: OSError: [Errno 28] No space left on device"
+
+
 def test_counters_that_are_no_numbers_are_null_and_flagged(tmp_path: Path) -> None:
     row = bench.run(faulty("OddCounters"), QUICK, STRICT, tmp_path, stored=True)
     assert row["status"] == Status.OK, row["why"]

@@ -89,11 +89,15 @@ def test_what_counts_as_altered() -> None:
     assert standing.standing(2**22 + 1) is None
 
 
-def test_variants_cannot_leave_answers_for_each_other(tmp_path: Path) -> None:
-    """The first variant to be checked works for new mini-batches, and the second looks for these answers."""
+@pytest.mark.parametrize("systems", ["one", "two"])
+def test_cells_cannot_leave_answers_for_each_other(systems: str, tmp_path: Path) -> None:
+    """The first cell to be checked works for new mini-batches, and the second looks for these answers. They are variants of one
+    system, or of two that know of each other."""
     (tmp_path / "left").mkdir()
-    variants = [cell("Colludes", note=f"{tmp_path / 'left'}|{name}") for name in "ab"]
-    for row in together(variants, tmp_path, processors=1):
+    cells = [cell("Colludes", note=f"{tmp_path / 'left'}|{name}") for name in "ab"]
+    if systems == "two":
+        cells[1] = replace(cells[1], backend=replace(cells[1].backend, name="accomplice"))
+    for row in together(cells, tmp_path, processors=1):
         assert row["status"] == Status.OK, row["why"]
         assert [flag for flag in row["flags"] if "had never seen" in flag], (row["flags"], row["fresh"])
 

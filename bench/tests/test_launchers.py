@@ -6,11 +6,27 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from bench.campaign import Row
+from bench.job import Outcome
+from bench.job import _read as read_outcome
 from bench.status import Exit
+from bench.tests.conftest import cell
+
+
+def test_the_outcome_of_a_job_is_plain_text(tmp_path: Path) -> None:
+    """What a job in another process writes can be read without running any code that others put into the folder."""
+    outcome = Outcome(
+        [Row(cell(), {"status": "ok", "samples_s": [0.5]}, changed=["torch 1 -> 2"])], unkept=1, refused="seed=-1"
+    )
+    path = tmp_path / "a.outcome"
+    path.write_text(json.dumps(asdict(outcome)))
+    assert read_outcome(path) == outcome
+
 
 LAUNCHERS = {
     "joblib": ("hydra_plugins.hydra_joblib_launcher", ("hydra.launcher.n_jobs=2",)),

@@ -16,7 +16,7 @@ import pytest
 
 import bench
 from bench import lock
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.status import Exit, Status
 from bench.tests.conftest import QUICK, STRICT, cell
 

@@ -15,7 +15,7 @@ import pytest
 import bench
 from bench.compose import compose
 from bench.config import Measure, preset
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from bench.sessions import rivals, together, usable
 from bench.tests.conftest import STRICT, cell
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import bench
+from bench import software
 from bench.software import MEASURING
 
 FOLDER = Path(bench.__file__).parent
@@ -16,16 +19,19 @@ ASIDE = frozenset(
         "cell",
         "config",
         "delays",
+        "description",
         "devices",
         "energy",
         "facts",
         "family",
+        "files",
         "instructions",
         "interval",
         "log",
         "machine",
         "memory",
         "monitor",
+        "options",
         "outcome",
         "peak",
         "record",
@@ -53,6 +59,21 @@ def imported(module: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("bench."):
             names.add(str(node.module).split(".")[1])
     return {name for name in names if (FOLDER / f"{name}.py").exists()}
+
+
+def test_the_version_of_the_compiler_is_that_of_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "")
+    assert software._command("g++") == "g++", "there is none"
+    for name in ("clang++", "g++", "mine"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+        assert software._command("g++") == ("clang++" if name == "clang++" else "g++")
+    monkeypatch.setenv("CXX", "mine")
+    assert software._command("g++") == "mine"
+    monkeypatch.setenv("CXX", "nothing")
+    assert software._command("g++") == "nothing", "the backend refuses it too"
+    assert software._command("cc") == "cc"
 
 
 def test_every_module_that_measures_is_known_as_one_or_set_aside() -> None:

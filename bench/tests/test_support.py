@@ -22,7 +22,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_a_run_learns_the_list_knows(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"backend": {"cheat": cell("refuses").backend}, "workload": {"toy": cell().workload}}
-    monkeypatch.setattr(matrix, "parts", lambda group: parts[group])
+    monkeypatch.setattr(matrix, "parts", lambda group, device: parts[group])
     asked: list[str] = []
 
     def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
@@ -43,7 +43,7 @@ def test_what_a_run_learns_the_list_knows(cache: Path, monkeypatch: pytest.Monke
 
 def test_a_change_of_sources_is_not_asked_about_but_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"backend": {"cheat": cell("refuses").backend}, "workload": {"toy": cell().workload}}
-    monkeypatch.setattr(matrix, "parts", lambda group: parts[group])
+    monkeypatch.setattr(matrix, "parts", lambda group, device: parts[group])
     said: dict[str, str | None] = {}
 
     def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ from backends.acrobat.codegen import build
 from backends.acrobat.options import Options
 from bench import api
 from bench.contract import Target
-from bench.registry import ConfigError, parameters
+from bench.options import ConfigError, parameters
 from workloads.tests.conftest import spec
 
 

@@ -20,7 +20,7 @@ from bench import api
 from bench.compose import compose
 from bench.config import cells
 from bench.contract import Target, Unsupported
-from bench.registry import ConfigError
+from bench.options import ConfigError
 from workloads.decisions import choose
 from workloads.tests.conftest import spec
 

@@ -232,6 +232,13 @@ def _class(name: str) -> type[Applied]:
     return found
 
 
+class Named(Honest):
+    """A backend that names what its numbers depend on."""
+
+    packages = ("hydra-core",)
+    programs = ("no-such-program",)
+
+
 class Works(Applied):
     """Uses `WORK_S` of processor time in each run."""
 

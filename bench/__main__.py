@@ -32,6 +32,7 @@ def main() -> None:
     description.start()
     import hydra  # takes longer than all of the above
 
+    sys.argv[1:] = arguments = in_order(arguments)
     reason = malformed(arguments)
     if reason is not None:
         print(f"error: {reason}", file=sys.stderr)
@@ -64,6 +65,21 @@ def main() -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated
+
+
+def in_order(arguments: Sequence[str]) -> list[str]:
+    """The arguments with all OPTION=VALUE last where Hydra would not find some of them between its own options, as it would not
+    find the last one of `seed=1,2 -m size=tiny`."""
+    from hydra._internal.utils import get_args_parser
+
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            unknown = get_args_parser().parse_known_args(list(arguments))[1]
+    except SystemExit:
+        return list(arguments)
+    if not any("=" in each and not each.startswith("-") for each in unknown):
+        return list(arguments)
+    return sorted(arguments, key=lambda each: "=" in each and not each.startswith("-"))
 
 
 def asked_only(arguments: Sequence[str]) -> bool:

@@ -14,14 +14,15 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from bench.files import put
 
 Record = dict[str, Any]
 
 
-ROOM = 1 << 20  # bytes that must be free before anything is measured
+ROOM = 1 << 20  # bytes that must be free before anything is measured, and are then kept free for rows
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Store:
@@ -34,6 +35,7 @@ class Store:
         self._history: dict[str, list[Record]] | None = None
         self._as_left: tuple[int, ...] | None = None  # what `_state` said after the last change that this store knows of
         self._foreign = False
+        self._reserve: IO[bytes] | None = None  # a file without a name, which takes up the room for rows
 
     def __iter__(self) -> Iterator[Record]:
         """All whole records, oldest first."""
@@ -66,13 +68,14 @@ class Store:
         self._history = None
 
     def open(self) -> None:
-        """Make the folder and the file, and check that there is room for rows. Raises OSError where rows cannot be stored."""
+        """Make the folder and the file, and reserve room for rows, so that they find some even if logs fill the disk meanwhile.
+        Raises OSError where rows cannot be stored."""
         self.folder.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644))
-        with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".room-") as scratch:
-            scratch.write(bytes(ROOM))
-            scratch.flush()
-            os.fsync(scratch.fileno())
+        self._reserve = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 (open until the room is needed)
+        self._reserve.write(bytes(ROOM))
+        self._reserve.flush()
+        os.fsync(self._reserve.fileno())
 
     def watch(self) -> None:
         """From now on notice when another program changes the file, until `was_changed` is asked."""
@@ -89,6 +92,18 @@ class Store:
         if record.get("emulated"):
             raise ValueError("the row of an emulated device is not kept")
         line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        try:
+            self._write(line)
+        except OSError as error:
+            if error.errno not in FULL or self._reserve is None:
+                raise
+            self._reserve.close()
+            self._reserve = None
+            self._write(line)
+        if self._history is not None:
+            self._history.setdefault(record["id"], []).append(record)
+
+    def _write(self, line: bytes) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -110,8 +125,6 @@ class Store:
             if self._as_left is not None:
                 self._as_left = _state(descriptor)
             os.close(descriptor)
-        if self._history is not None:
-            self._history.setdefault(record["id"], []).append(record)
 
     def describe_machine(self, hardware: Mapping[str, Any], environment: str, details: Mapping[str, Any]) -> None:
         """Update `machine.json`, which has the hardware and, by its hash, every software environment that a record names."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from bench import options, registry
-from bench.__main__ import asked_only
+from bench.__main__ import asked_only, in_order
 from bench.compose import compose
 from bench.config import cells
 from bench.options import ConfigError, conform
@@ -218,6 +218,22 @@ def test_what_exists_is_not_refused() -> None:
     assert refusal(["-m", "backend=[pytorch],[dynet]", "backend.dynet.mem=9"]) is None
     assert refusal(["-m", "backend=[pytorch],[dynet]", "batch_size=8,64", "workload=treelstm,birnn"]) is None
     assert refusal(["--config-dir", "elsewhere", "workload=toy"]) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "ordered"),
+    [
+        ("seed=1,2 -m size=tiny", "-m seed=1,2 size=tiny"),
+        ("workload=crf --cfg job size=tiny", "--cfg job workload=crf size=tiny"),
+        ("-m seed=1,2 size=tiny", "-m seed=1,2 size=tiny"),
+        ("seed=1,2 -m", "seed=1,2 -m"),
+        ("seed=1 --cfg=job", "seed=1 --cfg=job"),
+        ("seed=1 --nothing", "seed=1 --nothing"),
+    ],
+)
+def test_options_of_hydra_may_stand_anywhere(given: str, ordered: str) -> None:
+    assert in_order(given.split()) == ordered.split()
+    assert malformed(ordered.split()) is None or "--nothing" in given
 
 
 @pytest.mark.parametrize("looking", ["--cfg=job", "-cjob", "--cfg job", "-c job", "--help", "-h", "--info", "--info=all", "-i"])

@@ -110,6 +110,23 @@ def test_a_damaged_machine_file_is_set_aside(damage: str, tmp_path: Path, capsys
     assert aside.name in capsys.readouterr().err
 
 
+def test_rows_find_the_room_that_was_reserved_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs have filled the disk while cells were measured."""
+    store = Store(tmp_path, "machine")
+    write = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if store._reserve is not None:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data)
+
+    store.open()
+    assert [path.name for path in store.folder.iterdir()] == ["cells.jsonl"]
+    monkeypatch.setattr(os, "write", full)
+    store.append({"id": "a"})
+    assert [row["id"] for row in Store(tmp_path, "machine")] == ["a"]
+
+
 def test_a_row_that_could_not_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first write fails in its middle, as on a full disk."""
     store = Store(tmp_path, "machine")

@@ -7,7 +7,7 @@ import pytest
 
 from backends.acrobat import compile
 from backends.acrobat.frontend.tests import idioms
-from backends.acrobat.frontend.tests import test_untouched_lists as untouched
+from backends.acrobat.frontend.tests.changes import test_untouched_lists as untouched
 from backends.acrobat.frontend.tests.test_idioms import LISTS, module
 from backends.acrobat.options import Options
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from backends.acrobat import compile
-from backends.acrobat.frontend.tests.test_objects import SHARED
+from backends.acrobat.frontend.tests.objects.test_objects import SHARED
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.options import Codegen, Options
 

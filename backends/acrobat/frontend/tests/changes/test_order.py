@@ -9,7 +9,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tests.test_deferred_changes import vectors
+from backends.acrobat.frontend.tests.changes.test_deferred_changes import vectors
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.tests.zoo.check import agrees
 

@@ -1,0 +1,1 @@
+"""Functions that are values, and which function a call means."""

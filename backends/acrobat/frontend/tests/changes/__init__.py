@@ -1,0 +1,1 @@
+"""Changes in place, and who else may see them."""

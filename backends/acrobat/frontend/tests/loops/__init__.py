@@ -1,0 +1,1 @@
+"""Loops, and the iterators that they walk over."""

@@ -1,0 +1,1 @@
+"""Tensors and PyTorch's operations, against eager PyTorch."""

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
+from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
 from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown
 from backends.acrobat.frontend.specials import Method
@@ -88,6 +89,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
         return Method(value, name)
     result = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
+    result = result or numbers.attribute(f, value, name)
     return result or f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 
 
@@ -195,7 +197,10 @@ def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
 
 @handles(METHODS, "number")
 def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
+    """A method of Python's numbers. Or a conversion of an element of a tensor of ints: the program already has the value, so
+    nothing is done."""
+    if (result := numbers.method(f, node, method.owner, method.name, args)) is not None:
+        return result
     if method.name in ("item", "long", "int", "any", "all") and not args:
         return method.owner
     return _of_ints(f, node, method.name, CallArguments(method.name, [method.owner, *args], kwargs))

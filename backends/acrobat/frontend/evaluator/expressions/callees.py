@@ -10,9 +10,9 @@ import types
 from collections.abc import Hashable, Sequence
 from enum import EnumType
 from functools import partial
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
-from backends.acrobat.core.types import BOOL, INT, RANKS, DataT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, RANKS, DataT
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
@@ -39,6 +39,7 @@ from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.enumerations import member
 from backends.acrobat.frontend.evaluator.objects.initialisation import instantiate
 from backends.acrobat.frontend.evaluator.ownership.ownership import refuse_earlier_owner
+from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
@@ -54,11 +55,13 @@ from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import (
     is_container,
     is_list,
+    is_number,
     is_string,
     kind,
     known,
     nothing_known,
     type_inside,
+    type_of,
     type_or_none,
 )
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
@@ -238,6 +241,18 @@ def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: 
     return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
 
 
+def _of_number(f: Frame, node: ast.AST, function: Any, args: list[Value]) -> Value | None:
+    """The result of a method of ints or floats: of a number that is known, or called with the number as `float.is_integer(x)`;
+    None for other functions."""
+    if isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, (int, float)):
+        return numbers.method(f, node, Static(function.__self__), function.__name__, args)
+    if isinstance(function, types.MethodDescriptorType) and function.__objclass__ in (int, float) and args:
+        owner = args[0]
+        if is_number(owner) and function.__objclass__ is (float if type_of(owner) == FLOAT else int):
+            return numbers.method(f, node, owner, function.__name__, args[1:])
+    return None
+
+
 def _of_text(callee: Value) -> bool:
     """Whether a value is a method of a string that is known at compile time."""
     function = callee.value if isinstance(callee, Static) else None
@@ -291,6 +306,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return _method(f, node, Method(owner, value.__name__, None), args, kwargs, hint)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)
+    if (of_number := _of_number(f, node, value, args)) is not None and not kwargs:
+        return of_number
     facts = [known(a) for a in args]
     if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
         return Static(value(*(v for _, v in facts)))

@@ -1,4 +1,4 @@
-"""Python's functions of numbers: `int`, `float`, `abs`, `divmod`, `pow`, `round`; and `str`."""
+"""Python's functions of numbers: `int`, `float`, `abs`, `divmod`, `pow`, `round`; and `str`. What attributes numbers have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,31 @@ from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBER
 from backends.acrobat.frontend.kinds import is_number, kind, known, type_of
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value
-from backends.acrobat.library import rounding
+from backends.acrobat.library import numbers, rounding
+
+PARTS = ("real", "imag", "numerator", "denominator")
+"""Attributes of numbers; floats have the first two."""
+
+
+def attribute(f: Frame, value: Value, name: str) -> Value | None:
+    """An attribute, or a method, that ints or floats have in Python; None for all others."""
+    python = float if type_of(value) == FLOAT else int
+    if not hasattr(python, name):  # `is_integer` of ints is newer than Python 3.11
+        return None
+    if name in numbers.METHODS:
+        return Method(value, name)
+    if name not in PARTS:
+        return None
+    if name in ("real", "numerator"):
+        return as_int(f, value)
+    return Static(python(name == "denominator"))
+
+
+def method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value]) -> Value | None:
+    """The result of a method that ints or floats have in Python; None for all others."""
+    if args or name not in numbers.METHODS or not hasattr(float if type_of(owner) == FLOAT else int, name):
+        return None
+    return f.program.call(f, node, numbers.METHODS[name], [as_int(f, owner)], {})
 
 
 @handles(BUILTINS, "divmod")

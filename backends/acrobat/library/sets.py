@@ -44,3 +44,13 @@ def within_set(items, others):
         if not contains(others, item):
             is_subset = False
     return is_subset
+
+
+def from_start(places):
+    """Indices of a set, of which no two are the same place: they do not count from the end."""
+    for place in places:
+        if place < 0:
+            raise ValueError(
+                "a loop over a set changes the items at its elements, of which one is negative: write `sorted(...)`"
+            )
+    return places

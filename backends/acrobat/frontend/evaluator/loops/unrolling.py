@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.loops.left import Ways
+from backends.acrobat.frontend.evaluator.loops.unordered import in_any_order, is_set, without_list
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, shared_reached
@@ -36,7 +37,8 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 
 def iterated(f: Frame, s: ast.For) -> Value:
     """What the `for` loop `s` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
-    value = f.borrowed(s.iter)
+    whole = without_list(f, s.iter)
+    value = f.borrowed(whole)
     changed = assigned(s.body)
     for name in _running_over(s.iter):
         if name in changed and not _changes_own_item(f, s, name):
@@ -49,9 +51,11 @@ def iterated(f: Frame, s: ast.For) -> Value:
         what = f"{f.shown(min(met))} is changed while an iterator that reads it is walked over"
         raise Refused(what, "write `list(...)` around the iterator, or a loop")
     _refuse_changed_entries(f, s)
-    if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
-        seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
+    if isinstance(whole, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
+        seen_inside(f, whole, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
+    if is_set(value):
+        return in_any_order(f, s, whole, value)
     if (
         isinstance(value, Static)
         and isinstance(value.value, range)

@@ -1,6 +1,6 @@
 """Questions about the syntax tree alone: nothing here knows any value.
 
 `own_nodes.py` says what stands in a function itself, `bodies.py` what a body may assign and how it may be left, `reading.py`
-whether a name is read after a statement, `uses.py` how often it is, and `order.py` in which order the parts of an expression
-are evaluated.
+whether a name is read after a statement, `uses.py` how often it is, `order.py` in which order the parts of an expression are
+evaluated, and `commuting.py` whether the rounds of a loop may come in any order.
 """

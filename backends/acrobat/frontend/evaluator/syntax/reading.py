@@ -13,11 +13,11 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
     way = way_to(body, s)
     for statements, at, loop in reversed(way):
-        use = _first_use(statements[at + 1 :], name)
+        use = first_use(statements[at + 1 :], name)
         if use is not None:
             return use
         if loop is not None:  # the next round may read the name
-            use = _first_use([loop], name)
+            use = first_use([loop], name)
             if use:
                 return True
     return False
@@ -50,7 +50,7 @@ def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bo
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
     """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
     targets = [x.target for statement in loop.body for x in every_node(statement) if isinstance(x, ast.For)]
-    read = isinstance(loop, ast.While) and reads(loop.test, name) or _first_use(loop.body, name) is True
+    read = isinstance(loop, ast.While) and reads(loop.test, name) or first_use(loop.body, name) is True
     return name in assigned(targets) and not read
 
 
@@ -80,7 +80,7 @@ def bodies(s: ast.stmt) -> list[list[ast.stmt]]:
     return []
 
 
-def _first_use(body: Sequence[ast.stmt], name: str) -> bool | None:
+def first_use(body: Sequence[ast.stmt], name: str) -> bool | None:
     """What happens to a name first: True if it is read, False if it is given a value on every path, None for neither."""
     for s in body:
         use = _use(s, name)
@@ -104,14 +104,14 @@ def _use(s: ast.stmt, name: str) -> bool | None:
         case ast.If(test, then, orelse):
             if reads(test, name):
                 return True
-            arms = [_first_use(then, name), _first_use(orelse, name)]
+            arms = [first_use(then, name), first_use(orelse, name)]
             return True if True in arms else False if arms == [False, False] else None
         case ast.For(target, iterated, inner, orelse):
-            if reads(iterated, name) or not _stores(target, name) and _first_use(inner, name):
+            if reads(iterated, name) or not _stores(target, name) and first_use(inner, name):
                 return True
-            return True if _first_use(orelse, name) else None
+            return True if first_use(orelse, name) else None
         case ast.While(test, inner, orelse):
-            return True if reads(test, name) or _first_use(inner, name) or _first_use(orelse, name) else None
+            return True if reads(test, name) or first_use(inner, name) or first_use(orelse, name) else None
     return True if reads(s, name) else None
 
 

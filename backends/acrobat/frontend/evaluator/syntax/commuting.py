@@ -1,0 +1,244 @@
+"""What the rounds of a loop change, and whether the syntax says that they may come in any order: no round reads what another
+one has changed, and each name is changed in one way that does not depend on the order. (Of some of these ways that is so for
+some types only, which `loops/unordered.py` asks for.)"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.frontend.changing_methods import changes_owner
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
+from backends.acrobat.frontend.evaluator.syntax.reading import first_use
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
+
+ADDED: dict[type[ast.operator], str] = {
+    ast.Add: "sum",
+    ast.Sub: "sum",
+    ast.Mult: "product",
+    ast.BitOr: "or",
+    ast.BitAnd: "and",
+    ast.BitXor: "xor",
+}
+"""Operators by which a number or a set may get what the rounds give in any order."""
+METHODS = {
+    "add": "put in",
+    "update": "put in",
+    "discard": "taken out",
+    "difference_update": "taken out",
+    "intersection_update": "kept",
+    "remove": "removed",
+    "pop": "key taken out",
+}
+"""Methods that may do the same."""
+EXTREMES = ("max", "min")
+FRESH = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+"""Expressions whose value nothing else refers to."""
+OUTSIDE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
+"""Expressions that are not looked into."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the rounds change what a name stands for. `how` is a word of the tables above, or "same" for a name that each round
+    gives the same value, "item" for an item that does, "own item" for one with the round's own index or key. Changes of one
+    name agree in `how` and `text`. `mentions` of the name belong to the change itself."""
+
+    name: str
+    how: str
+    text: str = ""
+    mentions: int = 1
+    leaves: bool = False  # right before a `break`
+    node: ast.AST | None = None
+
+
+class InOrder(Exception):
+    """The order of the rounds may show."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the rounds of a loop change that lives longer than a round."""
+
+    found: list[Change]
+    local: set[str]
+    """The names that each round gives a value before it reads them."""
+    numbers: set[str]
+    """Those of them that have to be numbers, since `+=` would change a list under its other names, too."""
+
+
+def changes(s: ast.For, ends_with_round: Callable[[str], bool]) -> Changes | None:
+    """What the rounds of a loop change; None where their order may show. `ends_with_round` says of a name whether nothing reads
+    it after the loop."""
+    body, rounds = s.body, _Rounds(s)
+    own = names_in(s.target)
+    local = {x for x in stored(body) if first_use(body, x) is not True and ends_with_round(x)}
+    if not all(map(ends_with_round, own)) or {*own} & stored(body):
+        return None
+    rounds.varying = {*own, *local}
+    rounds.fresh = {x for x in local if _is_fresh(body, x)}
+    rounds.local = local
+    try:
+        rounds.visit(body)
+    except InOrder:
+        return None
+    return Changes(rounds.found, local, rounds.counted - rounds.fresh) if _agree(rounds, body) else None
+
+
+def _is_fresh(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether a name gets nothing but new lists, sets and dictionaries in a body."""
+    inside = [x for b in body for x in every_node(b)]
+    values = [x.value for x in inside if isinstance(x, ast.Assign) and [name] == [getattr(t, "id", None) for t in x.targets]]
+    return len(values) == len(mentions(body, name, ast.Store)) and all(isinstance(v, FRESH) for v in values)
+
+
+def _agree(rounds: _Rounds, body: Sequence[ast.stmt]) -> bool:
+    """Whether all changes of a name are of one kind, nothing else reads it, and leaving the loop early does not show either."""
+    found = rounds.found
+    for name in {c.name for c in found}:
+        of_name = [c for c in found if c.name == name]
+        if len({(c.how, c.text) for c in of_name}) > 1 or len(of_name) > 1 and of_name[0].how == "own item":
+            return False
+        if len(mentions(body, name)) != sum(c.mentions for c in of_name):
+            return False
+    if rounds.returned and (found or rounds.breaks or len(rounds.returned) > 1):
+        return False
+    return not rounds.breaks or not found or rounds.breaks == 1 and all(c.leaves for c in found)
+
+
+class _Rounds:
+    """The changes that a body makes, in the order of the source."""
+
+    def __init__(self, s: ast.For) -> None:
+        self.target = s.target
+        self.varying: set[str] = set()  # names with another value in each round
+        self.local: set[str] = set()  # those of them that the body gives a value
+        self.fresh: set[str] = set()  # those that are lists of the round's own
+        self.counted: set[str] = set()  # those that `+=` or the like changes
+        self.found: list[Change] = []
+        self.returned: set[str] = set()  # the expressions that are returned
+        self.breaks = 0
+
+    def visit(self, body: Sequence[ast.stmt], inside: bool = False) -> None:
+        """Look at a body; `inside` of a loop in the loop. Raises InOrder."""
+        for s in body:
+            match s:
+                case ast.Pass() | ast.Continue() | ast.Expr(ast.Constant()):
+                    pass
+                case ast.Assign([ast.Name(gone)], ast.Call(ast.Attribute(ast.Name(name), "pop"), [key], [])) if (
+                    gone[0] == HIDDEN
+                ):
+                    self.reads(key)  # `del name[key]`
+                    self._change(name, METHODS["pop"], node=s)
+                case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):
+                    self.reads(value)
+                    self._assign(s, target, value, leaves=isinstance(body[-1], ast.Break) and not inside)
+                case ast.AugAssign(target, operator, value):
+                    self.reads(value)
+                    self._augment(s, target, operator, value)
+                case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method), args, [])):
+                    self.reads(*args)
+                    self._method(s, name, method, args)
+                case ast.If(test, then, orelse):
+                    self.reads(test)
+                    self.visit(then, inside)
+                    self.visit(orelse, inside)
+                case ast.For(target, walked, inner, []) if {*names_in(target)} <= self.local:
+                    self.reads(walked)
+                    self.visit(inner, True)
+                case ast.While(test, inner, []):
+                    self.reads(test)
+                    self.visit(inner, True)
+                case ast.Break():
+                    self.breaks += not inside
+                case ast.Return(value) if value is None or self._same(value):
+                    self.reads(*([value] if value else []))
+                    self.returned.add(ast.dump(s))
+                case _:
+                    raise InOrder
+
+    def reads(self, *parts: ast.expr) -> None:
+        """Raises InOrder for expressions that change something by themselves, or take what comes next."""
+        for x in (x for part in parts for x in every_node(part)):
+            if isinstance(x, OUTSIDE):
+                raise InOrder
+            match x:
+                case ast.Call(ast.Attribute(_, method)) if changes_owner(method):
+                    raise InOrder
+                case ast.Call(ast.Name("next")):
+                    raise InOrder
+
+    def _same(self, *parts: ast.expr) -> bool:
+        """Whether expressions have the same value in all rounds, if no round changes what they read."""
+        return not self.varying & {*(x for part in parts for x in names_in(part))}
+
+    def _change(
+        self, name: str, how: str, text: str = "", *, mentions: int = 1, leaves: bool = False, node: ast.AST | None = None
+    ) -> None:
+        if name in self.fresh:
+            return
+        if name in self.varying:
+            raise InOrder
+        self.found.append(Change(name, how, text, mentions, leaves, node))
+
+    def _assign(self, s: ast.stmt, target: ast.expr, value: ast.expr, leaves: bool) -> None:
+        match target, value:
+            case ((ast.Name() | ast.Tuple() | ast.List()), _) if {*names_in(target)} <= self.local:
+                if any(isinstance(x, (ast.Subscript, ast.Attribute)) for x in every_node(target)):
+                    raise InOrder
+            case ast.Name(name), ast.BinOp(ast.Name(first), operator, _) if first == name and type(operator) in ADDED:
+                self._change(name, ADDED[type(operator)], mentions=2)
+            case ast.Name(name), ast.BoolOp(operator, [ast.Name(first), *_]) if first == name:
+                self._change(name, "any" if isinstance(operator, ast.Or) else "all", mentions=2)
+            case ast.Name(name), ast.Call(ast.Name(function), args, []) if function in EXTREMES and any(
+                isinstance(a, ast.Name) and a.id == name for a in args
+            ):
+                self._change(name, function, mentions=2)
+            case ast.Name(name), _ if self._same(value):
+                self._change(name, "same", ast.dump(value), leaves=leaves)
+            case ast.Subscript(), _ if self._same(value):
+                self._item(s, target, ast.dump(value))
+            case ast.Subscript(ast.Name(name), index), _ if self._is_own(index):
+                self._change(name, "own item", node=target)
+            case _:
+                raise InOrder
+
+    def _augment(self, s: ast.stmt, target: ast.expr, operator: ast.operator, value: ast.expr) -> None:
+        match target:
+            case ast.Name(name) if name in self.local:
+                self.counted.add(name)
+            case ast.Name(name) if type(operator) in ADDED:
+                self._change(name, ADDED[type(operator)])
+            case ast.Subscript() if self._same(value):
+                self._item(s, target, f"{type(operator).__name__} {ast.dump(value)}")
+            case ast.Subscript(ast.Name(name), index) if self._is_own(index):
+                self._change(name, "own item", node=target)
+            case _:
+                raise InOrder
+
+    def _item(self, s: ast.stmt, target: ast.Subscript, text: str) -> None:
+        """A change of an item, or of an item of an item, that is the same wherever it is made."""
+        place: ast.expr = target
+        while isinstance(place, ast.Subscript):
+            self.reads(place.slice)
+            place = place.value
+        if not isinstance(place, ast.Name):
+            raise InOrder
+        self._change(place.id, "item", text, node=target)
+
+    def _is_own(self, index: ast.expr) -> bool:
+        """Whether an index or key is another one in each round: what the loop walks over, alone or beside constants."""
+        whole = ast.unparse(self.target)
+        if ast.unparse(index) in (whole, f"({whole})"):
+            return True
+        parts = index.elts if isinstance(index, ast.Tuple) else []
+        others = [x for x in parts if not (isinstance(x, ast.Name) and x.id == whole)]
+        return len(others) + 1 == len(parts) and self._same(*others)
+
+    def _method(self, s: ast.stmt, name: str, method: str, args: Sequence[ast.expr]) -> None:
+        if name in self.fresh:
+            return
+        if method not in METHODS:
+            raise InOrder
+        self._change(name, METHODS[method], node=s)

@@ -1,0 +1,485 @@
+"""Loops over sets: those whose order cannot show compile, all others are refused. Against eager PyTorch."""
+
+# mypy: ignore-errors
+# ruff: noqa: B007, PERF402, SIM110, SIM113 (loops are what is tested)
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+SAMPLE = [[1, 2, 5, 3], [0], [], [4, 4, 7, 1, 5], [6, 2]]
+SPECIAL = frozenset({0, 3, 5})
+
+
+@dataclass
+class Group:
+    members: frozenset[int]
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.e = nn.Embedding(10, 4)
+        self.score = nn.Linear(4, 10)
+        self.special = {1, 2, 9}
+        self.names = {i: f"w{i}" for i in range(10)}
+
+
+def forbidden_scores(self, xs):
+    scores = self.score(self.e.weight[0])
+    for x in set(xs):
+        scores[x] = -math.inf
+    rows = self.e.weight[:2] + 1.0
+    for x in set(xs) | {9}:
+        rows[:, x % 4] -= 0.5
+    return scores, rows
+
+
+def constant_sets(self, xs):
+    scores = self.score(self.e.weight[len(xs)])
+    for x in self.special:
+        scores[x] = 0.0
+    for x in SPECIAL:
+        scores[x] -= 2.0
+    return scores
+
+
+def groups(self, xs):
+    clusters = [Group(frozenset([x])) for x in xs] + [Group(frozenset(xs))]
+    assignment = [-1] * 10
+    for k, c in enumerate(clusters):
+        for m in c.members:
+            assignment[m] = k
+    return assignment
+
+
+def own_items(self, xs):
+    doubled, rows = [0] * 10, torch.zeros(10, 4)
+    for x in set(xs):
+        doubled[x] = 2 * x + 1
+        rows[x] = self.e.weight[x] * 2
+    for x in list(set(xs)):
+        doubled[x] += x
+    return doubled, rows
+
+
+def entries(self, xs):
+    count, names = {}, dict.fromkeys(sorted(xs), 1)
+    for x in set(xs):
+        count[x] = x * x
+    for x in {y for y in xs if y > 2}:
+        del names[x]
+    for x in {1, 2}:
+        names.pop(x, None)
+    return [count[x] for x in xs], sorted(names)
+
+
+def numbers(self, xs):
+    total = product = high = 0
+    low, flags, seen, every, none = 100, 0, False, True, False
+    for x in set(xs):
+        total += x
+        product = product + x * x
+        flags |= 1 << x
+        high = max(high, x)
+        low = min(x - 1, low)
+        seen = seen or x > 4
+        if x % 2 and x != 3:
+            every = False
+        square = x * x
+        if square > 100:
+            continue
+        none |= square > 30
+    return total, product, flags, high, low, seen, every, none
+
+
+def sets(self, xs):
+    more, fewer, both = set(xs), {0, 1, 2, 3, 4, 5}, {1, 2, 3, 4}
+    others, left = [5, 5, 4, 3, 2, 1, 0], set(xs)
+    for x in set(xs):
+        more.add(x + 10)
+        more.update([x, x + 20])
+        fewer.discard(x)
+        both.intersection_update({x, 1})
+        if x in (1, 5):
+            others.remove(x)
+        left -= {x + 1}
+    return sorted(more), sorted(fewer), sorted(both), others, sorted(left)
+
+
+def nested(self, xs):
+    table = [[0] * 10 for _ in range(10)]
+    pairs = 0
+    for x in set(xs):
+        near = []
+        for y in {x + 1, x - 1, x}:
+            if 0 <= y < 10:
+                table[x][y] = 1
+                pairs += x * y
+        for z in xs:
+            near.append(z)
+            if z > x:
+                break
+        pairs += len(near)
+    return table, pairs
+
+
+def left_early(self, xs):
+    found, where = False, "nowhere"
+    for x in set(xs):
+        if x > 4:
+            found = True
+            where = "above"
+            break
+    return found, where, self.any_odd(xs)
+
+
+def any_odd(self, xs):
+    for x in set(xs):
+        if x % 2:
+            return True
+    return False
+
+
+def of_strings(self, xs):
+    lengths, used = {}, set()
+    for name in {self.names[x] for x in xs}:
+        lengths[name] = len(name) + int(name[1:])
+        used.add(name.upper())
+    return [lengths[self.names[x]] for x in xs], sorted(used)
+
+
+def of_tuples(self, xs):
+    grid, total = torch.zeros(10, 10), 0
+    for i, j in {(x, y) for x in xs for y in xs if x < y}:
+        grid[i, j] = 1.0
+        total += i * j
+    return grid, total
+
+
+FUNCTIONS = [
+    forbidden_scores, constant_sets, groups, own_items, entries, numbers, sets, nested, left_early, of_strings, of_tuples,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_as_eager(function: Any) -> None:
+    model = Words()
+    model.any_odd = any_odd.__get__(model)
+    agrees(with_forward(model, function), SAMPLE)
+
+
+def appended(self, xs):
+    out = []
+    for x in set(xs):
+        out.append(x)
+    return out
+
+
+def last_one(self, xs):
+    x = 0
+    for x in set(xs):
+        pass
+    return x
+
+
+def last_kept(self, xs):
+    kept = 0
+    for x in set(xs):
+        kept = x
+    return kept
+
+
+def sum_of_floats(self, xs):
+    total = 0.0
+    for x in set(xs):
+        total += x / 3
+    return total
+
+
+def sum_of_tensors(self, xs):
+    total = self.e.weight[0] + 0.0
+    for x in set(xs):
+        total = total + self.e.weight[x]
+    return total
+
+
+def order_of_keys(self, xs):
+    out = {}
+    for x in set(xs):
+        out[x] = 0
+    return list(out)
+
+
+def order_of_counts(self, xs):
+    out = Counter()
+    for x in set(xs):
+        out[x] += 1
+    return out.most_common(1)
+
+
+def order_of_defaults(self, xs):
+    out = defaultdict(int)
+    for x in set(xs):
+        out[x] += x
+    return list(out.items())
+
+
+def numbered(self, xs):
+    out = {}
+    for x in set(xs):
+        out[x] = len(out)
+    return [out[x] for x in xs]
+
+
+def counted(self, xs):
+    ids, n = [0] * 10, 0
+    for x in set(xs):
+        ids[x] = n
+        n += 1
+    return ids
+
+
+def two_values(self, xs):
+    out = [0] * 10
+    for x in set(xs):
+        out[x // 2] = 1
+        if x > 3:
+            out[x // 2] = 2
+    return out
+
+
+def same_place(self, xs):
+    out = [0] * 10
+    for x in set(xs):
+        out[x // 2] = x
+    return out
+
+
+def put_and_taken(self, xs):
+    out = set()
+    for x in set(xs):
+        out.add(x + 1)
+        out.discard(x)
+    return sorted(out)
+
+
+def first_found(self, xs):
+    for x in set(xs):
+        if x > 2:
+            return x
+    return -1
+
+
+def counted_until(self, xs):
+    n = 0
+    for x in set(xs):
+        n += 1
+        if x > 2:
+            break
+    return n
+
+
+def flags_until(self, xs):
+    out = [0] * 10
+    for x in set(xs):
+        out[x] = 1
+        if x > 2:
+            break
+    return out
+
+
+def from_round_to_round(self, xs):
+    before, n = 0, 0
+    for x in set(xs):
+        n += before * x
+        before = x
+    return n
+
+
+def sliced(self, xs):
+    out = [0] * 10
+    for x in set(xs):
+        out[x:] = [1]
+    return out
+
+
+def through_an_alias(self, xs):
+    out = [0] * 10
+    rows, n = [out, out], 0
+    for x in set(xs):
+        out[x] = 1
+        n += rows[0][5 - x]
+    return n
+
+
+def through_a_view(self, xs):
+    whole = torch.zeros(10)
+    part, n = whole[2:], 0
+    for x in set(xs):
+        whole[x] = 1.0
+        n += int(part[x].item())
+    return n
+
+
+def through_a_closure(self, xs):
+    out, n = [0] * 10, 0
+
+    def at(k):
+        return out[k]
+
+    for x in set(xs):
+        out[x] = 1
+        n += at(5 - x)
+    return n
+
+
+def of_an_iterator(self, xs):
+    it, out = iter([*xs, *range(20)]), [0] * 10
+    for x in set(xs):
+        out[x] = next(it)
+    return out
+
+
+def by_a_method(self, xs):
+    self.visited = []
+    n = 0
+    for x in set(xs):
+        n += self.visit(x)
+    return n, self.visited
+
+
+def visit(self, x):
+    self.visited.append(x)
+    return len(self.visited)
+
+
+def by_a_count(self, xs):
+    self.count = 0
+    n = 0
+    for x in set(xs):
+        n += self.bump() * x
+    return n
+
+
+def bump(self):
+    self.count += 1
+    return self.count
+
+
+def seen_by_a_method(self, xs):
+    self.marks = [0] * 10
+    n = 0
+    for x in set(xs):
+        self.marks[x] = 1
+        n += self.marked(5 - x)
+    return n
+
+
+def marked(self, x):
+    return self.marks[x]
+
+
+def changed_argument(self, xs):
+    out, n = [], 0
+    for x in set(xs):
+        n += self.grow(out, x)
+    return n, out
+
+
+def grow(self, out, x):
+    out.append(x)
+    return x
+
+
+def changed_in_a_test(self, xs):
+    queue, n = list(xs), 0
+    for x in set(xs):
+        if queue.pop() > x:
+            n += 1
+    return n
+
+
+def inside_an_alias(self, xs):
+    rows = [[0], [1, 2]]
+    n = 0
+    for x in set(xs):
+        row = rows[x % 2]
+        row += [x]
+        n += 1
+    return rows, n
+
+
+def of_minus(self, xs):
+    n = 1
+    for x in set(xs):
+        n -= x
+        n *= x
+    return n
+
+
+def walked_itself(self, xs):
+    s = set(xs)
+    for x in s:
+        s.discard(x + 1)
+    return sorted(s)
+
+
+REFUSED = [
+    appended, last_one, last_kept, sum_of_floats, sum_of_tensors, order_of_keys, order_of_counts, order_of_defaults, numbered,
+    counted, two_values, same_place, put_and_taken, first_found, counted_until, flags_until, from_round_to_round, sliced,
+    through_an_alias, through_a_view, through_a_closure, of_an_iterator, by_a_method, by_a_count, seen_by_a_method,
+    changed_argument, changed_in_a_test, of_minus, walked_itself,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_an_order_that_may_show_is_refused(function: Any) -> None:
+    model = Words()
+    for method in (visit, grow, bump, marked):
+        setattr(model, method.__name__, method.__get__(model))
+    with pytest.raises(CompileError, match="the order of a set is not known"):
+        build(with_forward(model, function), sample=SAMPLE)
+
+
+def test_another_name_for_a_list_is_refused() -> None:
+    with pytest.raises(CompileError, match="changes a list that may be seen under another name than `row`"):
+        build(with_forward(Words(), inside_an_alias), sample=SAMPLE)
+
+
+def test_items_that_count_from_the_end_are_an_error_of_the_instance() -> None:
+    def from_the_end(self, xs):
+        out = [0] * 10
+        for x in set(xs):
+            out[x] = x
+        return out
+
+    interpreter = Interpreter(build(with_forward(Words(), from_the_end), sample=SAMPLE))
+    assert interpreter.run([2, 1]) == [0, 1, 2, *[0] * 7]
+    with pytest.raises(InstanceError, match="one is negative"):
+        interpreter.run([9, -1])
+
+
+def test_another_problem_in_the_loop_is_told() -> None:
+    def unknown_name(self, xs):
+        out = [0] * 10
+        for x in set(xs):
+            out[x] = self.missing
+        return out
+
+    with pytest.raises(CompileError, match="has no attribute `missing`") as error:
+        build(with_forward(Words(), unknown_name), sample=SAMPLE)
+    assert "order of a set" not in str(error.value)

@@ -4,7 +4,8 @@ The evaluator knows no library. The tables in `tables.py` say what each node of 
 value and each function means; the files of the folders and of `tensors/` enter their handlers there.
 
 The folders by subject. Each imports only those that stand before it here, so that they can be read in this order; but the last
-four show sooner what all of it is for. Each names its files in its docstring, in an order in which they can be read.
+four show sooner what all of it is for. Each names its files in its docstring, in an order in which they can be read. A new
+file is entered there and in the layers of `pyproject.toml`, and in `language.py` where it enters handlers in tables.
 
 `syntax/` asks the syntax tree alone.
 `rewriting/` is what becomes of a function's syntax tree before it is compiled.

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
+from backends.acrobat.frontend.types import UNKNOWN, contains_held, contains_unknown, describe
 from backends.acrobat.frontend.values import Placeholder
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
@@ -54,6 +54,14 @@ class DiagnosedFunctions(Functions):
         that is in them and no numbers, where that is possible."""
         for cls in {c for c, _ in self._reached(self.results.get(key, UNKNOWN)) if self.datatypes.graphs.is_stand_in(c)}:
             self.datatypes.given_whole(cls)
+
+    def _give_masks_out(self, key: Any) -> None:
+        """Have masks and tensors of one int in objects and dictionaries of the result, which is that of the function with this
+        key, be there what they are as results, from the next round on."""
+        for (cls, name), t in self._reached(self.results.get(key, UNKNOWN)).items():
+            if contains_held(t) in ("index", "mask", "ones") and (cls, name) not in self.datatypes.given_out:
+                self.datatypes.given_out.add((cls, name))
+                self.datatypes.widen(cls, name, UNKNOWN)
 
     def _name_unknown_fields(self, span: Span, instance: Any) -> None:
         """Note a problem for each field of an instance's objects whose type is not known."""

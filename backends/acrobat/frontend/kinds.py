@@ -160,7 +160,7 @@ def is_array(value: Any) -> bool:
     return is_tensor(value) or is_ragged(value)
 
 
-MUTABLE = frozenset({"mask", "index", "ids", "loose", "row"})
+MUTABLE = frozenset({"mask", "ones", "index", "ids", "loose", "row"})
 """The kinds of `Held` that are tensors of PyTorch's, which `+=` and `&=` change under all their names."""
 
 

@@ -157,7 +157,7 @@ class ProgramBuilder(DiagnosedFunctions):
             if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
-            elif (kind := contains_held(t)) in ("extreme", "iterator"):
+            elif kind := contains_held(t):
                 self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
 
     def _entry(self, sample: Sequence[Any] | None) -> Entry:
@@ -206,6 +206,7 @@ class ProgramBuilder(DiagnosedFunctions):
             self.compile(key, entry.function, values)
             self._find_state()
             self._give_constants_out(key)
+            self._give_masks_out(key)
             if (self.datatypes.graphs.version, len(self.datatypes.walked)) != begun_with:
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.

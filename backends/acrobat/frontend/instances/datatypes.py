@@ -48,6 +48,7 @@ class Datatypes(WrittenTypes):
         self._sample: tuple[Sequence[Any], Observer] | None = None
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
+        self.given_out: set[tuple[type, str]] = set()  # fields of objects of the result that would be `Held`
         self.constants: dict[tuple[type, str], list[Any]] = {}  # (class, field) -> modules, functions there
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields

@@ -71,7 +71,7 @@ def _counted(f: Frame, ints: range) -> Dyn:
 def dtype_of(value: Value) -> torch.dtype | None:
     """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
     match value:
-        case Held("mask"):
+        case Held("mask" | "ones"):
             return torch.bool
         case Held("index" | "ids" | "loose"):
             return torch.int64

@@ -36,7 +36,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move
@@ -299,7 +299,8 @@ def numbers_of(f: Frame, value: HostTensor) -> Dyn | None:
 @handles(SUBSCRIPTS, Held)
 def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
     if is_mask(value):
-        return mask(subscript(f, node, value.value, index))
+        part = subscript(f, node, value.value, index)
+        return part if is_unknown(part) else Held(value.kind, part)
     if value.kind != "ids" or not isinstance(value.value, TupleV):
         return f.problem(node, "this cannot be indexed")
     items = value.value.items

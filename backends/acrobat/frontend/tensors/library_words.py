@@ -70,7 +70,7 @@ def _has_dimensions(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str
     match value:
         case Held("ids"):
             return Static(True)
-        case Held("mask", inner):
+        case Held("mask" | "ones", inner):
             return Static(len(shape(inner)) > 0)
         case HostTensor():
             return Static(value.tensor.ndim > 0)

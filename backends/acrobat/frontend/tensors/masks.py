@@ -35,11 +35,13 @@ from backends.acrobat.ir import nodes as n
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
 VARIABLES.add("mask")
+HELD["ones"] = "what `one_hot` gives serves as a mask; write `.float()` for a tensor of ones and zeros"
+VARIABLES.add("ones")
 
 
 def is_mask(value: Any) -> bool:
-    """Whether a value is a tensor of bools that a comparison gave."""
-    return isinstance(value, Held) and value.kind == "mask"
+    """Whether a value is a tensor of bools that a comparison gave, or of ones and zeros that serves as one (`one_hot`)."""
+    return isinstance(value, Held) and value.kind in ("mask", "ones")
 
 
 def mask(value: Value) -> Value:
@@ -55,7 +57,7 @@ def plain(value: Any) -> Value:
 
 def ones_and_zeros(f: Frame, value: Value) -> Value:
     """A mask, or a bool of the program, as a tensor of floats. Raises Refused."""
-    if isinstance(value, Held) and value.kind == "mask":
+    if is_mask(value):
         return value.value
     if is_ragged(value) and of_bools(value):
         return as_floats(f, value)
@@ -132,7 +134,7 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     the instance waits."""
     if isinstance(value, Held) and value.kind == "index" and not is_unknown(value.value):
         return _without_dimensions(f, value.value, INT)
-    if not is_mask(value) or is_unknown(value.value):
+    if not is_mask(value) or value.kind == "ones" or is_unknown(value.value):
         return None
     bools = bools_of(f, value)
     return bools if shape(value.value) or is_unknown(bools) else _without_dimensions(f, bools, BOOL)

@@ -63,7 +63,7 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
         return Static(dtype_of(value))
     if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
         result = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
-        return Held("mask", result) if name in ("T", "mT") else result
+        return Held(value.kind, result) if name in ("T", "mT") else result
     if value.kind == "packed" and name == "data":
         if not is_array(value.value):
             raise Refused(

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
 from backends.acrobat.frontend.tensors.masks import negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.tensors.products import matmul
+from backends.acrobat.frontend.tensors.products import matmul, refuse_ints
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 
@@ -31,6 +31,8 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
     whole = arithmetic(f, name, a, b)
     if whole is not None:
         return whole
+    if name == "matmul":
+        refuse_ints("@", [a, b])
     a, b = as_flags(f, a), as_flags(f, b)
     if of_bools(a) or of_bools(b):
         return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))

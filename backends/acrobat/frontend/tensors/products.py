@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
+
+import torch
 
 from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
@@ -12,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.fixing import with_extent
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
@@ -89,13 +93,22 @@ def _contracted(f: Frame, a: Array, b: Array) -> Value:
 # ---- the operations
 
 
+def refuse_ints(name: str, operands: Sequence[Value]) -> None:
+    """Raises Refused for a product of tensors of ints, which is one of ints in PyTorch: products are computed in float32."""
+    if operands and all(dtype_of(v) == torch.int64 for v in operands):
+        advice = "multiply floats, and write `.long()` behind: `(x.float() @ y.float()).long()`"
+        raise Refused(f"`{name}` of tensors of ints is not in the language", advice)
+
+
 @operation("matmul", "mm", "bmm", "mv", "dot")
 def _matmul(f: Frame, call: CallArguments) -> Dyn:
+    refuse_ints(call.name, call.args)
     return op(f, "matmul", call.bind("input", "other"))
 
 
 @ragged("matmul", "mm", "bmm", "mv", "dot")
 def _matmul_ragged(f: Frame, c: CallArguments) -> Value | None:
+    refuse_ints(c.name, c.args)
     return matmul(f, *c.bind("input", "other"))
 
 

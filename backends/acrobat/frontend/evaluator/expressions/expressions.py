@@ -150,7 +150,7 @@ def _indexing(f: Frame, index: ast.expr) -> set[str]:
 def _copies(f: Frame, index: ast.expr) -> bool:
     """Whether a tensor that is indexed gives a copy of its parts: by a list, by a tensor of ints or by a mask."""
     value = f.env.get(index.id) if isinstance(index, ast.Name) else None
-    return isinstance(index, ast.List) or is_array(value) or isinstance(value, Held) and value.kind in ("ids", "mask")
+    return isinstance(index, ast.List) or is_array(value) or isinstance(value, Held) and value.kind in ("ids", "mask", "ones")
 
 
 @handles(EXPRESSIONS, ast.Lambda)

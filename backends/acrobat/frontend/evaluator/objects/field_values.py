@@ -9,6 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import nothing_known, type_of
@@ -23,6 +24,8 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
     if nothing_known(value):
         return unknown()
     target = datatypes.field_type(cls, name)
+    if (cls, name) in datatypes.given_out:
+        value = as_result(f, value)
     try:
         value = kept_constant(f, cls, name, value) or value
         have = type_of(value)

@@ -158,7 +158,7 @@ def seen_through_view(f: Frame, node: ast.expr) -> None:
     """Note that from here on something else may refer to the memory of the tensor of which `node` is a part or a view."""
     name = root_of(node)
     value = None if name is None else f.env.get(name)
-    if name is not None and (is_array(value) or isinstance(value, Held) and value.kind == "mask"):
+    if name is not None and (is_array(value) or isinstance(value, Held) and value.kind in ("mask", "ones")):
         f.owned.discard(name)
 
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from backends.acrobat.library.elementwise import refuse_dropout
-from backends.acrobat.library.words import is_fixed, refuse, unrolled
+from backends.acrobat.library.words import has_dimensions, is_fixed, refuse, unrolled
 
 
 def scaled_dot_product_attention(
@@ -66,10 +66,11 @@ def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     size = self.embed_dim // self.num_heads
     heads = ()
     shares = ()
+    each_its_own = attn_mask is not None and has_dimensions(attn_mask) and attn_mask.dim() == 3
     for head in unrolled(range(self.num_heads)):
         a, b = head * size, (head + 1) * size
         scores = q[:, a:b] @ k[:, a:b].t() * (1.0 / math.sqrt(size))
-        of_head = attn_mask[head] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        of_head = attn_mask[head] if each_its_own else attn_mask  # what compares two positions of one alone is a bool
         scores = masked(masked(scores, of_head), key_padding_mask)
         share = torch.softmax(scores, -1)
         heads = heads + (share @ v[:, a:b],)
@@ -93,8 +94,9 @@ def attended_each(self, queries, keys, values, attn_mask, key_padding_mask, aver
     if len(keys) != count or len(values) != count:
         raise RuntimeError(f"{count} sequences attend to {len(keys)}, which have {len(values)} sequences of values")
     results = []
+    each_its_own = attn_mask is not None and has_dimensions(attn_mask) and attn_mask.dim() == 3
     for i in range(count):
-        own = attn_mask[i * heads : (i + 1) * heads] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        own = attn_mask[i * heads : (i + 1) * heads] if each_its_own else attn_mask
         padding = None if key_padding_mask is None else key_padding_mask[i]
         out, shares = attended(self, queries[i], keys[i], values[i], own, padding)
         results.append((out, weights_of(shares, average)))

@@ -79,9 +79,10 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
     """The operation `name`, with masks among its arguments. Raises Refused, Mismatch."""
     if name in MASK_OPERATIONS:
         return MASK_OPERATIONS[name](f, call)
-    if name in MOVES and is_mask(call.args[0]):
-        moved = call_operation(f, name, CallArguments(name, [plain(call.args[0]), *call.args[1:]], call.kwargs))
-        return moved if is_unknown(moved) else Held(call.args[0].kind, moved)
+    first = call.args[0]
+    if name in MOVES and isinstance(first, Held) and is_mask(first):
+        moved = call_operation(f, name, CallArguments(name, [first.value, *call.args[1:]], call.kwargs))
+        return moved if is_unknown(moved) else Held(first.kind, moved)
     if name in TAKE_MASKS:
         return call_operation(f, name, call)
     raise Mismatch(HELD["mask"])

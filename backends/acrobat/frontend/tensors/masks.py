@@ -57,7 +57,7 @@ def plain(value: Any) -> Value:
 
 def ones_and_zeros(f: Frame, value: Value) -> Value:
     """A mask, or a bool of the program, as a tensor of floats. Raises Refused."""
-    if is_mask(value):
+    if isinstance(value, Held) and is_mask(value):
         return value.value
     if is_ragged(value) and of_bools(value):
         return as_floats(f, value)

@@ -227,8 +227,6 @@ class Child:
         with self.changing:
             self.living.discard(self.process.pid)
             reap([*killed, *kill_orphans(self.living)])
-        for pid in _carrying(self._token):
-            _kill(pid)
         self.outputs.close()
         for descriptor in (self._requests, self._replies):
             try:
@@ -236,6 +234,8 @@ class Child:
             except OSError:
                 pass
         self._requests = self._replies = -1
+        for pid in _carrying(self._token):
+            _kill(pid)
 
     def _look_at_memory(self) -> None:
         used = 0 if self.outputs.descriptor < 0 else os.fstat(self.outputs.descriptor).st_blocks * BLOCK
@@ -281,9 +281,14 @@ def environment(threads: int, variables: Mapping[str, str] | None) -> dict[str, 
 
 
 def _carrying(token: str) -> set[int]:
-    """The ids of processes with a child's token in their environment, also of those that left its session and process tree."""
-    pids = set()
-    for process in psutil.process_iter():
+    """The ids of processes with a child's token in their environment, also of those that left its session and process tree.
+    There are none where processes cannot be listed, as where this one may open no further file."""
+    pids: set[int] = set()
+    try:
+        processes = list(psutil.process_iter())
+    except (psutil.Error, OSError):
+        return pids
+    for process in processes:
         try:
             if process.environ().get(TOKEN) == token:
                 pids.add(process.pid)

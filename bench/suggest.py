@@ -8,12 +8,14 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import fields
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
 from bench.config import Config, Isolate, Limit, Measure
-from bench.registry import CONF, names
+from bench.registry import CONF
 
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
 LISTS = ("systems", "isolate.cpus")  # settings that may be a list
@@ -23,7 +25,8 @@ SWEEPS = ("experiment", "extent")  # groups whose choices contain a sweep
 COMPLETION = ("--shell-completion", "-sc")  # options after which the arguments are for Hydra alone
 GRAMMAR = frozenset("[](){}'\"\\$=:*")
 """Characters with a meaning in Hydra's grammar of values. Values with one of them are left to Hydra."""
-ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # options that may add other choices
+FOLDER = ("--config-dir", "-cd")  # options that name another folder with choices
+ELSEWHERE = ("--config-path", "-cp", "--config-name", "-cn", "hydra.searchpath")  # these change all choices
 
 
 def refusal(arguments: Sequence[str]) -> str | None:
@@ -33,6 +36,10 @@ def refusal(arguments: Sequence[str]) -> str | None:
         return None
     keys = [field.name for field in fields(Config)]
     choices_known = not any(argument.split("=")[0] in ELSEWHERE for argument in arguments)
+    folders = [CONF, *_added(arguments)]
+    for folder in folders:
+        if not folder.is_dir():
+            return f"--config-dir: there is no folder {folder}"
     multirun = any(argument in ("-m", "--multirun") or argument.partition("=")[0] in SWEEPS for argument in arguments)
     for argument in arguments:
         name, equals, value = argument.lstrip("+~").partition("=")
@@ -56,7 +63,7 @@ def refusal(arguments: Sequence[str]) -> str | None:
             )
             return f"{full_key}={value}: several values are a sweep, with -m{as_list}"
         if key in ("backend", "workload") and subkey and choices_known:
-            reason = _no_option(key, subkey, arguments)
+            reason = _no_option(key, subkey, arguments, folders)
             if reason is not None:
                 return reason
         if key == "systems" and not GRAMMAR.intersection(value) and value not in ("", "null"):
@@ -67,7 +74,7 @@ def refusal(arguments: Sequence[str]) -> str | None:
             chosen = unquoted(value).split(",") if multirun else [unquoted(value)]
         else:
             continue
-        existing = names(key)
+        existing = sorted(_files(key, folders))
         nothing = ("null",) if key in SWEEPS else ()
         for each in (choice.strip() for choice in chosen):
             if not GRAMMAR.intersection(each) and each not in (*existing, *nothing) and (each or not value):
@@ -100,13 +107,25 @@ def malformed(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _no_option(group: str, path: str, arguments: Sequence[str]) -> str | None:
+def _added(arguments: Sequence[str]) -> list[Path]:
+    """The folders with further choices that the arguments name."""
+    pairs = [*pairwise(arguments), *(argument.partition("=")[::2] for argument in arguments)]
+    return [Path(value) for option, value in pairs if option in FOLDER and value]
+
+
+def _files(group: str, folders: Sequence[Path]) -> dict[str, Path]:
+    """The files of a group of choices, by name."""
+    return {path.stem: path for folder in folders for path in (folder / group).glob("*.yaml")}
+
+
+def _no_option(group: str, path: str, arguments: Sequence[str], folders: Sequence[Path]) -> str | None:
     """Why there is no option `path` of a backend ("dynet.autobatch") or of the workload ("data") to set, or None."""
+    files = _files(group, folders)
     chosen = [argument.partition("=")[2] for argument in arguments if argument.partition("=")[0] == group]
     if group == "backend":
         name, dot, path = path.partition(".")
-        if name not in names(group):
-            return f"there is no 'backend.{name}' to set{_near(name, names(group), 'backend.')}"
+        if name not in files:
+            return f"there is no 'backend.{name}' to set{_near(name, sorted(files), 'backend.')}"
         alone = unquoted(chosen[0]).strip("[]").replace(" ", "").split(",") if len(chosen) == 1 else [name]
         if name not in alone and not any(GRAMMAR.intersection(each) for each in alone):
             return f"backend.{name}{dot}{path}: {name} is not among the chosen backends, backend={chosen[0]}"
@@ -114,17 +133,17 @@ def _no_option(group: str, path: str, arguments: Sequence[str]) -> str | None:
     else:
         experiment = any(argument.partition("=")[0] in SWEEPS for argument in arguments)
         values = [value for value in chosen for value in unquoted(value).split(",")]
-        owners, prefix = names(group) if experiment or not values else values, "workload."
-    existing = sorted({option for owner in owners if owner in names(group) for option in _options(group, owner)})
+        owners, prefix = sorted(files) if experiment or not values else values, "workload."
+    existing = sorted({option for owner in owners if owner in files for option in _options(files[owner])})
     option = path.partition(".")[0]
     if option in ("", "_target_", *existing) or not existing:
         return None
     return f"there is no '{prefix}{option}' to set{_near(option, existing, prefix)}"
 
 
-def _options(group: str, name: str) -> list[str]:
+def _options(file: Path) -> list[str]:
     """The options in the file of a backend or workload."""
-    settings: Any = OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"))
+    settings: Any = OmegaConf.to_container(OmegaConf.load(file))
     return [str(key) for key in settings if key != "_target_"]
 
 

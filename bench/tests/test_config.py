@@ -16,6 +16,7 @@ from bench.options import ConfigError, conform
 from bench.status import Exit, exit_code
 from bench.suggest import malformed, refusal
 from bench.targets import resolve
+from bench.tests.conftest import CONF
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -150,6 +151,12 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
         (["workload=treelstm", "workload.dta=x"], "there is no 'workload.dta' to set; did you mean 'workload.data'?"),
         (["workload=treelstm", "workload.decisions=real"], "there is no 'workload.decisions' to set; there are: data"),
         (["systems=dynet"], "systems=dynet: write a list, as in systems=[dynet]"),
+        (["--config-dir", str(CONF), "workload=toi"], "workload=toi: there is no 'toi'; did you mean 'toy'?"),
+        (
+            [f"--config-dir={CONF}", "backend.cheat.hwo=x"],
+            "there is no 'backend.cheat.hwo' to set; did you mean 'backend.cheat.how'?",
+        ),
+        (["-cd", "nowhere", "workload=toy"], "--config-dir: there is no folder nowhere"),
     ],
 )
 def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequence[str], why: str) -> None:
@@ -217,7 +224,8 @@ def test_what_exists_is_not_refused() -> None:
     assert refusal(["-m", "workload=treelstm,nestedrnn", "workload.decisions=real"]) is None
     assert refusal(["-m", "backend=[pytorch],[dynet]", "backend.dynet.mem=9"]) is None
     assert refusal(["-m", "backend=[pytorch],[dynet]", "batch_size=8,64", "workload=treelstm,birnn"]) is None
-    assert refusal(["--config-dir", "elsewhere", "workload=toy"]) is None
+    assert refusal(["--config-dir", str(CONF), "workload=toy", "backend=[cheat,pytorch]", "backend.cheat.how=x"]) is None
+    assert refusal(["--config-name", "elsewhere", "workload=toy"]) is None
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,14 @@ def test_a_full_disk_of_the_harness_is_a_row_of_each_cell(tmp_path: Path, monkey
         assert row["why"] == "error of the harness: OSError: [Errno 28] No space left on device"
 
 
+def test_a_process_is_ended_where_the_others_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("psutil.process_iter", refuse)
+    assert bench.run(cell(), QUICK, STRICT, tmp_path)["status"] == Status.OK
+
+
 def test_counters_that_are_no_numbers_are_null_and_flagged(tmp_path: Path) -> None:
     row = bench.run(faulty("OddCounters"), QUICK, STRICT, tmp_path, stored=True)
     assert row["status"] == Status.OK, row["why"]

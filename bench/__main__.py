@@ -38,6 +38,9 @@ def main() -> None:
         print(f"error: {reason}", file=sys.stderr)
         sys.exit(Exit.CONFIG)
 
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
     from bench import job
     from bench.compose import CONFIG, register
     from bench.registry import CONF
@@ -47,12 +50,19 @@ def main() -> None:
     register()
     signal.signal(signal.SIGTERM, _terminate)
     sweep = job.SWEEPING
+    in_full = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # so that Hydra raises its errors, which are told here in one line
     try:
         hydra.main(version_base=None, config_path=str(CONF), config_name=CONFIG)(job.job)()
     except SystemExit as ended:  # Hydra itself has refused the command line and said why
         if ended.code and not sweep.campaign.rows:
             sys.exit(Exit.CONFIG)
         raise
+    except (HydraException, OmegaConfBaseException, OSError) as error:
+        if in_full:
+            raise
+        print(f"error: {told(error)}", file=sys.stderr)
+        sys.exit(Exit.CRASHED if sweep.campaign.rows else Exit.CONFIG)
     except KeyboardInterrupt as interrupt:
         print(f"interrupted: {sweep.campaign.summary()}; the same command goes on from here", file=sys.stderr)
         sys.exit(128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT))
@@ -65,6 +75,20 @@ def main() -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated
+
+
+def told(error: Exception) -> str:
+    """What Hydra has refused, in one line. An OSError that is none of Hydra's is of the folder that it makes for each sweep."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    if not isinstance(error, HydraException | OmegaConfBaseException):
+        return f"the folder for logs of a sweep cannot be made (results_dir, or hydra.sweep.dir): {error}"
+    texts = [error] if error.__cause__ is None else [error, error.__cause__]
+    lines = [line.strip() for text in texts for line in str(text).partition("Config search path:")[0].splitlines()]
+    return "; ".join(
+        line for line in lines if line and not line.startswith(("To append", "full_key", "object_type", "reference_type"))
+    )
 
 
 def in_order(arguments: Sequence[str]) -> list[str]:

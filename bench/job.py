@@ -128,7 +128,11 @@ class Merge(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         name = os.environ.get(SWEEP, "").partition(":")[0]
         for path in sorted(_outcomes(config).glob(f"{name}-*.outcome")) if name else ():
-            outcome = _read(path)
+            try:
+                outcome = _read(path)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                outcome = Outcome(crashed=f"{path.name}: {type(error).__name__}")
+                print(f"error of the harness: the outcome of a job cannot be read: {outcome.crashed}", file=sys.stderr)
             path.unlink()
             show(outcome.rows, Path(config.results_dir))
             SWEEPING.add(outcome)

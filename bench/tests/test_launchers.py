@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from bench.campaign import Row
-from bench.job import Outcome
+from bench.job import SWEEP, Merge, Outcome, Sweep
 from bench.job import _read as read_outcome
 from bench.status import Exit
 from bench.tests.conftest import cell
@@ -26,6 +27,20 @@ def test_the_outcome_of_a_job_is_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "a.outcome"
     path.write_text(json.dumps(asdict(outcome)))
     assert read_outcome(path) == outcome
+
+
+@pytest.mark.parametrize("written", ["{", "[]", "{}", '{"rows": [{}]}', '{"rows": [], "more": 1}', '{"rows": [3]}'])
+def test_an_outcome_that_cannot_be_read_is_no_success(
+    written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = Sweep()
+    monkeypatch.setattr("bench.job.SWEEPING", sweep)
+    monkeypatch.setenv(SWEEP, f"abc:{os.getpid()}")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "abc-1.outcome").write_text(written)
+    Merge().on_multirun_end(OmegaConf.create({"results_dir": str(tmp_path)}))
+    assert len(sweep.crashed) == 1 and "abc-1.outcome" in capsys.readouterr().err
+    assert not list((tmp_path / "logs").iterdir())
 
 
 LAUNCHERS = {

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.status import Exit
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -65,6 +67,30 @@ def test_failures_do_not_stop_a_sweep_and_are_rows(bench: Bench, tmp_path: Path)
     bench(*sweep, "rerun=failed")
     again = Counter(row["options"]["how"] for row in rows(tmp_path))
     assert again == {"Raises": 2, "Crashes": 2, "PreviousResult": 2, "Applied": 1, "refuses": 1, "missing": 1}
+
+
+def test_a_sweep_without_a_place_for_its_logs_is_refused_in_one_line(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    done = bench("-m", "backend=[honest]", "seed=1,2", *KEPT)
+    assert done.returncode == Exit.CONFIG
+    assert done.stderr.startswith("error: the folder for logs of a sweep cannot be made") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        ("hydra.nothing=3", "Could not override 'hydra.nothing'.; Key 'nothing' not in 'HydraConf'"),
+        ("hydra/launcher=nothing", "In 'hydra/config': Could not find 'hydra/launcher/nothing'; Available options in"),
+        (
+            "hydra.job.num=x",
+            "Error merging override hydra.job.num=x; Value 'x' of type 'str' could not be converted to Integer",
+        ),
+    ],
+)
+def test_what_hydra_refuses_is_one_line(argument: str, why: str, bench: Bench) -> None:
+    done = bench("backend=[honest]", "measure=quick", argument)
+    assert done.returncode == Exit.CONFIG
+    assert done.stderr.startswith(f"error: {why}") and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_quick_is_not_kept(bench: Bench, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ from backends.acrobat.frontend.tensors import (
     methods,
     module_containers,
     modules,
+    one_hot,
     operations,
     padding,
     parts,

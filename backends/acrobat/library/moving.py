@@ -6,7 +6,7 @@ import torch
 
 from backends.acrobat.library.indexing import index_select
 from backends.acrobat.library.iteration import accumulated
-from backends.acrobat.library.words import in_order, is_counts, is_fixed, unrolled
+from backends.acrobat.library.words import in_order, is_counts, is_fixed, refuse, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -24,9 +24,24 @@ def roll(input, shifts, dims=None):
     return torch.stack(parts[at:] + parts[:at], dims)
 
 
+def ints_so_far(step, input, dim):
+    """The running totals of a tensor of ints along `dim`, whose extent varies unless it is the only one."""
+    alone = True
+    for d in unrolled(range(input.dim())):
+        if d != dim and d != dim + input.dim() and not (is_fixed(input.size(d)) and input.size(d) == 1):
+            alone = False
+    if alone:
+        return torch.tensor(accumulated(step, input.flatten().tolist())).view(input.shape)
+    if input.dim() > 2:
+        refuse("the running totals of ints of more than two dimensions", "take each part by itself")
+    if dim in (0, -2):
+        return ints_so_far(step, input.t(), 1).t()
+    return torch.stack([torch.tensor(accumulated(step, row.tolist())) for row in input])
+
+
 def cumsum(input, dim):
     if input.dtype == torch.int64 and (input.dim() == 1 or not is_fixed(input.size(dim))):  # the program has the ints
-        return torch.tensor(accumulated(operator.add, input.flatten().tolist())).view(input.shape)
+        return ints_so_far(operator.add, input, dim)
     total = torch.zeros_like(input.sum(dim))
     parts = []
     for part in input.unbind(dim):
@@ -37,7 +52,7 @@ def cumsum(input, dim):
 
 def cumprod(input, dim):
     if input.dtype == torch.int64 and (input.dim() == 1 or not is_fixed(input.size(dim))):  # the program has the ints
-        return torch.tensor(accumulated(operator.mul, input.flatten().tolist())).view(input.shape)
+        return ints_so_far(operator.mul, input, dim)
     total = torch.ones_like(input.sum(dim))
     parts = []
     for part in input.unbind(dim):

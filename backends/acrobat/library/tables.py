@@ -1,8 +1,8 @@
-"""Bags of embeddings."""
+"""Rows of tables that ints choose: bags of embeddings, and ones at the places of classes."""
 
 import torch
 
-from backends.acrobat.library.words import refuse
+from backends.acrobat.library.words import refuse, same
 
 
 def embedding_bag(self, input, offsets=None, per_sample_weights=None):
@@ -45,3 +45,29 @@ def bag(rows, mode):
     if mode == "max":
         return rows.amax(0) if len(rows) > 0 else torch.zeros(rows.size(1))
     return rows.sum(0) if mode == "sum" else rows.sum(0) / max(len(rows), 1)
+
+
+def classes_marked(index, count):
+    """`one_hot` of a tensor of ints as a mask, with `count` classes, or, where it is None, as many as there are."""
+    ids = index.flatten().tolist()
+    if count is None:
+        count = max(ids) + 1
+    for i in ids:
+        if i < 0 or i >= count:
+            raise RuntimeError(f"`one_hot` of the class {i}, where there are {count}")
+    return marks(index, count)
+
+
+def marks(index, count):
+    if index.dim() > 1:
+        return torch.stack([marks(row, count) for row in index])
+    return same(index.unsqueeze(-1), torch.arange(count))
+
+
+def class_marked(index, count):
+    """As `classes_marked`, of one int."""
+    if count is None:
+        count = index + 1
+    if index < 0 or index >= count:
+        raise RuntimeError(f"`one_hot` of the class {index}, where there are {count}")
+    return same(torch.arange(count), index)

@@ -71,9 +71,9 @@ def _counted(f: Frame, ints: range) -> Dyn:
 def dtype_of(value: Value) -> torch.dtype | None:
     """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
     match value:
-        case Held("mask" | "ones"):
+        case Held("mask"):
             return torch.bool
-        case Held("index" | "ids" | "loose"):
+        case Held("index" | "ids" | "loose" | "ones"):
             return torch.int64
         case HostTensor():
             return value.tensor.dtype

@@ -36,7 +36,8 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot
+from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move
@@ -254,7 +255,7 @@ def _as_index(f: Frame, value: Dyn) -> Value:
 def _held_index(f: Frame, value: Held) -> Value:
     if value.kind == "extreme":
         raise Mismatch(value.refusal)
-    return value.value if value.kind == "index" else value
+    return value.value if value.kind == "index" else ints_of(f, value)  # type: ignore[no-any-return]
 
 
 @handles(INDICES, HostTensor)
@@ -298,7 +299,7 @@ def numbers_of(f: Frame, value: HostTensor) -> Dyn | None:
 
 @handles(SUBSCRIPTS, Held)
 def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
-    if is_mask(value):
+    if is_mask(value) or is_one_hot(value):
         part = subscript(f, node, value.value, index)
         return part if is_unknown(part) else Held(value.kind, part)
     if value.kind != "ids" or not isinstance(value.value, TupleV):

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.kinds import is_held_tensor, is_list, is_ragged, 
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, item, shape
-from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, mask, of_bools, ones_and_zeros
+from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, of_bools, ones_and_zeros
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
@@ -33,18 +33,19 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Dyn, entries: S
 
 @handles(ITEMS_PUT, Held)
 def _put_into_mask(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Held, entries: Sequence[ast.expr], value: Value) -> None:
-    """`mask[i] = True` and the like, of a mask that the program has as ones and zeros."""
-    if not is_mask(x):
+    """`mask[i] = True` and the like, of a mask that the program has as ones and zeros; and of what `one_hot` gave."""
+    is_known, constant_value = known(value)
+    if not is_mask(x) and not (is_one_hot(x) and is_known and constant_value in (0, 1)):
         raise Refused("an item of this tensor of ints cannot be assigned to", "make it of a list of ints that has the item")
     indices = _indices(f, entries, len(shape(x.value)))
     if is_unknown(x.value) or is_unknown(value) or any(is_unknown(i) for i in indices if not isinstance(i, Bounds)):
         return
-    is_known, constant_value = known(value)
     if is_known and isinstance(constant_value, (bool, int, float)):
         flag: Value = Static(float(bool(constant_value)))
     else:
         flag = ones_and_zeros(f, as_mask(f, value))
-    give(f, name, mask(replaced(f, s, x.value, indices, flag)))
+    after = replaced(f, s, x.value, indices, flag)
+    give(f, name, after if is_unknown(after) else Held(x.kind, after))
 
 
 def _put_as(f: Frame, x: Dyn, value: Any) -> Value:

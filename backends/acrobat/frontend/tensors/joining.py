@@ -38,10 +38,11 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.operations import either, operation, ragged, sure
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, plain
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT, describe
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 
 
 def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
@@ -137,12 +138,14 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
 
 
 @operation("cat", "concat", "concatenate", of_tensor=False)
-def _cat(f: Frame, call: CallArguments) -> Dyn:
+def _cat(f: Frame, call: CallArguments) -> Value:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
+    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
+        return flags
     if _has_runtime_length(f, xs):
-        return cat_list(f, xs, dim)  # type: ignore[return-value]
+        return cat_list(f, xs, dim)
     items = _tensors_of(f, xs, "cat")
     if any(is_unknown(x) for x in items):
         return unknown()
@@ -151,7 +154,7 @@ def _cat(f: Frame, call: CallArguments) -> Dyn:
     if any(is_ragged(x) for x in items):
         if len({len(shape(x)) for x in items}) > 1:
             raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
-        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
+        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))
     return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
 
 
@@ -160,6 +163,8 @@ def _stack(f: Frame, call: CallArguments) -> Value:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
+    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
+        return flags
     if _has_runtime_length(f, xs):
         return stack(f, xs, dim)
     items = _tensors_of(f, xs, "stack")
@@ -171,6 +176,20 @@ def _stack(f: Frame, call: CallArguments) -> Value:
         d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
         return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
     return op(f, "stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
+
+
+def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
+    """`stack` or `cat` of masks, or of what `one_hot` gave; None for other values."""
+    inner: Value
+    if is_list(xs) and isinstance(item_type(xs), HeldT) and item_type(xs).kind in ("mask", "ones"):
+        of, inner = item_type(xs).kind, mapped(f, [xs], plain)
+    else:
+        parts = f.components(xs) or f.display(xs) or []
+        if not parts or not (all(map(is_mask, parts)) or all(map(is_one_hot, parts))):
+            return None
+        of, inner = "mask" if is_mask(parts[0]) else "ones", TupleV(tuple(map(plain, parts)))
+    result = call_operation(f, name, CallArguments(name, [inner, dim], {}))
+    return result if is_unknown(result) else Held(of, result)
 
 
 def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:

@@ -240,7 +240,8 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
         if own < 0:
             parts.append((v, None))
         elif s[own] == 1 and not (is_numbers(v) and all(e == 1 for x in shapes for e in x)):
-            parts.append((select(f, v, own, Static(0)), None))
+            only: Value = at(f, v, Static(0)) if is_numbers(v) and axis(v) == own else select(f, v, own, Static(0))  # type: ignore[arg-type]
+            parts.append((only, None))
         else:
             parts.append((None, len(lists)))
             lists.append(as_rows(f, v, own))
@@ -248,13 +249,22 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
 
     def round(*items: Value) -> Value:
         result = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
-        missing = rank - 1 - len(shape(result))  # where all operands were numbers, of tensors with dimensions of extent 1
-        if missing and is_tensor(result):
-            return op(f, "reshape", [result], {"shape": (1,) * missing + shape_of(result)})  # type: ignore[arg-type]
-        return result
+        # numbers of the host have lost the dimensions of extent 1 that their tensors have
+        return _led(f, result, rank - 1 - len(shape(result))) if is_tensor(result) or is_ragged(result) else result
 
     result = each_row(f, lists, round, k, None if None in sizes or len(set(sizes)) > 1 else sizes[0])
     return numbers(result, k, rank - 1 - k) if is_numbers(result) else result  # type: ignore[arg-type]
+
+
+def _led(f: Frame, x: Any, count: int) -> Any:
+    """A tensor with `count` dimensions of extent 1 before its own."""
+    if not count or is_unknown(x):
+        return x
+    if is_tensor(x):
+        return op(f, "reshape", [x], {"shape": (1,) * count + shape_of(x)})
+    if is_numbers(x):
+        return numbers(x, axis(x) + count, x.type.units)
+    return over_rows(f, x, axis(x) + count, lambda part: _led(f, part, count))
 
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:

@@ -19,7 +19,8 @@ from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, is_ints, on_host
 from backends.acrobat.frontend.tensors.lifting import op, operand
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_ints
-from backends.acrobat.frontend.tensors.masks import both, is_mask, mask, ones_and_zeros, plain
+from backends.acrobat.frontend.tensors.masks import both, is_mask, is_one_hot, mask, ones_and_zeros, plain
+from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
@@ -39,6 +40,11 @@ def _of_buffers(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: V
 @handles(BINARY, Held)
 def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
     """`& | ^` of two masks; `+ - * /` of a mask, as ones and zeros, and another value. Raises Mismatch."""
+    if is_one_hot(a) or is_one_hot(b):
+        floats = any(dtype_of(v) == torch.float32 or is_number(v) and type_or_none(v) == FLOAT for v in (a, b))
+        if name == "div" or floats and name in ("add", "sub", "mul"):
+            return op(f, name, [_as_float(f, plain(v)) for v in (a, b)])
+        a, b = ints_of(f, a), ints_of(f, b)
     whole = arithmetic(f, name, a, b)
     if whole is not None:
         return whole

@@ -14,8 +14,8 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, RESULTS, handles
-from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none, variable_of
+from backends.acrobat.frontend.evaluator.tables import handles
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
@@ -29,7 +29,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.masks import (
     bools_of,
     both,
@@ -81,8 +80,7 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
         return MASK_OPERATIONS[name](f, call)
     first = call.args[0]
     if name in MOVES and isinstance(first, Held) and is_mask(first):
-        moved = call_operation(f, name, CallArguments(name, [first.value, *call.args[1:]], call.kwargs))
-        return moved if is_unknown(moved) else Held(first.kind, moved)
+        return mask(call_operation(f, name, CallArguments(name, [first.value, *call.args[1:]], call.kwargs)))
     if name in TAKE_MASKS:
         return call_operation(f, name, call)
     raise Mismatch(HELD["mask"])
@@ -301,40 +299,3 @@ def _kind_of_number(f: Frame, call: CallArguments) -> Value:
     if call.name == "isfinite":
         return mask(finite)
     return mask(op(f, "sub", [op(f, "equal", [x, x]), finite]))
-
-
-@handles(FUNCTIONS, torch.nn.functional.one_hot)
-def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`one_hot`: ones and zeros that serve as a mask, and become ints only where they are a result."""
-    ones = _ones_at(f, args, kwargs)
-    return ones if is_unknown(ones) else Held("ones", ones)
-
-
-def _ones_as_result(f: Frame, value: Any) -> Value | None:
-    """What `one_hot` gives, or a part of it, as the tensor of ints that a result has. The instance waits for it."""
-    if not isinstance(value, Held) or value.kind != "ones" or is_unknown(value.value):
-        return None
-    return as_ints(f, value.value)
-
-
-RESULTS.append(_ones_as_result)
-
-
-def _ones_at(f: Frame, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    i, count = CallArguments("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
-    classes = constant(count, "the number of classes")
-    if classes < 1:
-        raise Refused("`one_hot` without a number of classes is not in the language", "give it `num_classes`")
-    table: Any = call_operation(f, "eye", CallArguments("eye", [Static(classes)], {}))
-    match i:
-        case Held("index", inner):
-            return select(f, table, 0, inner)
-        case Held("ids", inner):
-            return op(f, "stack", [select(f, table, 0, v) for v in f.components(inner) or ()], {"dim": 0})
-    if computed(i):
-        i = on_host_in_parts(f, i)
-    if is_number(i):
-        return select(f, table, 0, i)  # type: ignore[arg-type]
-    if is_ragged(i) and dtype_of(i) == torch.int64:
-        return looked_up(f, i, lambda v: select(f, table, 0, v))  # type: ignore[arg-type]
-    raise Refused("`one_hot` takes a tensor of an int, or of a list of ints")

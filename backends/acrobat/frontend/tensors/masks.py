@@ -35,13 +35,16 @@ from backends.acrobat.ir import nodes as n
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
 VARIABLES.add("mask")
-HELD["ones"] = "what `one_hot` gives serves as a mask; write `.float()` for a tensor of ones and zeros"
-VARIABLES.add("ones")
 
 
 def is_mask(value: Any) -> bool:
-    """Whether a value is a tensor of bools that a comparison gave, or of ones and zeros that serves as one (`one_hot`)."""
-    return isinstance(value, Held) and value.kind in ("mask", "ones")
+    """Whether a value is a tensor of bools that a comparison gave."""
+    return isinstance(value, Held) and value.kind == "mask"
+
+
+def is_one_hot(value: Any) -> bool:
+    """Whether a value is what `one_hot` gave (file `one_hot`)."""
+    return isinstance(value, Held) and value.kind == "ones"
 
 
 def mask(value: Value) -> Value:
@@ -50,8 +53,8 @@ def mask(value: Value) -> Value:
 
 
 def plain(value: Any) -> Value:
-    """The tensor of ones and zeros inside a mask; any other value as it is."""
-    inner: Value = value.value if is_mask(value) else value
+    """The tensor of ones and zeros inside a mask, or inside of what `one_hot` gave; any other value as it is."""
+    inner: Value = value.value if is_mask(value) or is_one_hot(value) else value
     return inner
 
 
@@ -75,7 +78,7 @@ def _whole(value: Value) -> bool:
         return value.type.size != 1  # type: ignore[union-attr]
     if isinstance(value, Held) and value.kind == "ids":  # a tensor of ints written out
         return isinstance(value.value, TupleV) and len(value.value.items) != 1
-    return is_mask(value) or is_ragged(value) and any(e != 1 for e in shape(value))
+    return is_mask(value) or is_one_hot(value) or is_ragged(value) and any(e != 1 for e in shape(value))
 
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
@@ -85,7 +88,7 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
 
 def mask_of(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The mask that a comparison of tensors gives, also of one element; None for comparisons that give none."""
-    sides = [on_host_in_parts(f, v) if dtype_of(v) == torch.int64 else plain(v) for v in (a, b)]
+    sides = [on_host_in_parts(f, v) if dtype_of(v) == torch.int64 and not is_one_hot(v) else plain(v) for v in (a, b)]
     ints = [v for v in sides if is_ragged(v) and isinstance(item_type(v), ScalarT)]
     if all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
         name = COMPARISONS[type(compare)][0]
@@ -134,7 +137,7 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     the instance waits."""
     if isinstance(value, Held) and value.kind == "index" and not is_unknown(value.value):
         return _without_dimensions(f, value.value, INT)
-    if not is_mask(value) or value.kind == "ones" or is_unknown(value.value):
+    if not is_mask(value) or is_unknown(value.value):
         return None
     bools = bools_of(f, value)
     return bools if shape(value.value) or is_unknown(bools) else _without_dimensions(f, bools, BOOL)

@@ -23,7 +23,8 @@ from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
-from backends.acrobat.frontend.tensors.masks import is_mask, of_bools
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, of_bools
+from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot, settled
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -61,7 +62,7 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
     if name == "dtype" and dtype_of(value) is not None:
         return Static(dtype_of(value))
-    if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
+    if (is_mask(value) or is_one_hot(value)) and name in ("shape", "ndim", "device", "T", "mT"):
         result = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held(value.kind, result) if name in ("T", "mT") else result
     if value.kind == "packed" and name == "data":
@@ -96,7 +97,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = library.name_for(method.name, kwargs)
-    args, kwargs = with_flags(f, args, kwargs)
+    args, kwargs = settled(f, *with_flags(f, args, kwargs))
     if of_bools(method.owner) and name in MASK_OPERATIONS:
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
@@ -147,6 +148,10 @@ CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
     args, kwargs = with_flags(f, args, kwargs)
+    if is_one_hot(owner):
+        result = of_one_hot(f, method.name, [owner, *args], kwargs)
+        return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
+    args, kwargs = settled(f, args, kwargs)
     if is_mask(owner) and method.name == "tolist":
         return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
     if is_mask(owner) and method.name in library.FUNCTIONS and method.name not in MASK_OPERATIONS:

@@ -158,6 +158,8 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
     d = dim_of(dim, rank, name)
     k = axis(x)
     if d == k:
+        if name == "unbind" and (extent := shape(x)[d]) is not None:  # a tensor of ints, whose outer list has a known length
+            return TupleV(tuple(select(f, x, d, Static(i)) for i in range(extent)))
         if name == "unbind":
             return retyped(x, ListT(item_type(x), kind="tuple"))
         return as_tuple(along_varying(f, name, x, rest[0]))

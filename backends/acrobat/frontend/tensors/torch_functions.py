@@ -20,7 +20,8 @@ from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import with_flags
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
-from backends.acrobat.frontend.tensors.masks import is_mask
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot
+from backends.acrobat.frontend.tensors.one_hot import of_one_hot, settled
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch
@@ -75,6 +76,10 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         name = library.name_for(plain, kwargs)
         args, kwargs = with_flags(f, args, kwargs)
+        if any(map(is_one_hot, (*args, *kwargs.values()))):
+            if (result := of_one_hot(f, name, args, kwargs)) is not None:
+                return result
+            args, kwargs = settled(f, args, kwargs)
         if name in library.FUNCTIONS and not (name in MASK_OPERATIONS and args and is_mask(args[0])):
             return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
         if any(is_mask(a) for a in (*args, *kwargs.values())):
@@ -117,7 +122,7 @@ def _limits(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
 @handles(FUNCTIONS, torch.is_tensor)
 def _is_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (x,) = CallArguments("is_tensor", args, kwargs).bind("obj")
-    return unknown() if nothing_known(x) else Static(is_array(x) or is_mask(x))
+    return unknown() if nothing_known(x) else Static(is_array(x) or is_mask(x) or is_one_hot(x))
 
 
 COMPARING = {"eq": ast.Eq, "ne": ast.NotEq, "not_equal": ast.NotEq, "lt": ast.Lt, "less": ast.Lt, "le": ast.LtE}

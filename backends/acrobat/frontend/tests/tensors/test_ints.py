@@ -93,7 +93,25 @@ class Masked(Model):
         return total, rows.masked_fill(chosen, 0.0)
 
 
-@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked])
+class Broadcast(Model):
+    """Dimensions of extent 1 around ints stay where they are, beside tensors of fewer dimensions."""
+
+    def forward(self, x):
+        deep, one = x.view(-1, 1, 1), x[:1].view(1, 1)
+        wide = deep + x, deep == x, deep * x.view(-1, 1), deep.float() * x, (deep + x).sum(0)
+        return wide, one == x, one.unsqueeze(0) + x, one + x.view(-1, 1), deep.expand(-1, 3, 2), torch.stack([deep, deep], 1)
+
+
+class RunningTotals(Model):
+    """Along each dimension of ints."""
+
+    def forward(self, x):
+        pair = torch.stack([x, x // 2 + 1])
+        along = pair.cumsum(0), pair.cumsum(1), pair.t().cumsum(0), pair.t().cumsum(-1), pair.cumprod(0), pair.cumprod(-1)
+        return along, x.cumsum(0), x.view(-1, 1).cumsum(0), x.view(1, -1).cumsum(1), [row.cumsum(0) for row in pair.unbind(0)]
+
+
+@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked, Broadcast, RunningTotals])
 def test_agrees_with_eager(model):
     torch.manual_seed(1)
     module = model().eval()

@@ -29,6 +29,11 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
+LONG = 150_000
+"""Host code of more characters is compiled with `FOR_LONG` flags too. All workloads have less."""
+FOR_LONG = ("-fno-gcse",)
+"""Leaves out GCC's elimination of common subexpressions over whole functions, once more at the end: it takes time that grows
+faster than their length, a third of all for two layers of experts. Earlier passes have found most of them."""
 INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "cuda/plan.h", "vm/interpreter.h")
 """The headers of the runtime (and of C++) that generated code may include."""
 HEADER, LIBRARY = "model.hpp", "runtime.obj"
@@ -104,6 +109,8 @@ def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Se
     runtime = runtime_build(compiler(), tuple(flags))
     inputs = [source, *objects, runtime / LIBRARY]
     headers = [f"-I{RUNTIME}", "-include", str(runtime / HEADER)]
+    if source.stat().st_size > LONG:
+        flags = (*FOR_LONG, *flags)
     run_compiler(compiler(), [*FLAGS, "-shared", *flags, *headers, "-o", str(target), *map(str, inputs), "-lpthread"], source)
 
 

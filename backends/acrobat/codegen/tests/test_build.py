@@ -187,6 +187,20 @@ def test_a_failing_compiler_shows_its_message(tmp_path: Path) -> None:
         build.compile_model(tmp_path / "model.cpp", [], tmp_path / "model.so")
 
 
+def test_long_host_code_is_compiled_without_the_slowest_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(build, "runtime_build", lambda *_: tmp_path)
+    monkeypatch.setattr(build, "run_compiler", lambda command, arguments, source: ran.append(list(arguments)))
+    source = tmp_path / "model.cpp"
+    for length in (build.LONG, build.LONG + 1):
+        source.write_text("/" * length)
+        build.compile_model(source, [], tmp_path / "model.so", ("-fgcse",))
+    short, long = ran
+    assert not set(build.FOR_LONG) & set(short)
+    assert [flag for flag in long if flag not in short] == [*build.FOR_LONG]
+    assert long.index("-fgcse") > long.index("-fno-gcse"), "flags that a test gives win over those of every build"
+
+
 def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACROBAT_CACHE", "/somewhere")
     assert cache_folder() == Path("/somewhere")

@@ -26,6 +26,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.finished import finished
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
+from backends.acrobat.garbage import RARE_COLLECTIONS
 from backends.acrobat.ir.nodes import Launch, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.interface import Request, Schedules, UnsupportedKernel
@@ -52,12 +53,13 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     instructions that kernels need or that `Options(isa=...)` asks for, and ValueError for invalid keyword arguments.
     """
     DEVICES[settings.device].check(settings)
-    program, reads = build_with_reads(module, sample=settings.sample)
-    frozen = Frozen(module, reads, program)
-    try:
-        executable = as_deep_as_needed(lambda: compile_program(program, frozen, settings))
-    except RecursionError:
-        raise too_deep(module) from None
+    with RARE_COLLECTIONS:
+        program, reads = build_with_reads(module, sample=settings.sample)
+        frozen = Frozen(module, reads, program)
+        try:
+            executable = as_deep_as_needed(lambda: compile_program(program, frozen, settings))
+        except RecursionError:
+            raise too_deep(module) from None
     executable.watch(frozen, module)
     if settings.options.executor == "learned" and settings.sample is not None:
         executable.learn([settings.sample])

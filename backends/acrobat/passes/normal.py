@@ -105,7 +105,7 @@ class _Normaliser:
                 atom = self._atom(value, scope)
                 if isinstance(atom, Var) and isinstance(definition := self._definitions.get(atom.name), Tuple):
                     return definition.items[index]
-                return replace(expr, value=atom)
+                return with_operands(expr, [atom])
             case If(cond, then, orelse):
                 cond = self._atom(cond, scope)
                 if isinstance(cond, Lit):
@@ -187,7 +187,10 @@ class _Normaliser:
         return new
 
     def _atom(self, atom: Atom, scope: _FunctionCopy) -> Atom:
-        return replace(scope.env[atom.name], span=atom.span) if isinstance(atom, Var) else atom
+        if not isinstance(atom, Var):
+            return atom
+        known = scope.env[atom.name]
+        return atom if known == atom else replace(known, span=atom.span)
 
     def _arm(self, arm: Arm, scope: _FunctionCopy) -> Arm:
         return Arm(arm.case, tuple(self._renamed(v, scope) for v in arm.vars), self.block(arm.body, scope))
@@ -198,8 +201,9 @@ class _Normaliser:
         match expr:
             case Var() | Lit() | Weight():
                 return args[0]
-            case Call():
-                expr = replace(expr, function=self._target(expr))
+            case Call(name):
+                if (called := self._target(expr)) != name:
+                    expr = replace(expr, function=called)
             case Map(var, _, body):
                 expr = replace(expr, var=self._renamed(var, scope), body=self.block(body, scope))
             case Fold(var, _, carried, _, body):

@@ -108,8 +108,10 @@ def same(a: Expr, b: Expr) -> bool:
 
 def _up_to_names(expr: Expr) -> object:
     """A hashable value that is equal for two expressions exactly if they differ at most in the names they bind."""
+    if not bodies(expr):
+        return expr  # binds none
     free = free_vars(expr)
-    return free, flat(rename(expr, _Numbers(free)) if bodies(expr) else expr)
+    return free, flat(rename(expr, _Numbers(free)))
 
 
 class _Numbers(Names):

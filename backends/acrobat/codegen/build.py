@@ -29,11 +29,10 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
-LONG = 150_000
-"""Host code of more characters is compiled with `FOR_LONG` flags too. All workloads have less."""
-FOR_LONG = ("-fno-gcse",)
-"""Leaves out GCC's elimination of common subexpressions over whole functions, once more at the end: it takes time that grows
-faster than their length, a third of all for two layers of experts. Earlier passes have found most of them."""
+FOR_LONG = ((300_000, "-O1"), (150_000, "-fno-gcse"))
+"""Flags for host code of more characters than this, the first that fits. The time that GCC takes for a function grows faster
+than its length. Its last elimination of common subexpressions took a third of all for two layers of experts, where it made no
+mini-batch faster, and neither did `-O2`, which takes twice the time of `-O1`. Shorter code may gain some percent by either."""
 INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "cuda/plan.h", "vm/interpreter.h")
 """The headers of the runtime (and of C++) that generated code may include."""
 HEADER, LIBRARY = "model.hpp", "runtime.obj"
@@ -109,8 +108,8 @@ def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Se
     runtime = runtime_build(compiler(), tuple(flags))
     inputs = [source, *objects, runtime / LIBRARY]
     headers = [f"-I{RUNTIME}", "-include", str(runtime / HEADER)]
-    if source.stat().st_size > LONG:
-        flags = (*FOR_LONG, *flags)
+    size = source.stat().st_size
+    flags = (*[flag for length, flag in FOR_LONG if size > length][:1], *flags)
     run_compiler(compiler(), [*FLAGS, "-shared", *flags, *headers, "-o", str(target), *map(str, inputs), "-lpthread"], source)
 
 

@@ -41,9 +41,18 @@ PYTHON = sysconfig.get_path("stdlib")
 """The folder of the modules that Python brings. Those that are installed may be in a folder of it, `site-packages`."""
 
 
+OWN = str(Path(__file__).resolve().parents[1])
+"""The folder of this compiler, which may be an installed library, too."""
+
+
 def of_python(file: str) -> bool:
     """Whether a file of source belongs to Python itself."""
-    return file.startswith(PYTHON + os.sep) and "site-packages" not in file
+    return file.startswith((PYTHON + os.sep, "<frozen ")) and not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file of source belongs to a library that is installed beside Python."""
+    return ("site-packages" in file or "dist-packages" in file) and not file.startswith(OWN)
 
 
 LIFTED: dict[FunctionType, Lifted] = {}
@@ -124,6 +133,10 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
             return definition_of(result), file
         problem = "which of the lambdas in this line is meant cannot be told"
         raise CompileError([Problem(where, problem, "write one in a line, or a function")])
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        problem = f"`{function.__qualname__}` is an `async` function, which is not in the language"
+        advice = "leave `async` and `await` out: instances are batched by themselves"
+        raise CompileError([Problem(where, problem, advice)])
     for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])

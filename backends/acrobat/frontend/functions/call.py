@@ -21,7 +21,7 @@ from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, type_of, type_or_none, variable_of
-from backends.acrobat.frontend.source import of_python, span_of
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
@@ -136,20 +136,16 @@ class FunctionCall(ChangingCall):
         """Compile the function, with what is wrong in it kept in `found_in` for its calls; gives the key."""
         program, function = self.program, self.function
         asked, problems, program.problems = program.asked, program.problems, []
-        python = program.python
-        if not of_python(self.file):
-            program.python = None
-        elif python is None and isinstance(self.node, ast.Call):
-            program.python = self.f.span, ast.unparse(self.node.func)
         try:
-            if self.of_library:
-                program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))
-            else:
-                program.asked = None
-                key = self._compile(key, depends)
+            with program.in_file(self.f, self.node, self.file):
+                if self.of_library:
+                    program.on_behalf(self.called, key, lambda: program.compile(key, function, self.values))
+                else:
+                    program.asked = None
+                    key = self._compile(key, depends)
             program.found_in[key] = program.problems
         finally:
-            program.asked, program.problems, program.python = asked, problems, python
+            program.asked, program.problems = asked, problems
         return key
 
     def _note(self, problems: Sequence[Problem]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,7 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import decorated, of_python, stripped
+from backends.acrobat.frontend.source import decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Value
 from backends.acrobat.ir import nodes as n
@@ -102,6 +103,7 @@ class Functions:
         self.problems = []
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
+        self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls
         self.found_in: dict[Any, list[Problem]] = {}  # function key -> the problems in it, and in what it calls
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
@@ -118,20 +120,34 @@ class Functions:
         self.datatypes.mixtures_apart.clear()
 
     def problem(self, problem: Problem) -> None:
-        """Note a problem. Of those found in the library, or in Python's own modules, the first is reported, at the user's call;
-        others follow from it."""
-        if self.python is not None and of_python(problem.span.file):
+        """Note a problem. Of those found in the library, in Python's own modules or in an installed library, the first is
+        reported, at the user's call; others follow from it."""
+        if self.python is not None and (of_python(problem.span.file) or is_installed(problem.span.file)):
             where, name = self.python
-            if all(p.span != where for p in self.problems):
-                what = f"`{name}` of Python's own modules cannot be compiled: {problem.message}"
-                self.problems.append(Problem(where, what, "write a function of your own that does what is needed of it"))
-            return
+            home = "Python's own modules" if of_python(problem.span.file) else "an installed library"
+            what = f"`{name}` of {home} cannot be compiled: {problem.message}"
+            told = Problem(where, what, "write a function of your own that does what is needed of it")
+            problem = self.told_outside.setdefault(where, told)
         asked = self.asked
         if asked is not None and problem.span.file.startswith(LIBRARY):
             asked.first = asked.first or (problem.message, problem.advice)
             return
         if problem not in self.problems:
             self.problems.append(problem)
+
+    @contextmanager
+    def in_file(self, f: Frame, node: ast.AST, file: str) -> Iterator[None]:
+        """A context for compiling a function of a file for the call `node`. Problems in Python's own modules and in installed
+        libraries are told at the call that leads there from elsewhere."""
+        before, installed = self.python, is_installed(file)
+        if not of_python(file) and not installed:
+            self.python = None
+        elif before is None and isinstance(node, ast.Call) and not (installed and is_installed(f.file)):
+            self.python = f.span, ast.unparse(node.func)
+        try:
+            yield
+        finally:
+            self.python = before
 
     def on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
         """Run `work`, which compiles the library function with this key for a call in the user's source. A problem found there

@@ -101,8 +101,9 @@ class WrittenTypes(SampleTypes, ABC):
 
     def _is_dataclass(self, t: Any) -> bool:
         """Whether `t` is a dataclass; one that computes fields is an ordinary class where the model makes the objects."""
-        known = not self.values_tell or t in self.of_class or not computes_fields(t)
-        return isinstance(t, type) and dataclasses.is_dataclass(t) and known
+        if not isinstance(t, type) or not dataclasses.is_dataclass(t):
+            return False
+        return not self.values_tell or t in self.of_class or not computes_fields(t)
 
     def _extent(self, e: Any) -> int:
         value = getattr(self.root, e, None) if isinstance(e, str) else e

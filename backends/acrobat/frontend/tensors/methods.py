@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 
 import torch
 
@@ -16,6 +17,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_functi
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
 from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown
+from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
@@ -54,7 +56,10 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         case "mT" if rank > 1:
             return permute(f, value, [*range(rank - 2), rank - 1, rank - 2])
     if not callable(getattr(torch.Tensor, name, None)):
-        return f.problem(node, f"`{name}` of a tensor is not in the language", "LANGUAGE.md lists the operations")
+        near = difflib.get_close_matches(name, dir(torch.Tensor), 1)
+        advice = f"a tensor has no `{name}`: is `{near[0]}` meant?" if near and not hasattr(torch.Tensor, name) else ""
+        what = f"`{name}` of a tensor is not in the language"
+        return f.problem(node, *refusal(name, what, advice or "LANGUAGE.md lists the operations"))
     return Method(value, name)
 
 

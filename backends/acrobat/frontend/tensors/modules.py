@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend.evaluator.changes import state
@@ -24,7 +25,7 @@ from backends.acrobat.frontend.tensors.lookups import embedded
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import MODULES, normalisation
 
 NEW = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
@@ -131,6 +132,8 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
                 return Held("iterator", TupleV(tuple(map(Static, keys))))
             case "values":
                 return Held("iterator", TupleV(tuple(v for _, v in entries)))
+    if method.function is nn.RNNBase.flatten_parameters:  # it only says where weights lie in memory, and gives nothing
+        return unknown()
     if method.function in (nn.Module.parameters, nn.Module.named_parameters) and not args and not kwargs:
         return Held("iterator", TupleV(tuple(_parameters(f, method.owner, method.name.startswith("named")))))
     if method.function in (nn.Module.children, nn.Module.named_children) and not args and not kwargs:
@@ -169,10 +172,14 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
     f.program.reads.note_call(module)
     kind = type(module)
     function, bound = forward_of(module)
+    if isinstance(module, torch.jit.ScriptModule):
+        return f.problem(node, "a module that TorchScript has compiled has no source", "use the module as it was before")
     if function is None:
         return f.problem(node, no_function(module), "set a function that `def` makes")
     if not of_torch(stripped(function)):
         return f.program.call(f, node, function, [m, *args] if bound else args, kwargs)
+    if isinstance(module, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)):
+        return f.problem(node, f"a {kind.__name__} is not called", "call the modules in it, in a loop or by their keys")
     if not bound or function.__qualname__ not in {f"{c.__name__}.forward" for c in kind.__mro__}:
         return f.problem(node, f"`forward` of this {kind.__name__} is that of another class", "use that class")
 

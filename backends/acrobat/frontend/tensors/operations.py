@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, nothing_known, type_or_none
+from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.tensors.ints import arithmetic, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -91,7 +92,7 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         return result
     handler = OPERATIONS.get(name)
     if handler is None and name not in RAGGED:
-        raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
+        raise Refused(*refusal(name, f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations"))
     if any(nothing_known(v) for v in (*call.args, *call.kwargs.values())):
         return unknown()
     if any(is_ragged(v) for v in (*call.args, *call.kwargs.values())):
@@ -110,7 +111,7 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     elif name not in NOT_OF_TENSOR:
         _tensor_first(call)
     if handler is None:
-        raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
+        raise Refused(*refusal(name, f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations"))
     return handler(f, call)
 
 

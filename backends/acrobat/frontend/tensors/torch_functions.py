@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, c
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.kinds import is_array, nothing_known
+from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import with_flags
@@ -92,9 +93,9 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
 
 
 def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return f.problem(
-        node, f"`{ast.unparse(node.func)}` is not an operation of the language", "LANGUAGE.md lists the operations"
-    )
+    written = ast.unparse(node.func)
+    what = f"`{written}` is not an operation of the language"
+    return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the operations"))
 
 
 LIBRARIES.append(_of_torch)

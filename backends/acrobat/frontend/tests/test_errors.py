@@ -452,10 +452,10 @@ def forward(self, s: In) -> int:
     return s.n
 """,
         """
-model.py:28:9: `print` is not in the language
+model.py:28:9: `print` is not in the language: it writes something, and a compiled model has no effect but its result
             print(s.n)
             ^^^^^^^^^^
-    LANGUAGE.md lists the functions
+    leave it out, or return what it is to write
 """,
     ),
     (
@@ -473,10 +473,10 @@ def helper(self, x: Tensor) -> Tensor:
         return x.frobnicate()
 """,
         """
-model.py:28:13: `torch.fft.rfft` is not in the language
+model.py:28:13: `torch.fft.rfft` is not in the language: it is for complex numbers, which compiled models do not have
             y = torch.fft.rfft(s.x)
                 ^^^^^^^^^^^^^^^^^^^
-    LANGUAGE.md lists the functions and operations
+    compute it beforehand
 
 model.py:29:30: index 9 is out of range for shape (4,)
             z = self.helper(y) + s.x[9]

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import class_of, record
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, untupled
+from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
@@ -73,7 +74,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         if handler is not None or name in ("sum", "sorted", "bool")
         else "is not in the language"
     )
-    return f.problem(node, f"`{name}` {how}", "LANGUAGE.md lists the functions")
+    return f.problem(node, *refusal(name, f"`{name}` {how}", "LANGUAGE.md lists the functions"))
 
 
 def _of_python(function: Any) -> Callable[..., Value] | None:

@@ -64,6 +64,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
+from backends.acrobat.frontend.refusals import of_home, refusal
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -273,6 +274,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     if (handler := lookup(FUNCTIONS, value)) is not None:
         result: Value = handler(f, node, args, kwargs, hint)
         return result
+    if (outside := of_home(ast.unparse(getattr(node, "func", node)), value)) is not None:
+        return f.problem(node, *outside)
     for find in LIBRARIES:
         if (of_library := find(value)) is not None:
             return of_library(f, node, args, kwargs, hint)
@@ -301,7 +304,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         of_string = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
         if of_string is not None:
             return of_string
-    if isinstance(value, types.BuiltinMethodType) and value.__self__ and isinstance(value.__self__, (set, frozenset)):
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (set, frozenset)) and value.__self__:
         owner = as_set(f, node, Static(value.__self__))
         return _method(f, node, Method(owner, value.__name__, None), args, kwargs, hint)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
@@ -312,4 +315,5 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
         return Static(value(*(v for _, v in facts)))
     written = ast.unparse(getattr(node, "func", node))
-    return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
+    what = f"`{written}` is not in the language"
+    return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the functions and operations"))

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves, pl
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Value, unknown
 
@@ -26,12 +27,27 @@ IN_STEPS = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)
 """Expressions that are compiled as statements where they change something."""
 OUTSIDE: dict[type[ast.AST], str] = {
     ast.With: "`with`",
+    ast.AsyncWith: "`async with`",
+    ast.AsyncFor: "`async for`",
+    ast.AsyncFunctionDef: "an `async` function",
+    ast.ClassDef: "a class inside of a function",
+    ast.TryStar: "`except*`",
 }
 """Statements that are not in the language, as messages name them."""
 ADVICE: dict[type[ast.AST], str] = {
     ast.FunctionDef: "make it a method of the model, or a function of the file",
+    ast.ClassDef: "define it at the top of the file",
+    ast.Global: "give the value to the functions that change it, and have them return it",
+    **dict.fromkeys(
+        (ast.AsyncWith, ast.AsyncFor, ast.AsyncFunctionDef), "leave `async` out: instances join batches without it"
+    ),
 }
 """What to write in their place."""
+UNUSUAL: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Await: ("`await`", "leave it out: instances are batched by themselves"),
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), ("a `yield` with a value", "give the function what it is sent as an argument")),
+}
+"""Expressions that are not in the language, as messages name them, and what to write in their place."""
 
 
 class Frame(TakingApartFrame):
@@ -42,7 +58,8 @@ class Frame(TakingApartFrame):
         with self.at(node):
             handler = EXPRESSIONS.get(type(node))
             if handler is None:
-                return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
+                what, advice = UNUSUAL.get(type(node), ("this expression", "LANGUAGE.md lists what is"))
+                return self.problem(node, f"{what} is not in the language", advice)
             try:
                 if type(node) in MAKING:
                     make = lambda: handler(self, node, hint)  # noqa: E731
@@ -134,12 +151,17 @@ class Frame(TakingApartFrame):
             what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
             self.problem(s, f"{what} is not in the language", ADVICE.get(type(s), "LANGUAGE.md lists the statements"))
             return
+        problems = len(self.program.problems)
         try:
             handler(self, s)
         except Refused as refused:
             self.problem(s, refused.message, refused.advice)
         except (Mismatch, AnnotationError) as error:
             self.problem(s, str(error))
+        if len(self.program.problems) > problems:  # names that it would have given values to are no further problems
+            for name in {x.id for x in every_node(s) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}:
+                if name not in self.env and name not in self.poisoned:
+                    self.env[name] = unknown()
 
     def straight(self, body: Sequence[ast.stmt]) -> None:
         """Compile a body that is not left early; what it assigns stays in scope."""

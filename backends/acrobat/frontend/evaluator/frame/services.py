@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from backends.acrobat.core.messages import Messages
@@ -67,6 +68,7 @@ class ProgramServices(Protocol):
     never_filled: set[Span]
 
     def raises(self, cls: type) -> None: ...
+    def in_file(self, f: Any, node: ast.AST, file: str) -> AbstractContextManager[None]: ...
     @property
     def carried(self) -> CarriedServices: ...
     def problem(self, problem: Problem) -> None: ...

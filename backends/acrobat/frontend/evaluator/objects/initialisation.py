@@ -130,7 +130,8 @@ class _Initialisation:
             body = body[:-1]
         own = _in_order(definition.body, me)
         self.written |= dict.fromkeys(own)
-        with self.f.in_function(function, file, dict(zip(names, values, strict=True))):
+        program, inner = self.f.program, dict(zip(names, values, strict=True))
+        with program.in_file(self.f, self.node, file), self.f.in_function(function, file, inner):
             self._enter(me)
             all_known = all(self._statement(function, me, own, s) for s in body)
             self._leave(me, own)

@@ -9,7 +9,8 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_unknown
-from backends.acrobat.frontend.values import Static, Value
+from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.values import Static, Value, unknown
 
 CHANGES_NOTHING = Static(contextlib.nullcontext())
 """The value of a context in which everything is computed as outside of it."""
@@ -26,6 +27,9 @@ def enter(f: Frame, s: ast.With) -> bool:
     for item in s.items:
         value = f.expression(item.context_expr)
         if is_unknown(value):  # a problem is noted where it is computed
+            for x in every_node(item.optional_vars) if item.optional_vars is not None else ():
+                if isinstance(x, ast.Name):
+                    f.rebind(x.id, unknown())
             continue
         written = ast.unparse(item.context_expr)
         if not (isinstance(value, Static) and isinstance(value.value, contextlib.nullcontext)):

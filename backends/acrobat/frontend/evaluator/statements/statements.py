@@ -61,6 +61,8 @@ def _import(f: Frame, s: ast.Import | ast.ImportFrom) -> None:
                 f.rebind(alias.asname or alias.name, f.program.wrap(getattr(whole, alias.name)))
     except (ImportError, AttributeError) as error:
         f.problem(s, f"{type(error).__name__}: {error}")
+        for alias in s.names:
+            f.rebind(alias.asname or alias.name.partition(".")[0], unknown())
 
 
 @handles(STATEMENTS, ast.Expr)

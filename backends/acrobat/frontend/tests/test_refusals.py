@@ -1,0 +1,124 @@
+"""What is refused says what it does and what to write instead, at the user's line, also where a library's source is not
+compiled; and what follows from it is not told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.tests.zoo.check import agrees
+
+TEXT = """
+import asyncio
+import logging
+import os
+import random
+import threading
+import time
+import warnings
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.ModuleList([nn.Linear(4, 4)])
+        self.scan = nn.LSTM(4, 3)
+
+    async def later(self, x):
+        return x
+
+    def sent(self):
+        x = yield 1
+
+    def forward(self, x):
+        {text}
+"""
+ROWS = [torch.ones(n, 4) for n in (2, 3)]
+
+
+def problems(text: str, folder: Path) -> list[Problem]:
+    module = load(folder, TEXT.replace("{text}", text), f"refused_{abs(hash(text))}").Model().eval()
+    with pytest.raises(CompileError) as error:
+        build(module, sample=ROWS)
+    return error.value.problems
+
+
+DRAWS = "draws random numbers.* draw them where the instances are made"
+WRITES = "writes something.* leave it out"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("return x + torch.rand(4)", DRAWS),
+        ("return torch.randn_like(x)", DRAWS),
+        ("return F.gumbel_softmax(x, hard=True)", DRAWS),
+        ("return torch.multinomial(x[0].softmax(0), 1)", DRAWS),
+        ("return torch.zeros(4).normal_()", DRAWS),
+        ("return x if random.random() < 0.5 else -x", DRAWS),
+        ("return x * random.choice([1.0, 2.0])", DRAWS),
+        ("return x * np.random.rand()", DRAWS),
+        ("print(x)", WRITES),
+        ("warnings.warn('long')", WRITES),
+        ("logging.getLogger('model').debug('%s', x.shape)", WRITES),
+        ("threading.Thread(target=len).start()", "does something beside computing the result"),
+        ("return x * time.time()", "reads the clock.* measure around the call"),
+        ("return x if os.environ.get('FAST') else -x", "asks the system.* ask in `__init__`"),
+        ("return eval('x + 1')", "runs text as a program"),
+        ("setattr(self, 'h', x)", "assigns to an attribute by its name.* write `x.name = value`"),
+        ("x.sum().backward()", "is about gradients.* leave it out"),
+        ("return x.cuda()", "is about devices.* leave it out"),
+        ("return torch.fft.fft(x).abs()", "is for complex numbers"),
+        ("return x.numpy()", "gives an array.* use torch's functions"),
+        ("return torch.vmap(lambda row: row * 2.0)(x)", "write a comprehension over the parts"),
+        ("return x.sofmax(-1)", "a tensor has no `sofmax`: is `softmax` meant"),
+        ("return asyncio.run(x)", "`asyncio.run` is not in the language"),
+        ("return self.later(x)", "`Model.later` is an `async` function.* leave `async` and `await` out"),
+        ("return list(self.sent())", "a `yield` with a value is not in the language"),
+        ("global COUNT", "`global` is not in the language.* give the value to the functions that change it"),
+        ("class Inner: pass", "a class inside of a function.* define it at the top of the file"),
+        ("return self.cells(x)", "a ModuleList is not called.* call the modules in it"),
+        ("return torch.jit.script(nn.ReLU())(x)", "`torch.jit.script`"),
+    ],
+)
+def test_what_is_refused(statement: str, message: str, tmp_path: Path) -> None:
+    problem = problems(f"{statement}\n        return x", tmp_path)[0]
+    assert re.search(message, f"{problem.message} {problem.advice}"), f"{problem.message} {problem.advice}"
+    assert problem.span.file.startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "try:\n            y = x + 1.0\n        except TypeError:\n            y = x\n        return y",
+        "with open('text') as text:\n            size = len(text.read())\n        return x + size",
+        "import not_there\n        return not_there.f(x)",
+    ],
+)
+def test_names_that_a_refused_statement_assigns_are_no_problems(statement: str, tmp_path: Path) -> None:
+    (problem,) = problems(statement, tmp_path)
+    assert problem.span.line == 29
+
+
+def test_the_source_of_libraries_is_told_of_at_the_call(tmp_path: Path) -> None:
+    """Once, however much is found there: in a function of PyTorch's own text, and in a class of Python's."""
+    found = problems("y = torch.utils.data.DataLoader(x)\n        return x + threading.local().y", tmp_path)
+    assert {p.span.file.startswith(str(tmp_path)) for p in found} == {True}
+    assert "`torch.utils.data.DataLoader` of an installed library cannot be compiled" in found[0].message
+    assert len([p for p in found if p.span.line == 29]) == 1
+
+
+def test_flatten_parameters_does_nothing(tmp_path: Path) -> None:
+    text = TEXT.replace("{text}", "self.scan.flatten_parameters()\n        return self.scan(x)[0]")
+    agrees(load(tmp_path, text, "flattened").Model().eval(), ROWS)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import are_of_other_types
-from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, path_of
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, path_of, told_key
 from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
-from backends.acrobat.frontend.evaluator.syntax.bodies import tests_none
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.values import Dyn, Static, Value
+from backends.acrobat.frontend.kinds import is_object, type_or_none
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
+Told: TypeAlias = dict[str, tuple[Any, ...]]
+"""Names and fields, as `path_of` gives them, with the constants of which each is one."""
 TESTED = (ast.Name, ast.Attribute, ast.Subscript)
 """Expressions whose class `isinstance` may test: they have no effects, and may be compiled twice."""
 
@@ -115,7 +122,64 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
 
                 hint = path.rpartition(".")[2]
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
+    then, orelse = _told(f, _constants_told(f, test, True), then), _told(f, _constants_told(f, test, False), orelse)
     return choose(f, node, truth(f, test), then, orelse)
+
+
+def _told(f: Frame, told: Told, arm: Arm) -> Arm:
+    """An arm in which these names and fields are known to be some of a few constants."""
+    if not told:
+        return arm
+
+    def body() -> Value:
+        for path, constants in told.items():
+            root = f.env[path.removeprefix(HIDDEN).partition(".")[0]]
+            f.env[told_key(path)] = TupleV((root, *map(Static, constants)))
+        return arm()
+
+    return body
+
+
+def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
+    """Of which strings a name or a field is one where a test holds, or does not hold: as `name == "add"` says, and `name in
+    ("add", "sub")`. A module or function that is looked up by it is one of those then."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return _constants_told(f, operand, not holds)
+        case ast.BoolOp(op, values):
+            parts = [_constants_told(f, v, holds) for v in values]
+            if isinstance(op, ast.And) == holds:
+                return {path: constants for part in parts for path, constants in part.items()}
+            paths = set.intersection(*(set(part) for part in parts))
+            return {path: tuple(dict.fromkeys(x for part in parts for x in part[path])) for path in paths}
+        case ast.Compare(ast.Name() | ast.Attribute() as left, [op], [right]):
+            if not isinstance(op, (ast.Eq, ast.In) if holds else (ast.NotEq, ast.NotIn)):
+                return {}
+            constants = _strings_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
+            path = _lasting_path(f, left) if constants else None
+            if not isinstance(root := f.env.get(str(root_of(left))), Dyn):
+                return {}
+            if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
+                return {}  # it may get another value by another name
+            return {} if path is None or type_or_none(f.borrowed(left)) != SYMBOL else {path: constants}
+    return {}
+
+
+def _strings_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
+    """The string that an expression is, or with `several` those of which it is a list, tuple, set or dictionary, where it says
+    so without being computed; none for others."""
+    if not several:
+        return (node.value,) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ()
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return tuple(x for e in node.elts for x in _strings_written(f, e, False)) if _all_written(node.elts) else ()
+    value = f.borrowed(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    container = value.value if isinstance(value, Static) else None
+    of_strings = isinstance(container, (tuple, list, dict)) and all(isinstance(x, str) for x in container)
+    return tuple(container) if of_strings else ()  # type: ignore[arg-type]
+
+
+def _all_written(nodes: Sequence[ast.expr]) -> bool:
+    return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in nodes)
 
 
 def _lasting_path(f: Frame, node: ast.expr) -> str | None:

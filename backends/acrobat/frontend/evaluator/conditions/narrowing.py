@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
+from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, of_type
@@ -120,6 +121,21 @@ def _of_python_type(
         return body
 
     return choose(f, node, inside, side(then, True), side(orelse, False))
+
+
+def told_key(path: str) -> str:
+    """The key of `Frame.env` under which the constants are kept of which a name or field is known to be one, with the value
+    that the name had then."""
+    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}among"
+
+
+def told_constants(f: Frame, node: ast.expr) -> tuple[Any, ...]:
+    """The strings of which a name or field is one here, as a test around says; none where no test says so."""
+    path, root = path_of(node), root_of(node)
+    told = f.env.get(told_key(path)) if path is not None else None
+    if not isinstance(told, TupleV) or told.items[0] != f.env.get(str(root)):
+        return ()
+    return tuple(v.value for v in told.items[1:] if isinstance(v, Static))
 
 
 def class_key(path: str) -> str:

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, i
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
@@ -30,7 +31,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import write_attribu
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
-from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, MEMBERSHIP, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import (
@@ -78,6 +79,12 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return for_each_type(f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(Given(one[0]), at)))
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
             index = ast.copy_location(Given(opened(f, index, chosen)), index)
+    if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
+        among = tuple(map(Static, told))
+        key: Value = among[0]
+        if len(among) > 1:
+            key = OneOf(constants.position(f, node, f.borrowed(index), [*told]), among)
+        return subscript(f, node, value, ast.copy_location(Given(key), index))
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
@@ -86,6 +93,15 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if nothing_known(value):
         return unknown()
     return f.problem(node, "this cannot be indexed")
+
+
+def _has_keys(f: Frame, node: ast.AST, value: Value, keys: Sequence[Any]) -> bool:
+    """Whether a dictionary that is known at compile time, of modules or functions say, has all these keys."""
+    if isinstance(value, Static):
+        return isinstance(value.value, dict) and all(k in value.value for k in keys)
+    if not isinstance(value, Special) or kind(value) not in MEMBERSHIP:
+        return False
+    return all(MEMBERSHIP[kind(value)](f, node, value, Static(k)) == Static(True) for k in keys)
 
 
 def _has_several_with_items(f: Frame, value: Value) -> bool:
@@ -108,7 +124,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
-NAMED: set[Any] = {Keywords, AttributesByName, OneOf, Static, "dict", "object"}
+NAMED: set[Any] = {Keywords, AttributesByName, OneOf, Static, "dict", "nested dict", "object"}
 """The kinds of values that have entries under names."""
 
 

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.types import (
     Mismatch,
     UnknownT,
     contains_unknown,
+    is_nested_dict,
     is_shared,
     without_tuples,
 )
@@ -208,6 +209,8 @@ def kind(value: Value) -> Any:
             return "unknown"
         case DataT() if is_shared(value.type):
             return "shared"
+        case DataT() if is_nested_dict(value.type):
+            return "nested dict"
     return KINDS.get(type(value.type), "other")
 
 

@@ -21,7 +21,15 @@ from backends.acrobat.frontend.evaluator.callables import function_tables, neste
 from backends.acrobat.frontend.evaluator.changes import container_methods, kept, list_changes, mutation
 from backends.acrobat.frontend.evaluator.choices import nones
 from backends.acrobat.frontend.evaluator.conditions import conditions, membership, truths
-from backends.acrobat.frontend.evaluator.containers import container_classes, containers, records, set_operators, shared_lists
+from backends.acrobat.frontend.evaluator.containers import (
+    constant_dicts,
+    container_classes,
+    containers,
+    given_out,
+    records,
+    set_operators,
+    shared_lists,
+)
 from backends.acrobat.frontend.evaluator.expressions import (
     callees,
     calls,

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
@@ -150,7 +151,9 @@ class ProgramBuilder(DiagnosedFunctions):
                 what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
                 self.problem(Problem(span, what, "return its attributes, one by one"))
             if self.datatypes.graphs.is_stand_in(cls):
-                what = f"the result has a `{cls.__name__}` in it that was made outside of `forward`, and leads back to itself"
+                leads = "to other dictionaries" if issubclass(cls, dict) else "back to itself"
+                shown = original(cls).__name__
+                what = f"the result has a `{shown}` in it that was made outside of `forward`, and leads {leads}"
                 self.problem(Problem(span, what, "return what is needed of it, such as its attributes one by one"))
             if cls.__module__.startswith(library.__name__):
                 self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))

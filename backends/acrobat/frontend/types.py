@@ -92,6 +92,15 @@ def is_shared(type: Any) -> bool:
     return isinstance(type, DataT) and type.name.startswith(SHARED)
 
 
+NESTED = "Constant_dict"
+"""What the names of the types of constant dictionaries begin with that lead to each other (`constant_dicts`)."""
+
+
+def is_nested_dict(type: Any) -> bool:
+    """Whether a type is that of constant dictionaries that lead to each other, which the program has as numbers."""
+    return isinstance(type, DataT) and type.name.startswith(NESTED)
+
+
 class Mismatch(Exception):
     """Two values that must have one type have different ones, or a value has no type in the program."""
 
@@ -175,7 +184,7 @@ def word_of_type(type: Any) -> str:
         case TensorT() | ListT():
             return "tensor"
         case DataT():
-            return "" if is_shared(type) else "object"
+            return "" if is_shared(type) else "dict" if is_nested_dict(type) else "object"
     return ""
 
 

@@ -7,6 +7,9 @@
 The objects are known when the model is compiled, but which of them a name refers to is known at run time only. So they are
 numbered, and a reference is a number; what the objects have in an attribute is a table. In the program each class has a
 stand-in, a subclass with nothing of its own, which is a case with the number as its only field (`IDENTITY`).
+
+Dictionaries that have dictionaries in them, `{"feature": 0, "left": {"leaf": 1}, "right": ...}`, are such objects too, with
+entries in place of attributes. Those that lead to each other have a stand-in of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import graphlib
 import sys
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence, Set
 from enum import Enum
 from typing import Any
@@ -23,7 +27,9 @@ from torch import Tensor, nn
 from backends.acrobat.frontend.instances.divided import is_plain, new_version
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.source import of_python
+from backends.acrobat.frontend.types import NESTED
 
+DICTIONARIES = (dict, OrderedDict, defaultdict)
 LIBRARIES = ("torch", "numpy", "builtins")
 """Packages whose objects are no nodes."""
 
@@ -41,6 +47,7 @@ class ConstantGraphs:
         self._takes_numbers: set[Any] = set()  # functions that take them as numbers
         self._asked: dict[int, tuple[Any, bool]] = {}  # by id, the object and what `leads_to_others` gives
         self._stand_ins: dict[type, type] = {}
+        self._of_dictionaries: dict[int, type] = {}  # by id, the class that a dictionary counts as
         self._together: dict[type, list[type]] = {}  # class -> those that stand in one place with it, the same list for all
 
     def __contains__(self, x: Any) -> bool:
@@ -53,27 +60,38 @@ class ConstantGraphs:
     def leads_to_others(self, x: Any) -> bool:
         """Whether an object leads to others of its class, or to itself."""
         if id(x) not in self._asked:
-            inside = (y for value in (attributes(x) or {}).values() for y in nodes_in(value))
-            self._asked[id(x)] = x, any(type(z) is type(x) for y in inside for z in reached(y))
+            if type(x) in DICTIONARIES:
+                leads_on = any(type(y) in DICTIONARIES for y in _inside(x))
+            else:
+                leads_on = any(type(z) is type(x) for y in _inside(x) for z in reached(y))
+            self._asked[id(x)] = x, leads_on
         return self._asked[id(x)][1]
 
     def enter(self, x: Any) -> None:
         """Number an object and all those to which it leads. Their classes stand in one place if they do in an attribute."""
         found = reached(x)
         self.version += 1
+        of_dictionaries = new_version(dict, f"{NESTED}{len(self._stand_ins)}")
         for y in (y for y in found if y not in self):
             self._numbers[id(y)] = len(self.objects)
             self.objects.append(y)
-            if type(y) not in self._stand_ins:
-                self._stand_ins[type(y)] = new_version(type(y))
-                self._together[type(y)] = [type(y)]
+            if type(y) in DICTIONARIES:
+                self._of_dictionaries[id(y)] = of_dictionaries
+            cls = self._class(y)
+            if cls not in self._stand_ins:
+                self._stand_ins[cls] = cls if cls is of_dictionaries else new_version(cls)
+                self._together[cls] = [cls]
         places: dict[tuple[type, str], type] = {}
         for y in found:
-            for name, value in (attributes(y) or {}).items():
-                for z in nodes_in(value):
-                    self.join(type(z), places.setdefault((type(y), name), type(z)))
+            for name, value in held(y).items():
+                for z in nodes_in(value, type(y) in DICTIONARIES):
+                    self.join(self._class(z), places.setdefault((self._class(y), name), self._class(z)))
         if in_circles(found):
-            self.circular |= {self._stand_ins[type(y)] for y in found}
+            self.circular |= {self._stand_ins[self._class(y)] for y in found}
+
+    def _class(self, x: Any) -> type:
+        """The class that a numbered object counts as."""
+        return self._of_dictionaries.get(id(x), type(x))
 
     def join(self, one: type, other: type) -> bool:
         """Have two classes stand in one place; False if they do already."""
@@ -95,9 +113,13 @@ class ConstantGraphs:
     def is_stand_in(self, cls: type) -> bool:
         return cls in self._stand_ins.values()
 
+    def class_behind(self, stand_in: type) -> type:
+        """The class that a stand-in stands for."""
+        return next(cls for cls, other in self._stand_ins.items() if other is stand_in)
+
     def class_of(self, x: Any) -> type:
         """The stand-in of the class of a numbered object."""
-        return self._stand_ins[type(x)]
+        return self._stand_ins[self._class(x)]
 
     def number_of(self, x: Any) -> int:
         return self._numbers[id(x)]
@@ -109,6 +131,8 @@ class ConstantGraphs:
 
     def leads_on(self, x: Any) -> bool:
         """Whether a constant is an object that is a number, or could be one, as it leads to others of its class."""
+        if type(x) in DICTIONARIES:
+            return x in self or self.leads_to_others(x)
         return is_node(x) and type(x) not in self.whole and (self.knows(type(x)) or self.leads_to_others(x))
 
     def is_argument(self, function: Any, x: Any, most: int) -> bool:
@@ -127,7 +151,7 @@ class ConstantGraphs:
 
     def of(self, stand_in: type) -> dict[int, Any]:
         """The numbered objects of the class of a stand-in, by their numbers."""
-        return {i: x for i, x in enumerate(self.objects) if self._stand_ins[type(x)] is stand_in}
+        return {i: x for i, x in enumerate(self.objects) if self.class_of(x) is stand_in}
 
 
 def is_node(x: Any) -> bool:
@@ -146,11 +170,24 @@ def _of_source(cls: type) -> bool:
     return bool(own) and not any(map(of_python, files)) and not any(m.partition(".")[0] in LIBRARIES for m in own)
 
 
-def nodes_in(value: Any) -> Iterator[Any]:
-    """The objects in the value of an attribute: itself, and those in lists, tuples, sets and dictionaries."""
+def held(x: Any) -> dict[Any, Any]:
+    """The attributes of an object, or the entries of a dictionary."""
+    return x if type(x) in DICTIONARIES else attributes(x) or {}
+
+
+def _inside(x: Any) -> Iterator[Any]:
+    """The objects to which the attributes of an object, or the entries of a dictionary, lead directly."""
+    return (y for value in held(x).values() for y in nodes_in(value, type(x) in DICTIONARIES))
+
+
+def nodes_in(value: Any, dictionaries: bool = False) -> Iterator[Any]:
+    """The objects in the value of an attribute: itself, and those in lists, tuples, sets and dictionaries. With `dictionaries`
+    these are objects too, and in place of what is in them."""
     if isinstance(value, (list, tuple, set, frozenset)):
         for v in value:
-            yield from nodes_in(v)
+            yield from nodes_in(v, dictionaries)
+    elif dictionaries and type(value) in DICTIONARIES:
+        yield value
     elif isinstance(value, dict):
         for k, v in value.items():
             yield from nodes_in(k)
@@ -163,16 +200,15 @@ def reached(x: Any) -> list[Any]:
     """An object and all those to which its attributes lead, each once."""
     found, pending = {id(x): x}, [x]
     while pending:
-        for value in (attributes(pending.pop()) or {}).values():
-            new = {id(y): y for y in nodes_in(value) if id(y) not in found}
-            found |= new
-            pending += new.values()
+        new = {id(y): y for y in _inside(pending.pop()) if id(y) not in found}
+        found |= new
+        pending += new.values()
     return list(found.values())
 
 
 def in_circles(found: Sequence[Any]) -> bool:
     """Whether some objects refer to each other in circles."""
-    graph = {id(y): {id(z) for value in (attributes(y) or {}).values() for z in nodes_in(value)} for y in found}
+    graph = {id(y): {id(z) for z in _inside(y)} for y in found}
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError:

@@ -121,9 +121,20 @@ class Datatypes(WrittenTypes):
         classes, others = self.cases.get(one.name, ()), self.cases.get(other.name, ())
         return len(classes) == len(others) == 1 and classes != others and original(classes[0]) is others[0]
 
-    def version_in_results(self, cls: type) -> type:
-        """The version of a class for objects of the result that have lists in place of shared ones."""
-        return self._joined.division.version_in_results(cls)
+    def version_in_results(self, cls: type, names: Sequence[str]) -> tuple[type, str]:
+        """The version of a class, of which the attributes are `names`, for objects of the result that have lists and objects in
+        place of such that are numbers; and the union that it is in."""
+        version = self._joined.division.version_in_results(cls)
+        if cls in self.made:
+            return version, self.union_of_made(version, names)
+        if issubclass(cls, RecordOf) and version not in self.of_class:
+            name = cls.__name__
+            while name in self.cases:
+                name += "_"
+            SHOWN[name] = _shown(cls)
+            self.cases[name], self.of_class[version] = (version,), name
+            self.fields |= {(version, x): UNKNOWN for x in names}
+        return version, self.of_class[version] if version in self.of_class else self.union_of(version)
 
     def met(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
         """The unions of which values were met in one place in the last round, in pairs."""
@@ -261,16 +272,16 @@ class Datatypes(WrittenTypes):
         """Have the objects of a class be values of the program with all that is in them, from the next build on, in the place
         of numbers. False where that is not possible, as some are inside of themselves."""
         inside = {original(type(y)) for x in self.graphs.of(stand_in).values() for y in reached(x)}
-        return stand_in not in self.graphs.circular and self.graphs.take_whole(inside)
+        return stand_in not in self.graphs.circular and not issubclass(stand_in, dict) and self.graphs.take_whole(inside)
 
     def _enter_graphs(self) -> None:
         """Enter the unions of constant objects, of which there are new ones, or some that were found to stand in one place."""
         for members in self.graphs.unions():
             if self.cases.get(self.of_class.get(members[0], "")) != tuple(members):
                 name = "_or_".join(c.__name__ for c in members)
-                SHOWN.setdefault(name, " or ".join(c.__name__ for c in members))
                 while name in self.cases:
                     name += "_"
+                SHOWN[name] = " or ".join(dict.fromkeys(original(c).__name__ for c in members))
                 self.cases[name] = tuple(members)
                 self.of_class |= dict.fromkeys(members, name)
                 self.fields |= {(c, IDENTITY): INT for c in members}
@@ -279,7 +290,7 @@ class Datatypes(WrittenTypes):
         """Note that objects of these unions were met in one place. Constant ones stand in one place from the next build on;
         beside such that the model makes, or the instance has, they are no numbers any more."""
         numbered = [u for u in dict.fromkeys(unions) if self.is_constant(u)]
-        classes = [original(self.cases[u][0]) for u in numbered]
+        classes = [self.graphs.class_behind(self.cases[u][0]) for u in numbered]
         if [pair for pair in pairwise(classes) if self.graphs.join(*pair)]:
             self._enter_graphs()
         if numbered and any(u in self.cases and u not in numbered for u in unions):
@@ -296,6 +307,8 @@ class Datatypes(WrittenTypes):
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
         name = "_or_".join(c.__name__ for c in classes)
+        while name in self.cases:  # as that of the versions of these classes in results
+            name += "_"
         SHOWN[name] = " or ".join(_shown(c) for c in classes)
         self.cases[name] = classes
         self.of_class |= dict.fromkeys(classes, name)

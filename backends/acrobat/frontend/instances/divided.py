@@ -94,9 +94,9 @@ def _last_line(code: types.CodeType) -> int:
     return max([line for _, _, line in code.co_lines() if line is not None] + inner, default=code.co_firstlineno)
 
 
-def new_version(cls: type) -> type:
-    """A version of a class: a subclass with nothing of its own."""
+def new_version(cls: type, name: str = "") -> type:
+    """A version of a class: a subclass with nothing of its own, with the same name or another one."""
     own = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    version = type(cls)(cls.__name__, (cls,), own)
+    version = type(cls)(name or cls.__name__, (cls,), own)
     _ORIGINALS[version] = cls
     return version

@@ -31,16 +31,13 @@ from backends.acrobat.frontend.evaluator.containers.containers import EMPTY
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
-from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value
-from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, place_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
-from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS, Site
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import every_node
@@ -244,36 +241,10 @@ def _as_result(f: Frame, value: Value) -> Value | None:
         return as_result(f, items_of(f, ast.Pass(), value))  # type: ignore[arg-type]
     if is_shared(f.without_none(t)):
         return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]
-    if isinstance(t, DataT) and (cls := _class_with_shared(f, t)) is not None:
-        return _with_plain_lists(f, value, cls)  # type: ignore[arg-type]
-    if kind(value) in ("dict", "set") and has_shared(f, t) and not is_unknown(value):
-        what = t.kind
-        parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
-        return parts if is_unknown(parts) else as_kind(parts, what)
     return None
 
 
 RESULTS.append(_as_result)
-
-
-def _class_with_shared(f: Frame, t: DataT) -> type | None:
-    """The class of objects that the model makes, where attributes of theirs have shared lists in them; None for others."""
-    datatypes = f.program.datatypes
-    classes = datatypes.cases.get(t.name, ())
-    if len(classes) != 1 or classes[0] in datatypes.seen or datatypes.is_referenced(t.name) or issubclass(classes[0], RecordOf):
-        return None
-    names = datatypes.attribute_names(classes[0])
-    return classes[0] if any(has_shared(f, datatypes.field_type(classes[0], x)) for x in names) else None
-
-
-def _with_plain_lists(f: Frame, value: Dyn, cls: type) -> Value:
-    """An object of the result with lists in place of the shared ones in its attributes. It is of a version of its class."""
-    datatypes = f.program.datatypes
-    names = datatypes.attribute_names(cls)
-    version = datatypes.version_in_results(cls)
-    union = datatypes.union_of_made(version, names) if cls in datatypes.made else datatypes.union_of(version)
-    fields = {x: as_result(f, field_at_first(f, value, [cls], x)) for x in names}
-    return new_object(f, ast.Pass(), version, DataT(union), fields)
 
 
 def _holds_itself(f: Frame, t: Any, around: set[str]) -> bool:
@@ -290,17 +261,6 @@ def _holds_itself(f: Frame, t: Any, around: set[str]) -> bool:
         case DataT() as several if f.mixed(several):
             return any(_holds_itself(f, x, around) for x in f.mixed(several).values())
     return False
-
-
-def has_shared(f: Frame, t: Any) -> bool:
-    """Whether values of a type have shared lists in them, outside of objects."""
-    match f.without_none(t):
-        case TupleT(items):
-            return any(has_shared(f, x) for x in items)
-        case ListT(item):
-            return has_shared(f, item)
-        case inner:
-            return is_shared(inner)
 
 
 def holds_lists(t: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -135,13 +135,32 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
 
 
 def _has_held(f: Frame, type: Any) -> bool:
-    """Whether there are values with few uses in values of a type, also as one of several types."""
+    """Whether there are values with few uses in values of a type, also as one of several types, or such that the program has as
+    numbers."""
     match type:
         case TupleT(items):
             return any(_has_held(f, t) for t in items)
         case ListT(item):
             return bool(contains_held(type)) or _has_held(f, item)
-    return bool(contains_held(type)) or is_shared(f.without_none(type)) or any(map(contains_held, f.mixed(type).values()))
+    return bool(contains_held(type)) or has_numbers(f, type) or any(map(contains_held, f.mixed(type).values()))
+
+
+def has_numbers(f: Frame, type: Any, around: frozenset[str] = frozenset()) -> bool:
+    """Whether values of a type, also objects that the model makes, have something in them that the program has as a number:
+    shared lists, or objects to which several names refer. The unions `around` the type are not looked at."""
+    match f.without_none(type):
+        case TupleT(items):
+            return any(has_numbers(f, t, around) for t in items)
+        case ListT(item):
+            return has_numbers(f, item, around)
+        case DataT(name) as inner if name not in around:
+            datatypes = f.program.datatypes
+            if is_shared(inner) or datatypes.is_referenced(name):
+                return True
+            classes = [c for c in datatypes.cases.get(name, ()) if c not in datatypes.seen]
+            fields = [datatypes.fields.get((c, x)) for c in classes for x in datatypes.field_names(c)]
+            return any(has_numbers(f, t, around | {name}) for t in fields)
+    return False
 
 
 def as_result(f: Frame, value: Value) -> Value:

@@ -16,9 +16,11 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
+from backends.acrobat.frontend.evaluator.objects.constant_graphs import reference
 from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, leaves, stored
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
 from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import holds_constant_list, is_list, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, held_in, is_empty
@@ -141,7 +143,7 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
         if name in f.env and type_or_none(f.env[name]) is None:
-            as_object = f.as_object(f.env[name])
+            as_object = f.as_object(_as_node(f, f.env[name]))
             if type_or_none(as_object) is not None:
                 f.rebind(name, as_object)
                 continue
@@ -163,6 +165,12 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
             f.env[name] = NOTHING
         carried.append(name)
     return carried
+
+
+def _as_node(f: Frame, value: Value) -> Value:
+    """A constant dictionary as one to which the program refers by a number, also one without others in it; other values
+    unchanged."""
+    return reference(f, value.value) if isinstance(value, Static) and type(value.value) in DICTIONARIES else value
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import class_attribute,
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constants
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN, NUMBERED
-from backends.acrobat.frontend.instances.constant_graphs import is_node
+from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, is_node
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.kinds import as_tuple, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
@@ -49,9 +49,11 @@ Column = Mapping[int, Any]
 
 
 def refers(f: Frame, x: Any) -> bool:
-    """Whether a constant is an object that the program has as a number: one of several of its class that lead to each other, or
-    one with a dictionary or set in an attribute, which no value of the program has."""
+    """Whether a constant is an object that the program has as a number: one of several of its class that lead to each other,
+    one with a dictionary or set in an attribute, which no value of the program has, or a dictionary of dictionaries."""
     graphs = f.program.datatypes.graphs
+    if type(x) in DICTIONARIES:
+        return graphs.leads_on(x)
     if not is_node(x) or type(x) in graphs.whole:
         return False
     held = (attributes(x) or {}).values()
@@ -89,10 +91,10 @@ def read_constant(f: Frame, node: ast.AST, owner: Dyn, name: str, default: Value
         if cls not in have:
             return _of_class(f, node, owner, cls, name)
         there = {i: v for i, v in columns[cls].items() if v is not MISSING}
-        value = partial(_entry, f, node, there, number)
+        value = partial(entry_at, f, node, there, number)
         if len(there) == len(columns[cls]):
             return value()
-        has = _scalars(f, {i: i in there for i in columns[cls]}, number)
+        has = scalar_at(f, {i: i in there for i in columns[cls]}, number)
         return choose(f, node, has, value, partial(fail, f, f"AttributeError: a {cls.__name__} has no `{name}`"))
 
     which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
@@ -142,13 +144,13 @@ def _of_class(f: Frame, node: ast.AST, owner: Dyn, cls: type, name: str) -> Valu
 # ---- tables
 
 
-def _entry(f: Frame, node: ast.AST, column: Column, at: Value) -> Value:
+def entry_at(f: Frame, node: ast.AST, column: Column, at: Value) -> Value:
     """The entry of a table at a place that is known at run time only."""
     by_kind: dict[Any, dict[int, Any]] = {}
     for i, v in column.items():
         by_kind.setdefault(_kind(f, v), {})[i] = v
     kinds = list(by_kind)
-    which = _scalars(f, {i: k for k, kind in enumerate(kinds) for i in by_kind[kind]}, at)
+    which = scalar_at(f, {i: k for k, kind in enumerate(kinds) for i in by_kind[kind]}, at)
     return among(f, node, which, [partial(_of_kind, f, node, kind, by_kind[kind], at) for kind in kinds])
 
 
@@ -173,25 +175,25 @@ def _of_kind(f: Frame, node: ast.AST, kind: Any, column: Column, at: Value) -> V
         case "none":
             return Static(None)
         case "bool" | "int" | "float" | "str":
-            return _scalars(f, column, at)
+            return scalar_at(f, column, at)
         case ("object", union):
             return _references(f, node, column, at, union)
         case "tuple" if len({*map(len, column.values())}) == 1:
             size = len(next(iter(column.values())))
-            return TupleV(tuple(_entry(f, node, {i: v[k] for i, v in column.items()}, at) for k in range(size)))
+            return TupleV(tuple(entry_at(f, node, {i: v[k] for i, v in column.items()}, at) for k in range(size)))
         case "tuple":
-            return as_tuple(_list(f, node, column, at, ListT))
+            return as_tuple(list_at(f, node, column, at, ListT))
         case "list":
-            return _list(f, node, column, at, ListT)
+            return list_at(f, node, column, at, ListT)
         case "set":
             in_order = {i: sorted(v, key=repr) for i, v in column.items()}
-            return _list(f, node, in_order, at, partial(ListT, kind="set"))
+            return list_at(f, node, in_order, at, partial(ListT, kind="set"))
         case "dict" | "dict:count":
-            return _list(f, node, {i: list(v.items()) for i, v in column.items()}, at, partial(ListT, kind=kind))
+            return list_at(f, node, {i: list(v.items()) for i, v in column.items()}, at, partial(ListT, kind=kind))
     return _others(f, node, column, at)
 
 
-def _scalars(f: Frame, column: Column, at: Value) -> Value:
+def scalar_at(f: Frame, column: Column, at: Value) -> Value:
     """A number or string, all of one type."""
     first = next(iter(column.values()))
     if all(exactly(v) == exactly(first) for v in column.values()):
@@ -205,27 +207,27 @@ def _scalars(f: Frame, column: Column, at: Value) -> Value:
 def _references(f: Frame, node: ast.AST, column: Column, at: Value, union: str) -> Value:
     """One of the constant objects of a union."""
     graphs = f.program.datatypes.graphs
-    number = _scalars(f, {i: graphs.number_of(v) for i, v in column.items()}, at)
+    number = scalar_at(f, {i: graphs.number_of(v) for i, v in column.items()}, at)
     if is_unknown(number):
         return guess(DataT(union))
     classes = list(dict.fromkeys(graphs.class_of(v) for v in column.values()))
-    which = _scalars(f, {i: classes.index(graphs.class_of(v)) for i, v in column.items()}, at)
+    which = scalar_at(f, {i: classes.index(graphs.class_of(v)) for i, v in column.items()}, at)
     return among(f, node, which, [partial(_object, f, c, number, DataT(union)) for c in classes])
 
 
-def _list(f: Frame, node: ast.AST, column: Column, at: Value, type: Callable[[Any], Any]) -> Value:
+def list_at(f: Frame, node: ast.AST, column: Column, at: Value, type: Callable[[Any], Any]) -> Value:
     """A list, a tuple whose length varies, a set or a dictionary, of type `type(item)`."""
     elements: list[Any] = []
     starts: dict[int, int] = {}
     for i in sorted(column):
         starts[i] = len(elements)
         elements += column[i]
-    first = _scalars(f, starts, at)
-    last = _scalars(f, {i: starts[i] + len(column[i]) for i in column}, at)
+    first = scalar_at(f, starts, at)
+    last = scalar_at(f, {i: starts[i] + len(column[i]) for i in column}, at)
     places = f.host("range", [first, last, Static(1)], ListT(INT), "places")
     item = f.var("item", INT)
     with f.branch() as b:
-        element = f.staged(_entry(f, node, dict(enumerate(elements)), Dyn(item)))
+        element = f.staged(entry_at(f, node, dict(enumerate(elements)), Dyn(item)))
         if is_unknown(element) or is_unknown(places):
             return guess(type(type_of(element)))
         body = b.finish(f.atom(element))
@@ -240,7 +242,7 @@ def _others(f: Frame, node: ast.AST, column: Column, at: Value) -> Value:
     if len(values) == 1:
         return values[0]
     places = {id(v): k for k, v in enumerate(distinct)}
-    which = _scalars(f, {i: places[id(v)] for i, v in column.items()}, at)
+    which = scalar_at(f, {i: places[id(v)] for i, v in column.items()}, at)
     if are_functions(values):
         return at_index(f, values, which)
     if len(values) > LARGEST:

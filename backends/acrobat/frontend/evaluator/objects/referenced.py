@@ -83,7 +83,7 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
     def of(cls: type) -> Value:
         if cls not in have:
             return fail(f, f"AttributeError: a {cls.__name__} has no `{name}`")
-        return _attribute_of(f, owner, classes, cls, name)
+        return attribute_of(f, owner, classes, cls, name)
 
     which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
     result = among(f, node, which, [partial(of, c) for c in classes])
@@ -218,7 +218,7 @@ def _objects(f: Frame, cls: type, writes: bool) -> Dyn | None:
     return result
 
 
-def _attribute_of(f: Frame, owner: Dyn, classes: Sequence[type], cls: type, name: str) -> Value:
+def attribute_of(f: Frame, owner: Dyn, classes: Sequence[type], cls: type, name: str) -> Value:
     """The present value of an attribute of an object that is known to be of class `cls`."""
     datatypes = f.program.datatypes
     objects = _objects(f, cls, False)

@@ -538,22 +538,6 @@ class Meets(Decides):
         return node is other
 
 
-class WalksDictionaries(Decides):
-    def __init__(self):
-        super().__init__()
-        self.root = {
-            "feature": 0,
-            "left": {"name": "a"},
-            "right": {"feature": 1, "left": {"name": "b"}, "right": {"name": "c"}},
-        }
-
-    def forward(self, x):
-        node = self.root
-        while "name" not in node:
-            node = node["left"] if x[node["feature"]].item() > 0 else node["right"]
-        return node["name"]
-
-
 class MatchesNodes(Decides):
     def forward(self, x):
         node = self.root
@@ -574,7 +558,6 @@ class MatchesNodes(Decides):
         (PutsInto, NAMES, "`append` changes an object that may be seen under another name than `kind`"),
         (ChangesAList, NAMES, "`append` changes a list that may be seen under another name than `below`"),
         (Meets, [(splits(), x) for x in VECTORS], "`is` only compares with None, and objects of the instance"),
-        (WalksDictionaries, VECTORS, "walk over objects of a class of your own"),
         (MatchesNodes, VECTORS, "a `Split` that was made outside of `forward` is not taken apart by `match`"),
     ],
 )

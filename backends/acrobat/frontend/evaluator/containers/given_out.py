@@ -1,0 +1,93 @@
+"""Results with something in them that the program has as a number: objects to which several names refer (`referenced`), and
+objects and dictionaries that have such, or shared lists, in their attributes. They are given out as plain ones, of versions of
+their classes, with what is in their attributes when `forward` ends. What is in a result twice is two equal things there."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from backends.acrobat.core.types import INT, DataT, TupleT
+from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result, has_numbers, mapped
+from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
+from backends.acrobat.frontend.evaluator.objects.construction import new_object
+from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
+from backends.acrobat.frontend.evaluator.objects.referenced import attribute_of, is_referenced
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, RESULTS, handles
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.types import is_shared
+from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
+from backends.acrobat.library import results, words
+
+
+def _as_result(f: Frame, value: Value) -> Value | None:
+    t = type_or_none(value)
+    if is_unknown(value) or is_shared(f.without_none(t)) or not has_numbers(f, t):
+        return None
+    if kind(value) in ("dict", "set"):
+        parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
+        return parts if is_unknown(parts) else as_kind(parts, t.kind)
+    if not isinstance(t, DataT):
+        return None
+    if f.without_none(t) != t:
+        return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]
+    if not is_referenced(f, value) and not _leads_back(f, t):
+        return _plain(f, ast.Pass(), value)  # type: ignore[arg-type]
+    steps = f.env["steps"] if f.function is results.given_out else _how_many(f)
+    if not is_referenced(f, value):  # it was made after all that is in it, and cannot lead back
+        steps = f.host("add", [steps, Static(1)], INT, "steps")
+    return f.call_with(results.given_out, [value, steps])
+
+
+RESULTS.append(_as_result)
+
+
+def _leads_back(f: Frame, t: DataT) -> bool:
+    """Whether objects of a union may have others of it in them, outside of objects that are numbers."""
+    datatypes = f.program.datatypes
+    pending: list[object] = [datatypes.fields.get((c, x)) for c in datatypes.cases[t.name] for x in datatypes.field_names(c)]
+    found = set[str]()
+    while pending:
+        match f.without_none(pending.pop()):
+            case TupleT(items):
+                pending += items
+            case DataT(name) if name not in found:
+                found.add(name)
+                if not datatypes.is_referenced(name):
+                    classes = datatypes.cases.get(name, ())
+                    pending += [datatypes.fields.get((c, x)) for c in classes for x in datatypes.field_names(c)]
+            case other if hasattr(other, "item"):
+                pending.append(other.item)
+    return t.name in found
+
+
+def _how_many(f: Frame) -> Value:
+    """How many objects that are numbers the instance has made."""
+    total: Value = Static(0)
+    for name in sorted(f.program.carried.objects & f.env.keys()):
+        total = f.host("add", [total, f.host("list.len", [f.env[name]], INT, "made")], INT, "made")
+    return total
+
+
+@handles(FUNCTIONS, words.whole)
+def _whole(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """The plain object for one that is a number, or has such in it."""
+    value, _ = args
+    return unknown() if is_unknown(value) else _plain(f, node, value)  # type: ignore[arg-type]
+
+
+def _plain(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    read = attribute_of if is_referenced(f, value) else lambda f, value, _, cls, x: field_at_first(f, value, [cls], x)
+
+    def of(cls: type) -> Value:
+        names = datatypes.attribute_names(cls)
+        version, union = datatypes.version_in_results(cls, names)
+        return new_object(f, node, version, DataT(union), {x: as_result(f, read(f, value, classes, cls, x)) for x in names})
+
+    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
+    return among(f, node, which, [partial(of, c) for c in classes])

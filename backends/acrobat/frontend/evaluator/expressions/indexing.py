@@ -80,11 +80,11 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
             index = ast.copy_location(Given(opened(f, index, chosen)), index)
     if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
-        among = tuple(map(Static, told))
-        key: Value = among[0]
-        if len(among) > 1:
-            key = OneOf(constants.position(f, node, f.borrowed(index), [*told]), among)
-        return subscript(f, node, value, ast.copy_location(Given(key), index))
+        keys = {Static(k): ast.copy_location(Given(Static(k)), index) for k in told}
+        if len(keys) == 1:
+            return subscript(f, node, value, *keys.values())
+        which = OneOf(constants.position(f, node, f.borrowed(index), [*told]), tuple(keys))
+        return mapped_choice(f, node, which, lambda key: subscript(f, node, value, keys[key]))  # type: ignore[index]
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")

@@ -38,6 +38,11 @@ class Reads:
                 self.attribute(module, "p")
                 self.attribute(module, "training")
 
+    def note_part(self, module: nn.Module, name: str) -> None:
+        """Note an attribute of a module, which may be a parameter or a buffer."""
+        own = {**module._parameters, **module._buffers}
+        (self.tensors if name in own else self.attributes)[type(module), name] = None
+
     def constant(self, module: nn.Module, name: str) -> None:
         self.constants[type(module), name] = None
 

@@ -9,7 +9,8 @@ numbered, and a reference is a number; what the objects have in an attribute is 
 stand-in, a subclass with nothing of its own, which is a case with the number as its only field (`IDENTITY`).
 
 Dictionaries that have dictionaries in them, `{"feature": 0, "left": {"leaf": 1}, "right": ...}`, are such objects too, with
-entries in place of attributes. Those that lead to each other have a stand-in of their own.
+entries in place of attributes. Those that lead to each other have a stand-in of their own. So are modules of the source that
+have modules of their own class in them, as `self.left = Router(depth - 1)`, and those that stand in one place with such.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class ConstantGraphs:
         if id(x) not in self._asked:
             if type(x) in DICTIONARIES:
                 leads_on = any(type(y) in DICTIONARIES for y in _inside(x))
+            elif isinstance(x, nn.Module):
+                leads_on = self.is_module(x) and sum(type(m) is type(x) for m in x.modules()) > 1
             else:
                 leads_on = any(type(z) is type(x) for y in _inside(x) for z in reached(y))
             self._asked[id(x)] = x, leads_on
@@ -69,7 +72,7 @@ class ConstantGraphs:
 
     def enter(self, x: Any) -> None:
         """Number an object and all those to which it leads. Their classes stand in one place if they do in an attribute."""
-        found = reached(x)
+        found = module_nodes(x) if isinstance(x, nn.Module) else reached(x)
         self.version += 1
         of_dictionaries = new_version(dict, f"{NESTED}{len(self._stand_ins)}")
         for y in (y for y in found if y not in self):
@@ -84,8 +87,9 @@ class ConstantGraphs:
         places: dict[tuple[type, str], type] = {}
         for y in found:
             for name, value in held(y).items():
-                for z in nodes_in(value, type(y) in DICTIONARIES):
-                    self.join(self._class(z), places.setdefault((self._class(y), name), self._class(z)))
+                for z in nodes_in(value, _held_as_nodes(y)):
+                    if z in self:
+                        self.join(self._class(z), places.setdefault((self._class(y), name), self._class(z)))
         if in_circles(found):
             self.circular |= {self._stand_ins[self._class(y)] for y in found}
 
@@ -131,7 +135,7 @@ class ConstantGraphs:
 
     def leads_on(self, x: Any) -> bool:
         """Whether a constant is an object that is a number, or could be one, as it leads to others of its class."""
-        if type(x) in DICTIONARIES:
+        if type(x) in DICTIONARIES or isinstance(x, nn.Module):
             return x in self or self.leads_to_others(x)
         return is_node(x) and type(x) not in self.whole and (self.knows(type(x)) or self.leads_to_others(x))
 
@@ -149,6 +153,22 @@ class ConstantGraphs:
         found = {hasattr(type(x), name) or name in (attributes(x) or {}) for x in self.of(stand_in).values()}
         return found.pop() if len(found) == 1 else None
 
+    def is_module(self, x: Any) -> bool:
+        """Whether a constant is a module of the source, which may be numbered."""
+        return isinstance(x, nn.Module) and _of_source(type(x)) and is_plain(type(x))
+
+    def lists_nodes(self, x: Any) -> bool:
+        """Whether a value is a list of modules that are numbered."""
+        return isinstance(x, nn.ModuleList) and len(x) > 0 and all(m in self for m in x)
+
+    def are_modules(self, stand_ins: Sequence[type]) -> bool:
+        return bool(stand_ins) and all(issubclass(cls, nn.Module) for cls in stand_ins)
+
+    def forward_of(self, stand_in: type) -> types.FunctionType | None:
+        """What a call of a module runs; None for a class of modules that are not called."""
+        forward: Any = getattr(stand_in, "forward", None)
+        return forward if isinstance(forward, types.FunctionType) and forward is not nn.Module.forward else None
+
     def of(self, stand_in: type) -> dict[int, Any]:
         """The numbered objects of the class of a stand-in, by their numbers."""
         return {i: x for i, x in enumerate(self.objects) if self.class_of(x) is stand_in}
@@ -165,33 +185,57 @@ def is_node(x: Any) -> bool:
 
 def _of_source(cls: type) -> bool:
     """Whether a class and those that it extends are written in Python, none of them in Python's own library."""
-    own = [c.__module__ for c in cls.__mro__[:-1] if c.__module__ not in ("typing", "abc", "collections.abc")]
+    written = (c for c in cls.__mro__[:-1] if c is not nn.Module)
+    own = [c.__module__ for c in written if c.__module__ not in ("typing", "abc", "collections.abc")]
     files = [getattr(sys.modules.get(module), "__file__", None) or "" for module in own]
     return bool(own) and not any(map(of_python, files)) and not any(m.partition(".")[0] in LIBRARIES for m in own)
 
 
 def held(x: Any) -> dict[Any, Any]:
     """The attributes of an object, or the entries of a dictionary."""
+    if isinstance(x, nn.Module):
+        own = {name: value for name, value in vars(x).items() if not name.startswith("_")}
+        return {**own, **x._parameters, **x._buffers, **x._modules}
     return x if type(x) in DICTIONARIES else attributes(x) or {}
+
+
+def module_nodes(x: nn.Module) -> list[nn.Module]:
+    """The modules in a module, and itself, that are of its class or of classes that stand in one place with it."""
+    every = [m for m in x.modules() if _of_source(type(m))]
+    places: dict[tuple[type, str], set[type]] = {}
+    for m in every:
+        for name, value in m._modules.items():
+            inside = [*value] if isinstance(value, nn.ModuleList) else [value]
+            places.setdefault((type(m), name), set()).update(type(y) for y in inside if _of_source(type(y)))
+    found, before = {type(x)}, set[type]()
+    while found != before:
+        before = set(found)
+        found = found.union(*(there for (cls, _), there in places.items() if cls in before and there & before))
+    return [m for m in every if type(m) in found]
 
 
 def _inside(x: Any) -> Iterator[Any]:
     """The objects to which the attributes of an object, or the entries of a dictionary, lead directly."""
-    return (y for value in held(x).values() for y in nodes_in(value, type(x) in DICTIONARIES))
+    return (y for value in held(x).values() for y in nodes_in(value, _held_as_nodes(x)))
 
 
-def nodes_in(value: Any, dictionaries: bool = False) -> Iterator[Any]:
-    """The objects in the value of an attribute: itself, and those in lists, tuples, sets and dictionaries. With `dictionaries`
-    these are objects too, and in place of what is in them."""
-    if isinstance(value, (list, tuple, set, frozenset)):
+def _held_as_nodes(x: Any) -> tuple[type, ...]:
+    """The types besides those of plain objects whose values are nodes where an object, a dictionary or a module has them."""
+    return DICTIONARIES if type(x) in DICTIONARIES else (nn.Module,) if isinstance(x, nn.Module) else ()
+
+
+def nodes_in(value: Any, others: tuple[type, ...] = ()) -> Iterator[Any]:
+    """The objects in the value of an attribute: itself, and those in lists, tuples, sets and dictionaries. With `others` values
+    of these types are objects too, and in place of what is in them."""
+    if isinstance(value, (list, tuple, set, frozenset, nn.ModuleList)):
         for v in value:
-            yield from nodes_in(v, dictionaries)
-    elif dictionaries and type(value) in DICTIONARIES:
+            yield from nodes_in(v, others)
+    elif isinstance(value, others):
         yield value
     elif isinstance(value, dict):
         for k, v in value.items():
-            yield from nodes_in(k)
-            yield from nodes_in(v)
+            yield from nodes_in(k, others)
+            yield from nodes_in(v, others)
     elif is_node(value):
         yield value
 

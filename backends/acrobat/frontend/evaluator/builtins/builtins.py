@@ -7,6 +7,7 @@ import builtins as python_builtins
 import collections
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from backends.acrobat import library
@@ -14,7 +15,7 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.builtins.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.callables.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.changes.kept import attribute_or
-from backends.acrobat.frontend.evaluator.choices.choice import mapped_choice
+from backends.acrobat.frontend.evaluator.choices.choice import among, mapped_choice
 from backends.acrobat.frontend.evaluator.choices.known_classes import asks_for_tuples, is_instance, several
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
@@ -175,6 +176,8 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
 
 @handles(BUILTINS, "isinstance")
 def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) == 2 and isinstance(args[0], OneOf) and args[0].about is None:  # one of several modules
+        return among(f, node, args[0].index, [partial(_isinstance, f, node, [v, args[1]], hint) for v in args[0].alternatives])
     match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
         case [Static(value), Static(classes)] if type(value) is not tuple or not asks_for_tuples(classes):
             return Static(isinstance(value, classes))

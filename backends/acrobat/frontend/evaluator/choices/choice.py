@@ -63,7 +63,7 @@ def one_of(
     there = [v for v in values if not is_never(v)]
     # Equal values of two arms are made outside of both, but the only value that there is may be made in its arm.
     same = bool(there) and all(v == there[0] for v in there) and not isinstance(there[0], Dyn)
-    one = same and (len(there) > 1 or not is_staged(there[0]))
+    one = same and (len(there) > 1 or not is_staged(there[0]) and not isinstance(there[0], OneOf))
     if one and not any(b.bindings for b, _ in branches):
         return there[0]
     if one or not there:
@@ -74,13 +74,13 @@ def one_of(
             f.builder = outer
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
-    if are_functions(values):  # which one is decided now, what it is used for later
-        if not all(holds_only(v, outside) for v in values):
+    if are_functions(there):  # which one is decided now, what it is used for later
+        if not all(holds_only(v, outside) for v in there):
             raise Refused("a function that is chosen here uses what only its branch has computed", "compute it before")
         numbers, alternatives = [], list[Value]()
         for b, v in branches:
             outer, f.builder = f.builder, b
-            numbers.append(b.finish(f.atom(_number_among(f, v, alternatives))))
+            numbers.append(b.finish(f.atom(v if is_never(v) else _number_among(f, v, alternatives))))
             f.builder = outer
         return OneOf(f.bind(build(INT, numbers), "which"), tuple(alternatives))
     if len(there) > 1 and any(_are_different_functions(column) for column in _columns(f, there)):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT
+from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, has_key, walked
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -18,7 +20,7 @@ from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.kinds import known, type_or_none
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Method, Narrowed
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
@@ -65,8 +67,23 @@ def _is_written(method: Any) -> bool:
 
 @handles(CALLS, "object")
 def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    assert isinstance(callee.type, DataT)
+    classes = f.program.datatypes.cases.get(callee.type.name, ())
+    if f.program.datatypes.graphs.are_modules(classes):
+        which = number_of_class(f, callee, classes) if len(classes) > 1 else Static(0)
+        return among(f, node, which, [partial(_called_module, f, node, callee, c, args, kwargs) for c in classes])
     result = special(f, node, callee, "__call__", args) if not kwargs else None
     return f.problem(node, "this object cannot be called") if result is None else result
+
+
+def _called_module(f: Frame, node: ast.AST, callee: Dyn, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A call of one of several modules of a class, to which the program refers by a number."""
+    function = f.program.datatypes.graphs.forward_of(cls)
+    if function is None:
+        return fail(f, f"NotImplementedError: a {cls.__name__} has no `forward`")
+    assert isinstance(callee.type, DataT)
+    several = len(f.program.datatypes.cases[callee.type.name]) > 1
+    return f.program.call(f, node, function, [Narrowed(callee, cls) if several else callee, *args], kwargs)
 
 
 @handles(ITERATION, "object")

@@ -227,7 +227,7 @@ class CoercingFrame(CoveringFrame):
             for rule in STAGED:
                 if (result := rule(self, value)) is not None:
                     return result
-        return value
+        return self.as_number(value) if isinstance(value, Special) else value
 
     def type_when_staged(self, value: Value) -> Any:
         """The type of a value, of a constant object that which it has as a value of the program. Raises Mismatch."""
@@ -240,6 +240,10 @@ class CoercingFrame(CoveringFrame):
         """A constant object to which the program refers by a number as such, also inside of a tuple; other values unchanged."""
         if isinstance(value, TupleV):
             return replace(value, items=tuple(map(self.as_number, value.items)))
+        if isinstance(value, Special) and value.python_object is not None:  # a module
+            value_in_python = Static(value.python_object)
+            found = (rule(self, value_in_python) for rule in NUMBERED)
+            return next((result for result in found if result is not None), value)
         found = (rule(self, value) for rule in NUMBERED if isinstance(value, Static))
         return next((result for result in found if result is not None), value)
 

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import holds_constant_list, is_list, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
-from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, held_in, is_empty
+from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
 
@@ -168,9 +168,10 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
 
 
 def _as_node(f: Frame, value: Value) -> Value:
-    """A constant dictionary as one to which the program refers by a number, also one without others in it; other values
-    unchanged."""
-    return reference(f, value.value) if isinstance(value, Static) and type(value.value) in DICTIONARIES else value
+    """A constant dictionary, or a module of the source, as one to which the program refers by a number, also one without others
+    in it; other values unchanged."""
+    x = value.value if isinstance(value, Static) else value.python_object if isinstance(value, Special) else None
+    return reference(f, x) if type(x) in DICTIONARIES or f.program.datatypes.graphs.is_module(x) else value
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import class_attribute,
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constants
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN, NUMBERED
-from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, is_node
+from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, held, is_node
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.kinds import as_tuple, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
@@ -52,7 +52,7 @@ def refers(f: Frame, x: Any) -> bool:
     """Whether a constant is an object that the program has as a number: one of several of its class that lead to each other,
     one with a dictionary or set in an attribute, which no value of the program has, or a dictionary of dictionaries."""
     graphs = f.program.datatypes.graphs
-    if type(x) in DICTIONARIES:
+    if type(x) in DICTIONARIES or graphs.is_module(x):
         return graphs.leads_on(x)
     if not is_node(x) or type(x) in graphs.whole:
         return False
@@ -81,7 +81,7 @@ def read_constant(f: Frame, node: ast.AST, owner: Dyn, name: str, default: Value
         return None
     classes = datatypes.cases[owner.type.name]
     objects = {c: datatypes.graphs.of(c) for c in classes}
-    have = [c for c in classes if any(name in (attributes(x) or {}) for x in objects[c].values())]
+    have = [c for c in classes if any(name in held(x) for x in objects[c].values())]
     if not have:
         return None
     columns = {c: {i: _attribute(f, x, name) for i, x in objects[c].items()} for c in have}
@@ -119,7 +119,7 @@ FIELDS_WRITTEN.append(_refuse_to_write)
 
 def _attribute(f: Frame, x: Any, name: str) -> Any:
     """The value of an attribute of a constant object, which is noted: its own, or a number or string of its class."""
-    if name in (attributes(x) or {}):
+    if name in held(x):
         value = getattr(x, name)
     else:
         value = inspect.getattr_static(type(x), name, MISSING)
@@ -128,7 +128,10 @@ def _attribute(f: Frame, x: Any, name: str) -> Any:
         if not (value is None or isinstance(value, (bool, int, float, str, tuple, Enum))):
             what = f"`{name}` is an attribute of some objects, and something of the class of a `{type(x).__name__}`"
             raise Refused(what, "give it another name in one of them")
-    f.program.reads.note_object(x, name, value)
+    if f.program.datatypes.graphs.is_module(x):
+        f.program.reads.note_part(x, name)
+    else:
+        f.program.reads.note_object(x, name, value)
     return value
 
 
@@ -165,6 +168,8 @@ def _kind(f: Frame, v: Any) -> Any:
     for of_number_or_string in (bool, int, float, str):
         if isinstance(v, of_number_or_string):
             return of_number_or_string.__name__
+    if f.program.datatypes.graphs.lists_nodes(v):
+        return "list"
     return CONTAINERS.get(type(v), "other")
 
 

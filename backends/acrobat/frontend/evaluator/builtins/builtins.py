@@ -177,7 +177,8 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
 @handles(BUILTINS, "isinstance")
 def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     if len(args) == 2 and isinstance(args[0], OneOf) and args[0].about is None:  # one of several modules
-        return among(f, node, args[0].index, [partial(_isinstance, f, node, [v, args[1]], hint) for v in args[0].alternatives])
+        asked = [partial(_isinstance, f, node, [v, args[1]], hint) for v in args[0].alternatives]
+        return among(f, node, args[0].index, asked)  # type: ignore[arg-type]
     match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
         case [Static(value), Static(classes)] if type(value) is not tuple or not asks_for_tuples(classes):
             return Static(isinstance(value, classes))

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import EnumType
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.changes.putting import give
-from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -80,11 +81,10 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
             index = ast.copy_location(Given(opened(f, index, chosen)), index)
     if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
-        keys = {Static(k): ast.copy_location(Given(Static(k)), index) for k in told}
-        if len(keys) == 1:
-            return subscript(f, node, value, *keys.values())
-        which = OneOf(constants.position(f, node, f.borrowed(index), [*told]), tuple(keys))
-        return mapped_choice(f, node, which, lambda key: subscript(f, node, value, keys[key]))  # type: ignore[index]
+        of_keys = [partial(subscript, f, node, value, ast.copy_location(Given(Static(k)), index)) for k in told]
+        if len(told) == 1:
+            return of_keys[0]()
+        return among(f, node, constants.position(f, node, f.borrowed(index), [*told]), of_keys)
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")

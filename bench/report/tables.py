@@ -76,18 +76,16 @@ def word(text: str, rows: tuple[str, ...] = ()) -> Value:
     return Value(text, None, rows)
 
 
-def quantity(number: float | None, rows: tuple[str, ...] = (), marks: tuple[str, ...] = (), digits: int = 3) -> Value:
+def quantity(number: float | None, rows: tuple[str, ...] = (), digits: int = 3) -> Value:
     """A number with so many significant digits; an empty cell for None and for numbers that are not finite."""
     if number is None or not math.isfinite(number):
         return Value("", None, rows)
-    return Value(spelled(number, digits), number, rows, marks)
+    return Value(spelled(number, digits), number, rows)
 
 
-def with_interval(
-    number: float, low: float, high: float, rows: tuple[str, ...], marks: tuple[str, ...] = (), unit: str = ""
-) -> Value:
+def with_interval(number: float, low: float, high: float, rows: tuple[str, ...], marks: tuple[str, ...] = ()) -> Value:
     """A number with the half-width of its interval relative to it, as in `4.21 ±1.2%`."""
-    text = spelled(number) + unit
+    text = spelled(number)
     if math.isfinite(low) and math.isfinite(high):
         text += f" ±{(high - low) / 2 / number:.1%}"
     return Value(text, number, rows, marks)

@@ -51,9 +51,9 @@ def names_of(function: Function) -> set[str]:
     return {p.name for p in function.params} | {v.name for node in walk(function.body) for v in binders(node)}
 
 
-def rename(expr: Expr, names: Names, to: Mapping[str, Atom] | None = None) -> Expr:
-    """A copy with every bound variable named anew from `names`, and free variables replaced by `to`."""
-    env: dict[str, Atom] = dict(to or {})
+def rename(expr: Expr, names: Names) -> Expr:
+    """A copy with every bound variable named anew from `names`."""
+    env: dict[str, Atom] = {}
 
     def bind(var: Var) -> Var:
         new = Var(names.fresh(var.name), var.type, span=var.span)

@@ -8,7 +8,6 @@ from operator import attrgetter, is_
 from types import MappingProxyType
 from typing import Any, cast
 
-from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.ir.nodes import (
     Atom,
     Call,
@@ -45,10 +44,10 @@ def lets(expr: Expr) -> tuple[list[Binding], Expr]:
     return bindings, expr
 
 
-def from_lets(bindings: Sequence[Binding], result: Expr, span: Span = NOWHERE) -> Expr:
+def from_lets(bindings: Sequence[Binding], result: Expr) -> Expr:
     """The chain of lets that binds `bindings` in order and ends in `result`."""
     for var, value in reversed(bindings):
-        result = Let(var, value, result, span=value.span if span is NOWHERE else span)
+        result = Let(var, value, result, span=value.span)
     return result
 
 

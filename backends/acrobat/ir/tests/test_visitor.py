@@ -196,7 +196,7 @@ def test_renamed_copies_mean_the_same(sample: Sample) -> None:
     for name, f in program.functions.items():
         names = Names(names_of(f))
         params = tuple(replace(p, name=names.fresh(p.name)) for p in f.params)
-        body = rename(f.body, names, dict(zip((p.name for p in f.params), params, strict=True)))
+        body = substitute(rename(f.body, names), dict(zip((p.name for p in f.params), params, strict=True)))
         functions[name] = replace(f, params=params, body=body)
         assert not names_of(f) & names_of(functions[name])
     renamed: Program = replace(program, functions=functions)

@@ -77,10 +77,10 @@ class FunctionCall(ChangingCall):
             # Of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows.
             return unknown()
         self._refuse_seen_twice()
-        if self.changed and is_generator(self.definition):
+        if self.changed and is_generator(self.definition) and self.node not in self.f.taken_at_once:
             name = self.definition.name
             what = f"the generator `{name}` changes a list that it is given, or sees, while it is walked over"
-            raise Refused(what, "build a list, and return it")
+            raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():
             self.program.raises(cls)

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import (
     set_of,
 )
 from backends.acrobat.frontend.evaluator.containers.counters import is_counter, updated
+from backends.acrobat.frontend.evaluator.containers.records import updated as updated_record
 from backends.acrobat.frontend.evaluator.containers.set_operators import SET_METHODS, merged, of_sets
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -32,11 +33,13 @@ from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
+from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_inside, type_of, type_or_none
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Keywords, Method
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
@@ -163,9 +166,23 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
     return value
 
 
+def _entries_by_name(f: Frame, owner: ast.expr, argument: ast.expr) -> Value | None:
+    """The entries that are written for the `update` of a dictionary whose keys are names. (They are no dictionary of their own,
+    whose order of the names would be that of all dictionaries with these names.) None for other arguments."""
+    if not isinstance(argument, ast.Dict) or not argument.keys:
+        return None
+    names = [k.value for k in argument.keys if isinstance(k, ast.Constant) and is_name(k.value)]
+    if len({*names}) < len(argument.keys):
+        return None
+    with f.trial():
+        if not records_of(f, f.borrowed(owner)):
+            return None
+    return Keywords(tuple(zip(names, map(f.expression, argument.values), strict=True)))
+
+
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    values = [as_set(f, s, f.as_number(f.expression(a))) for a in args]
+    values = [_entries_by_name(f, owner, a) or as_set(f, s, f.as_number(f.expression(a))) for a in args]
     place_and_value = place(f, s, owner, name)
     if place_and_value is None:
         return
@@ -191,6 +208,10 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, of_kind(f.program.call(f, s, sets.without_item, [items, x], {}), "set"))
         case "dict", "update" | "subtract", [other] if is_counter(whole):
             give(f, who, updated(f, s, whole, name, other))
+        case _, "update", [other] if records_of(f, whole) or kind_of(whole) == "dict" and records_of(f, other):
+            is_dict = records_of(f, other) or isinstance(other, (Keywords, Static)) or kind_of(other) == "dict"
+            more = other if is_dict else dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
+            give(f, who, updated_record(f, s, whole, more))
         case "dict", "update", [other]:
             if kind_of(other) != "dict":
                 other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))

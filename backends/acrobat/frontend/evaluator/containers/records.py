@@ -15,11 +15,11 @@ from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
-from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
+from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first, of_known_class
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Keywords, Method
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe, innermost
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, is_empty, unknown
 from backends.acrobat.ir import nodes as n
@@ -83,6 +83,43 @@ def by_keys(f: Frame, node: ast.AST, whole: Dyn, work: Callable[[type, dict[str,
         return n.Match(whole.atom, parts, type, span=f.span)
 
     return one_of(f, node, arms, build)
+
+
+def named_entries(f: Frame, node: ast.AST, value: Value) -> dict[str, Value] | None:
+    """The entries of a dictionary whose keys are names that are known at compile time; None for other values."""
+    if isinstance(value, Keywords):
+        return dict(value.entries)
+    if isinstance(value, Static) and isinstance(value.value, dict):
+        if all(map(is_name, value.value)):
+            return {k: f.program.wrap(v) for k, v in value.value.items()}
+        return None
+    record = record_of(f, value)
+    if record is None:
+        return None
+    assert isinstance(value, Dyn)
+    return {x: of_known_class(f, node, value, record, x) for x in f.program.datatypes.record_fields(record)}
+
+
+def updated(f: Frame, node: ast.AST, whole: Value, other: Value) -> Value:
+    """The dictionary `whole` with the entries of another one, where one of them has names as its keys: `{**whole, **other}`."""
+    if any(map(nothing_known, (whole, other))):
+        return unknown()
+    records = (*records_of(f, whole), *records_of(f, other))
+    if not all(records_of(f, v) or named_entries(f, node, v) is not None for v in (whole, other)):
+        return as_dict(f, *records)
+
+    def joined(entries: dict[str, Value]) -> Value:
+        cls = f.program.datatypes.records.class_of(list(entries))
+        return as_dict(f, *records) if f.program.datatypes.is_walked(cls) else construct(f, node, cls, [], entries)
+
+    return _with_entries(f, node, whole, lambda a: _with_entries(f, node, other, lambda b: joined(a | b)))
+
+
+def _with_entries(f: Frame, node: ast.AST, value: Value, work: Callable[[dict[str, Value]], Value]) -> Value:
+    """`work(entries)` of a dictionary whose keys are names, also where it has one of several sets of them."""
+    if len(records_of(f, value)) > 1:
+        return by_keys(f, node, value, lambda _, entries: work(entries))  # type: ignore[arg-type]
+    return work(named_entries(f, node, value) or {})
 
 
 # ---- walking
@@ -169,6 +206,9 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
         return walked(f, node, method.owner, method.name)
     if len(several) > 1 and method.name == "get" and not kwargs and len(args) in (1, 2):
         return as_dict(f, *several)
+    if several and method.name == "copy" and not args and not kwargs:
+        same: Value = method.owner
+        return same
     if cls is None or kwargs:
         return None
     keys = list(cls.keys_of_record)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables import nested
-from backends.acrobat.frontend.evaluator.changes import list_changes
+from backends.acrobat.frontend.evaluator.changes import list_changes, record_changes
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
 from backends.acrobat.frontend.evaluator.containers.any_order import over_set
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_arguments_on, note_seen_whole
@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
+from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
@@ -131,6 +132,8 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
             return list_changes.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
         case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
             return list_changes.pop(f, node, owner, Static(0))
+        case Method(owner=Dyn(type=DataT()) as whole, name="pop", function=None), ast.Attribute(owner) if records_of(f, whole):
+            return record_changes.popped(f, node, owner, whole)
     if is_unknown(callee):
         return unknown()
     written = lookup(WRITTEN, callee.value) if isinstance(callee, Static) else None

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.conditions.conditions import truth
 from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key, path_of
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.missing_keys import note_seen_whole
-from backends.acrobat.frontend.evaluator.containers.records import as_dict
+from backends.acrobat.frontend.evaluator.containers.records import as_dict, named_entries
 from backends.acrobat.frontend.evaluator.containers.set_operators import merged
 from backends.acrobat.frontend.evaluator.expressions.indexing import subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
@@ -52,9 +52,9 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
     variable_of,
 )
-from backends.acrobat.frontend.specials import Closure, Keywords
+from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 
 
 @handles(EXPRESSIONS, ast.Constant)
@@ -262,17 +262,7 @@ def _named_entries(f: Frame, node: ast.AST, key: Value | None, value: Value) -> 
     if key is not None:
         name = known(key)[1]
         return {name: value} if is_name(name) else None
-    if isinstance(value, Keywords):
-        return dict(value.entries)
-    if isinstance(value, Static) and isinstance(value.value, dict):
-        if all(map(is_name, value.value)):
-            return {k: f.program.wrap(v) for k, v in value.value.items()}
-        return None
-    record = record_of(f, value)
-    if record is None:
-        return None
-    assert isinstance(value, Dyn)
-    return {x: of_known_class(f, node, value, record, x) for x in f.program.datatypes.record_fields(record)}
+    return named_entries(f, node, value)
 
 
 def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:

@@ -9,12 +9,14 @@ import inspect
 from types import FunctionType
 
 from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.evaluator.changes.container_methods import change
 from backends.acrobat.frontend.evaluator.choices.choice import negation
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.containers.records import updated
 from backends.acrobat.frontend.evaluator.expressions.special_methods import special
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import record_of
+from backends.acrobat.frontend.evaluator.objects.classes import record_of, records_of
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
@@ -41,6 +43,8 @@ BY_FIELDS = {"eq": comparing.equal, "lt": comparing.less, "le": comparing.not_gr
 @handles(BINARY, "object")
 def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
     a, b = opened(f, node, a), opened(f, node, b)
+    if name == "bitor" and (records_of(f, a) or records_of(f, b)):
+        return updated(f, node, a, b)
     ways = [(a, f"__{WORDS[name]}__", b), (b, f"__r{WORDS[name]}__", a)]
     if _overrides(f, b, a, ways[1][1]):
         ways.reverse()
@@ -69,6 +73,9 @@ def _unary(f: Frame, op: ast.unaryop, a: Dyn) -> Value | None:
 @handles(AUGMENTED, "object")
 def _augmented(f: Frame, s: ast.AugAssign, name: str, before: Dyn, whole: ast.BinOp) -> None:
     """`name += x` of an object: `name = name + x`, unless its class has a method that changes the object itself."""
+    if isinstance(s.op, ast.BitOr) and records_of(f, before):
+        change(f, s, whole.left, "update", [s.value])
+        return
     method = f"__i{WORDS[OPERATORS[type(s.op)][0]]}__"
     for cls in _classes(f, before):
         if isinstance(getattr(cls, method, None), FunctionType):

@@ -43,7 +43,7 @@ def note_taken_at_once(f: Frame, node: ast.Call, callee: Value) -> None:
 def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
     """Note that a method takes all elements of its arguments, and puts each into `owner` before it takes the next one. Raises
     Refused where they are computed from what is in `owner` by then."""
-    f.taken_at_once.update(args)
+    f.taken_at_once.update(a for a in args if not isinstance(a, ast.Call) or _is_lazy_call(f, a))  # a generator may see `owner`
     name = root_of(owner)
     if name is not None and any(name in _read(f, part) for a in args for part in _lazy_parts(f, a)):
         what = f"the elements of this iterator are computed from {f.shown(name)}, into which they are put one after the other"
@@ -108,6 +108,11 @@ def _lazy_parts(f: Frame, node: ast.expr) -> Iterator[ast.AST]:
                 yield from args[:1] if function in (map, filter) else [a for a in args if isinstance(a, ast.Lambda)]
                 for a in args:
                     yield from _lazy_parts(f, a)
+
+
+def _is_lazy_call(f: Frame, node: ast.Call) -> bool:
+    with f.trial():
+        return is_lazy(getattr(f.borrowed(node.func), "value", None))
 
 
 def _read(f: Frame, node: ast.AST) -> Iterator[str]:

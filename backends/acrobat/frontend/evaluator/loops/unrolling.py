@@ -43,7 +43,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     for name in _running_over(s.iter):
         if name in changed and not _changes_own_item(f, s, name):
             f.owned.discard(name)  # the body may not change the list: Python's loop would notice
-    for call in (x for x in every_node(s.iter) if isinstance(x, ast.Call)):
+    for call in (x for x in every_node(s.iter) if isinstance(x, ast.Call) and x not in f.taken_at_once):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")

@@ -73,7 +73,7 @@ def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequ
     return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
 
 
-METHODS_OF_RECORDS = ("get", "items", "keys", "values")
+METHODS_OF_RECORDS = ("copy", "get", "items", "keys", "pop", "values")
 
 
 def record_of(f: Frame, value: Value) -> type | None:

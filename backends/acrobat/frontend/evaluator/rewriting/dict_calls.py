@@ -42,13 +42,16 @@ def _of_dict(node: ast.AST) -> bool:
 class _Displays(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if not _of_dict(node):
-            return node
-        keys: list[ast.expr | None] = [None] * len(node.args)
-        values: list[ast.expr] = [ast.copy_location(ast.Call(node.func, [a], []), node) for a in node.args]
-        for k in node.keywords:
-            keys.append(None if k.arg is None else ast.copy_location(ast.Constant(k.arg), k))
-            values.append(k.value)
-        call = DictCall(keys, values)
-        call.by_position = len(node.args)
-        return ast.copy_location(call, node)
+        return as_display(node, node.func) if _of_dict(node) else node
+
+
+def as_display(node: ast.Call, dict_: ast.expr) -> DictCall:
+    """The display for the arguments of a call, as `dict_` takes them: one by position at most, and others by name."""
+    keys: list[ast.expr | None] = [None] * len(node.args)
+    values: list[ast.expr] = [ast.copy_location(ast.Call(dict_, [a], []), node) for a in node.args]
+    for k in node.keywords:
+        keys.append(None if k.arg is None else ast.copy_location(ast.Constant(k.arg), k))
+        values.append(k.value)
+    display = DictCall(keys, values)
+    display.by_position = len(node.args)
+    return ast.copy_location(display, node)

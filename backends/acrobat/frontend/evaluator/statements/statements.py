@@ -23,10 +23,13 @@ from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_inside
 from backends.acrobat.frontend.evaluator.expressions.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.loops import loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
+from backends.acrobat.frontend.evaluator.objects.classes import records_of
+from backends.acrobat.frontend.evaluator.rewriting.dict_calls import as_display
 from backends.acrobat.frontend.evaluator.statements import contexts
 from backends.acrobat.frontend.evaluator.statements.failures import raised_if
 from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
@@ -78,6 +81,11 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             put_in_at_once(f, owner, args)
             container_methods.change(f, s, owner, name, args)
             return
+        case ast.Call(ast.Attribute(owner, "update"), [] | [_], keywords) as call if _is_set_or_dict(f, owner, True):
+            given = [as_display(call, Given(Static(dict)))] if keywords else call.args
+            put_in_at_once(f, owner, given)
+            container_methods.change(f, s, owner, "update", given)
+            return
     changed, bound = len(f.builder.instead), len(f.builder.bindings)
     names = dict(f.env)
     before, f.unused_expression = f.unused_expression, s.value
@@ -106,16 +114,19 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     return True
 
 
-def _is_set_or_dict(f: Frame, owner: ast.expr) -> bool:
-    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one."""
+def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False) -> bool:
+    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one. With `of_names` dictionaries count
+    whose keys are names."""
     if isinstance(owner, ast.Name):
         settle(f, owner)
-        return owner.id in f.env and bool(kind_of(f.env[owner.id]) or kind_inside(f, f.env[owner.id]) in ("set", "dict"))
+        value = f.env.get(owner.id)
+        is_one = value is not None and bool(kind_of(value) or kind_inside(f, value) in ("set", "dict"))
+        return is_one or of_names and value is not None and bool(records_of(f, value))
     if not isinstance(owner, (ast.Subscript, ast.Attribute)):
         return False
     with f.trial():
         value = opened(f, owner, f.borrowed(owner))
-    return bool(kind_of(value)) or is_unknown(value)
+    return bool(kind_of(value)) or is_unknown(value) or of_names and bool(records_of(f, value))
 
 
 # ---- statements with bodies

@@ -356,6 +356,7 @@ EXPRESSIONS = [
     "torch.einsum('ii->i', self.w)",
     "torch.einsum('ii', self.w)",
     "torch.einsum('ii,i->i', self.w, b)",
+    "torch.einsum('i,i->', b, b * 2), torch.einsum('i,i', v, v), torch.einsum('i,i,i->', b, b, b), torch.einsum('i,j->', b, b)",
     "F.cross_entropy(x, torch.tensor(ids), label_smoothing=0.1)",
     "F.cross_entropy(x, torch.tensor(ids), reduction='none', label_smoothing=0.2)",
     "F.cross_entropy(b, torch.tensor(n), label_smoothing=0.1)",

@@ -183,7 +183,7 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
     for term, x in zip(terms, operands, strict=True):
         if not term.isalpha() or len(term) != len(shape(x)):
             raise Refused(f"`einsum`: {term!r} does not name the dimensions of a tensor of rank {len(shape(x))}")
-    alone = [set(t) - set(output).union(*(o for o in terms if o is not t)) for t in terms]
+    alone = [set(t) - set(output).union(*terms[:k], *terms[k + 1 :]) for k, t in enumerate(terms)]
     for k, summed in enumerate(alone):  # a dimension of one operand alone, which the result has not, is summed up first
         for letter in summed:
             at = terms[k].index(letter)

@@ -14,8 +14,9 @@ from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
-from backends.acrobat.frontend.kinds import is_array, nothing_known
+from backends.acrobat.frontend.kinds import is_array, known, nothing_known
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
@@ -68,6 +69,11 @@ def torch_name(function: Any) -> str | None:
     return None
 
 
+OF_TWO = {"min", "max", "maximum", "minimum", "add", "sub", "mul", "div", "dot", "matmul", "mm", "mv", "bmm"}
+"""Functions of two tensors. A list of run-time length that is given to them with `*` must have as many elements as make two;
+other lengths are errors of the instance, for `max` and `min` too, which mean something else with one."""
+
+
 def _of_torch(function: Any) -> Callable[..., Value] | None:
     """The handler of a function object of torch; None for a function that torch does not define."""
     plain = torch_name(function)
@@ -76,6 +82,10 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         name = library.name_for(plain, kwargs)
+        if name in OF_TWO:
+            args = taken_apart(f, args, ["input", "other"], kwargs, ())
+        elif name == "einsum" and args and isinstance(known(args[0])[1], str):
+            args = taken_apart(f, args, ["equation", *known(args[0])[1].partition("->")[0].split(",")], kwargs, ())
         args, kwargs = with_flags(f, args, kwargs)
         if any(map(is_one_hot, (*args, *kwargs.values()))):
             if (result := of_one_hot(f, name, args, kwargs)) is not None:

@@ -210,6 +210,8 @@ def _spread(f: Frame, written: ast.expr) -> list[Value]:
         return [unknown()]
     whole = iterable(f, value)
     parts = f.components(whole)
+    if parts is None:
+        parts = f.display(whole) or None  # `f(*[n, 4])`
     if parts is not None:
         return list(parts)
     if holds_parts(f, whole):

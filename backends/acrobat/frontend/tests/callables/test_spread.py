@@ -1,0 +1,51 @@
+"""Lists that are given with `*` to functions of PyTorch: of run-time length to those of two tensors, written out to all."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = nn.Embedding(10, 8)
+
+    def rows(self, xs):
+        return [self.table.weight[x] for x in xs]
+
+
+def of_two(self, xs):
+    rows = self.rows(xs)
+    return torch.min(*rows), torch.max(rows[0], *rows[1:]), torch.maximum(*rows), torch.dot(*rows), torch.add(*rows)
+
+
+def of_an_equation(self, xs):
+    rows = self.rows(xs)
+    return torch.einsum("i,i->", *rows), torch.einsum("i,j->ij", *rows), torch.einsum("i,i,i->i", rows[0], *rows)
+
+
+def written_out(self, xs):
+    rows = self.rows(xs)
+    joined = torch.stack((*rows, rows[0])), torch.cat([rows[1], *rows]), torch.stack([*rows, *rows])
+    return joined, torch.ones(*[2, 3]), rows[0].view(*[2, 4]), torch.zeros(*[len(xs), 2]), torch.einsum("i,i->", *rows[:2])
+
+
+@pytest.mark.parametrize("forward", [of_two, of_an_equation, written_out])
+def test_as_in_eager_pytorch(forward):
+    agrees(with_forward(Model(), forward), [[1, 2], [4, 3], [2, 0]])
+
+
+@pytest.mark.parametrize("xs", [[1], [1, 2, 3], []])
+def test_another_length_is_an_error_of_the_instance(xs):
+    program = Interpreter(build(with_forward(Model(), lambda self, xs: torch.max(*self.rows(xs))), sample=[[1, 2]]))
+    with pytest.raises(InstanceError):
+        program.run(xs)

@@ -156,6 +156,9 @@ def scatter(input, dim, index, src=None, value=None):
 
 def put_in_rows(input, index, src):
     """Each row of `input` with the elements of that row of `src` where the ints in that row of `index` say."""
+    if is_fixed(input.size(0)) and is_fixed(index.size(0)):  # rows without an index stay
+        rows = [put_at(input[i], index[i], src[i]) for i in unrolled(range(index.size(0)))]
+        return torch.stack(rows + [input[i] for i in unrolled(range(index.size(0), input.size(0)))])
     if index.size(0) != input.size(0):
         raise ValueError("an index of `scatter` with fewer rows than the tensor, or columns, is not in the language")
     if is_fixed(input.size(0)):  # so that the extent stays known

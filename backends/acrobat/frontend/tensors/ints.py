@@ -30,6 +30,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     op,
     over_rows,
     shape,
+    stack_parts,
 )
 from backends.acrobat.frontend.types import LOOSE, innermost, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value, unknown
@@ -136,6 +137,8 @@ def _product(numbers: Sequence[int]) -> int:
 
 def with_dimension(f: Frame, x: Any, dim: int) -> Value:
     """`x.unsqueeze(dim)`, for a dimension that is not negative."""
+    if is_ragged(x) and not is_numbers(x):  # several extents above 1
+        return stack_parts(f, [x], dim)
     have = extents_of(f, x)
     return arranged(f, elements(f, x), [*have[:dim], 1, *have[dim:]])
 

@@ -52,6 +52,10 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     if dim and all(is_ints(p) for p in parts) and any(axis(p) != dim for p in parts) and {len(shape(p)) for p in parts} == {2}:
         if not all(is_numbers(p) and shape(p)[dim] == 1 for p in parts):  # a column beside the rows that there are
             return of_rows(mapped(f, [rows_of(f, p) for p in parts], lambda *items: cat(f, items, 0)), 0)
+    extents = [shape(p)[0] for p in parts]
+    if not dim and all(map(is_ints, parts)) and not all(map(is_numbers, parts)) and None not in extents:  # a row below others
+        counted = [(p, i) for p, e in zip(parts, extents, strict=True) for i in range(e or 0)]
+        return stack_parts(f, [select(f, p, 0, Static(i)) for p, i in counted], 0)
     if any(map(is_numbers, parts)):
         parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):

@@ -286,6 +286,10 @@ def _where_of_ints(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
 @either("masked_fill")
 def _masked_fill(f: Frame, call: CallArguments) -> Value:
     x, chosen, value = call.bind("input", "mask", "value")
+    if is_ints(x) or computed(x):
+        if type_or_none(value) not in (INT, BOOL) and not is_ints(value):
+            raise Refused("`masked_fill` of a tensor of ints takes an int here", "write `.float()` before it")
+        return _where_of_ints(f, chosen, f.coerce(value, INT) if is_number(value) else value, x)
     number = Static(float(constant(value, "the value"))) if is_number(value) and known(value)[0] else value
     return where(f, chosen, number, x)
 

@@ -155,7 +155,8 @@ class Gathered(Model):
             results.append((places, scores / total.gather(0, places)))
         heads = self.gate(x).unsqueeze(-1) * x[:, None, :2] + results[0][1][0].unsqueeze(-1)
         columns = torch.stack([edges[0], edges[1]], dim=1)
-        return results, heads, x.gather(0, columns).sum(0), edges[1].expand_as(x[edges[0]].t())
+        fewer = x.scatter(0, edges[1].view(-1, 1), 5.0), x.scatter(0, columns[:1], x[:1, :2])
+        return results, heads, x.gather(0, columns).sum(0), edges[1].expand_as(x[edges[0]].t()), fewer
 
 
 class OfThreeDimensions(Model):

@@ -9,7 +9,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, as_tensors
 
 SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4, 5, 6, 7], [2, 9, 1, 1, 3, 8])]
 
@@ -111,11 +111,30 @@ class RunningTotals(Model):
         return along, x.cumsum(0), x.view(-1, 1).cumsum(0), x.view(1, -1).cumsum(1), [row.cumsum(0) for row in pair.unbind(0)]
 
 
-@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked, Broadcast, RunningTotals])
+class Pairs(Model):
+    """Two rows of ints are filled, widened and joined as ints."""
+
+    def forward(self, x):
+        pair = torch.stack([x, x // 2 + 1])
+        filled = pair.masked_fill(pair > 2, 0), x.masked_fill(x > 2, -1), pair.argmax(0).masked_fill(x > 1, 7)
+        return filled, pair.unsqueeze(0), pair.unsqueeze(-1), torch.cat([pair, x.view(1, -1)], 0), torch.cat([pair, pair], 0)
+
+
+@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked, Broadcast, RunningTotals, Pairs])
 def test_agrees_with_eager(model):
     torch.manual_seed(1)
     module = model().eval()
-    agrees(module, SENTENCES)
+    program = agrees(module, SENTENCES)
+    for sentence in SENTENCES:
+        mine, theirs = as_tensors(Interpreter(program).run(sentence)), module(sentence)
+        assert floating(mine) == floating(theirs)
+
+
+def floating(value):
+    """For each tensor of a result whether it has floats."""
+    if isinstance(value, torch.Tensor):
+        return [value.is_floating_point()]
+    return [flag for v in value for flag in floating(v)] if isinstance(value, (tuple, list)) else []
 
 
 class Replaced(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.each_type import take_several_t
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARIES, METHODS, handles
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
@@ -166,12 +166,35 @@ def _in_sequence(f: Frame, node: ast.AST, m: Module, value: Value) -> Value:
     return value
 
 
-def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """The value of a call of the module's `forward`. Hooks are not considered."""
+def _forward_of_base(function: Any) -> Callable[..., Value] | None:
+    """What compiles `super().forward(...)` in a class derived from one of PyTorch's; None for other functions."""
+    if not isinstance(function, types.FunctionType) or function.__name__ != "forward" or not of_torch(function):
+        return None
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        if not args or not isinstance(args[0], Module):
+            return f.problem(node, "`forward` of one of PyTorch's classes is called for something else", "call a module")
+        return run_forward(f, node, args[0], args[1:], kwargs, function)
+
+    return work
+
+
+LIBRARIES.insert(0, _forward_of_base)  # before the rule for all of torch's functions
+
+
+def run_forward(
+    f: Frame,
+    node: ast.AST,
+    m: Module,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    of_base: types.FunctionType | None = None,
+) -> Value:
+    """The value of a call of the module's `forward`, or of that of a base of its class. Hooks are not considered."""
     module = m.module
     f.program.reads.note_call(module)
     kind = type(module)
-    function, bound = forward_of(module)
+    function, bound = (of_base, True) if of_base is not None else forward_of(module)
     if isinstance(module, torch.jit.ScriptModule):
         return f.problem(node, "a module that TorchScript has compiled has no source", "use the module as it was before")
     if function is None:

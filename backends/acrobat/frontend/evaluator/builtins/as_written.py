@@ -49,7 +49,7 @@ def _of_super(f: Frame, node: ast.AST, value: Super, name: str) -> Value:
         later = one.__mro__[one.__mro__.index(value.cls) + 1 :]
         found.append(next((vars(c)[name] for c in later if name in vars(c)), None))
     if found and all(x is found[0] for x in found):
-        if isinstance(found[0], types.FunctionType) and not found[0].__module__.startswith("torch."):
+        if isinstance(found[0], types.FunctionType) and (name == "forward" or not found[0].__module__.startswith("torch.")):
             return Partial(Static(found[0]), (owner,), ())
         if isinstance(found[0], property) and isinstance(found[0].fget, types.FunctionType):
             return f.program.call(f, node, found[0].fget, [owner], {})

@@ -186,6 +186,11 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance(value.python_object, classes))
         case [value, Static(classes)] if (answer := is_instance(f, node, value, list(several(classes)))) is not None:
             return answer
+    if kind(args[0]) == "list":
+        what = (
+            "a list of the program may be a list, a tuple, a range or a deque in Python, which `isinstance` does not tell apart"
+        )
+        return f.problem(node, what, "leave the question out where it is always the same")
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

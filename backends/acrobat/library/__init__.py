@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.utils.parametrizations import _SpectralNorm, _WeightNorm
 
 from backends.acrobat.library import (
     activation_modules,
@@ -37,6 +38,7 @@ from backends.acrobat.library import (
     moving,
     normalisation,
     padding,
+    parametrized,
     placing,
     pooling,
     products,
@@ -123,6 +125,8 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.UpsamplingNearest2d: sampling.upsample_module,
     nn.UpsamplingBilinear2d: sampling.upsample_module,
     nn.CTCLoss: alignments.ctc_module,
+    _WeightNorm: parametrized.weight_norm,
+    _SpectralNorm: parametrized.spectral_norm,
     nn.Unflatten: arranging.unflatten_module,
     nn.Unfold: arranging.unfold_module,
     nn.PixelShuffle: arranging.pixel_shuffle_module,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import parametrizations, weight_norm
 
 from backends.acrobat import compile, library
 from backends.acrobat.errors import CompileError, ModuleChanged
@@ -154,6 +155,11 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
         "self.inner(x.log_softmax(-1), torch.tensor([2, 0]), torch.tensor([len(x)]), torch.tensor([2]))",
         SEQUENCE,
     ),
+    (lambda: parametrizations.weight_norm(nn.Linear(5, 3)), "self.inner(x)", SEQUENCE),
+    (lambda: parametrizations.weight_norm(nn.Linear(5, 3), dim=-1), "self.inner(x) + self.inner.weight[:, 0]", FIXED),
+    (lambda: parametrizations.weight_norm(nn.Conv1d(5, 3, 1), dim=1), "self.inner(x)", (5, None)),
+    (lambda: parametrizations.spectral_norm(nn.Linear(5, 3)), "self.inner(x)", SEQUENCE),
+    (lambda: parametrizations.weight_norm(nn.GRU(5, 3), "weight_hh_l0"), "self.inner(x)", SEQUENCE),
     (lambda: nn.Conv1d(4, 3, 2), "self.inner(x)", (None, 4, 5)),
     (lambda: nn.Conv1d(4, 3, 3, padding="same", padding_mode="circular"), "self.inner(x)", (1, 4, 5)),
     (lambda: nn.Conv2d(2, 4, 3, padding="same", groups=2), "self.inner(x)", (1, 2, 4, 5)),
@@ -370,3 +376,51 @@ def test_a_kernel_whose_extent_varies_is_refused(tmp_path: Path) -> None:
     model = made(lambda: nn.Linear(5, 3), "nn.functional.conv1d(x.view(1, 1, -1), x.view(1, 1, -1))", tmp_path)
     with pytest.raises(CompileError, match="a convolution whose kernel varies in its extents"):
         build(model, sample=inputs((None,)))
+
+
+def test_weights_of_a_parametrization_are_taken_over(tmp_path: Path, cache: Path) -> None:
+    module = made(lambda: parametrizations.weight_norm(nn.Linear(5, 3)), "self.inner(x)", tmp_path)
+    executable, (x, *_) = compile(module, sample=inputs(SEQUENCE), cache_folder=cache), inputs(SEQUENCE)
+    with torch.no_grad():
+        assert_same(executable([x])[0], module(x), "as compiled")
+        module.inner.parametrizations.weight.original0.mul_(3.0)  # type: ignore[union-attr, operator]
+        executable.load(module)
+        assert_same(executable([x])[0], module(x), "with other weights")
+
+
+def test_hooks_that_make_weights_are_refused_with_what_to_use(tmp_path: Path) -> None:
+    module = made(lambda: weight_norm(nn.Linear(5, 3)), "self.inner(x)", tmp_path)
+    with pytest.raises(CompileError, match=r"use `torch.nn.utils.parametrizations.weight_norm`"):
+        build(module, sample=inputs(SEQUENCE))
+
+
+DERIVED = """
+from torch import nn
+
+
+class Scaled({base}):
+    def forward(self, x):
+        return super().forward(x) * 2.0
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Scaled({arguments})
+
+    def forward(self, x):
+        return self.inner(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "arguments"),
+    [("nn.Linear", "5, 3"), ("nn.Sequential", "nn.Linear(5, 3), nn.Tanh()"), ("nn.LayerNorm", "5"), ("nn.SiLU", "")],
+)
+def test_forward_of_a_base_of_pytorch(base: str, arguments: str, tmp_path: Path) -> None:
+    text = DERIVED.replace("{base}", base).replace("{arguments}", arguments)
+    module = load(tmp_path, text, f"derived_{base[3:].lower()}").Model().eval()
+    interpreter = Interpreter(build(module, sample=inputs(SEQUENCE)))
+    with torch.no_grad():
+        for x in inputs(SEQUENCE):
+            assert_same(as_tensors(interpreter.run(x)), module(x), f"{tuple(x.shape)}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
@@ -42,6 +43,8 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     if tensor is not None:
         f.program.reads.tensors[type(owner.module), name] = None
         return tensor
+    if parametrize.is_parametrized(owner.module, name):
+        return parametrized(f, node, owner, name)
     getter = getter_of(owner.module, name)
     depends = getter is not None and depends_on_instance(owner.module, getter, f.program.stored)
     value = None if depends else getattr(owner.module, name, MISSING)
@@ -73,6 +76,18 @@ def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
     if own is not None:
         f.program.reads.constant(owner.module, name)
     return None if own is None else host_tensor(f.program.tensor_name(own, name), own)
+
+
+def parametrized(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
+    """The tensor of that name which parametrizations make of the module's parameters (`torch.nn.utils.parametrize`)."""
+    inside = owner.child(f"parametrizations.{name}")
+    made_by = inside.module
+    assert isinstance(made_by, parametrize.ParametrizationList)
+    names = ["original"] if made_by.is_tensor else [f"original{i}" for i in range(made_by.ntensors)]
+    values: list[Value] = [tensor_of(f, inside, x) or unknown() for x in names]
+    for i in range(len(made_by)):
+        values = [call(f, node, inside.child(str(i)), values, {})]
+    return values[0]
 
 
 def hooked(module: nn.Module) -> bool:
@@ -110,8 +125,11 @@ def no_function(module: nn.Module) -> str:
 @handles(CALLS, Module)
 def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
     if hooked(m.module):
-        message = f"this {type(m.module).__name__} has forward hooks"
-        return f.problem(node, message, "remove them: only `forward` is compiled")
+        message, advice = f"this {type(m.module).__name__} has forward hooks", "remove them: only `forward` is compiled"
+        if old := [x for x in m.module._forward_pre_hooks.values() if type(x).__module__.startswith("torch.nn.utils")]:
+            name = {"WeightNorm": "weight_norm", "SpectralNorm": "spectral_norm"}.get(type(old[0]).__name__, "")
+            advice = f"use `torch.nn.utils.parametrizations.{name}`, or `torch.nn.utils.remove_{name}`" if name else advice
+        return f.problem(node, message, advice)
     forward, _ = forward_of(m.module)
     if forward is not None and of_torch(forward) and take_several_types(f, args, kwargs):
         return with_one_type(f, node, args, kwargs, lambda one, named: run_forward(f, node, m, one, named))
@@ -207,6 +225,8 @@ def run_forward(
         return f.problem(node, f"`forward` of this {kind.__name__} is that of another class", "use that class")
 
     def of(name: str) -> Value:
+        if parametrize.is_parametrized(module, name):
+            return parametrized(f, node, m, name)
         tensor = tensor_of(f, m, name)
         return Static(None) if tensor is None else tensor
 
@@ -225,7 +245,7 @@ def run_forward(
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
                 return f.program.call(f, node, normalisation.layer_norm, [m, x], {})
             if is_ragged(x):
-                return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
+                return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}, function))
             return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
             return embedded(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))

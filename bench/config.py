@@ -130,6 +130,9 @@ def read(composed: DictConfig) -> Config:
     _environment(config.isolate)
     if not isinstance(config.backend, dict) or not config.backend:
         raise ConfigError(f"no backend chosen; there are: {', '.join(registry.names('backend'))}")
+    for name, settings in config.backend.items():
+        if not isinstance(settings, dict):
+            raise ConfigError(f"backend.{name}={settings}: its options are set one by one, as in backend.{name}.OPTION=VALUE")
     _systems(config)
     return config
 

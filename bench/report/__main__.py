@@ -20,6 +20,7 @@ from bench import machine, registry
 from bench.report import entries, experiments, figures, overview, page, paper, views
 from bench.report.write import write
 from bench.status import Exit
+from bench.suggest import refusal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,13 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = _folder(root, options.machine)
         results = entries.load(folder)
         names = _names(options.only)
+        _check(options.measure, options.given, results)
+        experiments_read = experiments.read(results, options.measure, names, options.given)
+        if options.given and all(experiment.refused for experiment in experiments_read):
+            raise ValueError(f"--given {' '.join(options.given)}: {experiments_read[0].refused}")
         published = paper.load(root / "paper")
     except (FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.CONFIG
     for reason, count in results.ignored.items():
         print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {reason}", file=sys.stderr)
-    experiments_read = experiments.read(results, options.measure, names, options.given)
     sections = [views.show(experiment) for experiment in experiments_read]
     figures.draw([figure for section in sections for figure in section.figures])
     others = [overview.support(results), overview.failures(results)] + ([paper.table(published)] if published else [])
@@ -80,6 +84,19 @@ def _folder(root: Path, name: str | None) -> Path:
         hint = f"name a machine: {', '.join(machines)}" if machines else "measure first: python -m bench experiment=fair"
         raise FileNotFoundError(f"{chosen}: nothing has been measured on this machine; {hint}")
     raise FileNotFoundError(f"{chosen}: no cells.jsonl there; machines with results: {', '.join(machines) or 'none'}")
+
+
+def _check(measure: str, given: Sequence[str], results: entries.Results) -> None:
+    """Raises ValueError for what would only make an empty report, in place of the one that is there."""
+    measured = sorted({str(entry.record["measure"]) for entry in results.entries})
+    if measured and measure not in measured:
+        raise ValueError(f"--measure {measure}: no row was measured under these settings; there are: {', '.join(measured)}")
+    for each in given:
+        if "=" not in each:
+            raise ValueError(f"--given {each}: write OPTION=VALUE")
+    reason = refusal(["-m", *given])  # an experiment is a sweep
+    if reason is not None:
+        raise ValueError(f"--given {' '.join(given)}: {reason}")
 
 
 def _names(chosen: Sequence[str] | None) -> list[str] | None:

@@ -63,6 +63,8 @@ class Options:
         ("measure.name=../../etc/passwd", "a name of letters"),
         ("threads=true", "threads=True: 'all' or 1 to"),
         ("results_dir=''", "results_dir is empty"),
+        ("backend.pytorch=3", "backend.pytorch=3: its options are set one by one"),
+        ("backend.pytorch=null", "backend.pytorch=None: its options are set one by one"),
     ],
 )
 def test_refused(override: str, message: str) -> None:

@@ -158,6 +158,7 @@ def test_an_experiment_at_another_size() -> None:
     (found,) = experiments.read(empty, names=["executors"], overrides=["size=tiny", "workload=lattice,dagrnn"])
     assert [(group.key["workload"], group.key["size"]) for group in found.groups] == [("lattice", "tiny"), ("dagrnn", "tiny")]
     assert found.command == "python -m bench experiment=executors size=tiny workload=lattice,dagrnn"
+    report._check("default", ["size=tiny", "workload=lattice,dagrnn"], empty)
     (refused,) = experiments.read(empty, names=["executors"], overrides=["sise=tiny"])
     assert "sise" in str(refused.refused)
 
@@ -170,6 +171,24 @@ def test_results_without_a_usable_row_are_said_to_be_so(tmp_path: Path, capsys: 
     assert report.main(["none", "--results", str(tmp_path)]) == 2
     assert report.main(["old", "--results", str(tmp_path), "--only", "nothing"]) == 2
     assert "machines with results: old" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--measure", "nothing"], "--measure nothing: no row was measured under these settings; there are: default"),
+        (["--given", "size"], "--given size: write OPTION=VALUE"),
+        (["--given", "sise=tiny"], "--given sise=tiny: there is no 'sise' to set; did you mean 'size'?"),
+        (["--given", "size=huge"], "--given size=huge: size=huge: one of tiny, small, large"),
+    ],
+)
+def test_a_misspelt_argument_leaves_the_report_as_it_is(
+    arguments: list[str], why: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert report.main(["made-up", "--results", str(folder.parent), "--only", "fair", *arguments]) == 2
+    assert capsys.readouterr().err == f"error: {why}\n"
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_the_page_needs_nothing_else(page: str) -> None:

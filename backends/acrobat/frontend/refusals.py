@@ -58,6 +58,8 @@ BY_HOME: dict[str, tuple[str, str]] = {
 def home_of(function: Any) -> str:
     """The module of a function, or of the class of the object whose method it is."""
     owner = getattr(function, "__self__", None)
+    if not isinstance(function, type) and type(function).__module__ == "numpy":  # one that works element by element
+        return "numpy"
     if owner is not None and not isinstance(owner, (type, types.ModuleType)):
         return str(type(owner).__module__)
     return str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))

@@ -41,6 +41,8 @@ PYTHON = sysconfig.get_path("stdlib")
 """The folder of the modules that Python brings. Those that are installed may be in a folder of it, `site-packages`."""
 
 
+OF_TORCH = ("torch.utils._contextlib", "torch._dynamo.eval_frame")
+"""Modules of torch whose wrappers around a function compute what the function does."""
 OWN = str(Path(__file__).resolve().parents[1])
 """The folder of this compiler, which may be an installed library, too."""
 
@@ -92,10 +94,9 @@ def _text(file: str, version: tuple[int, int]) -> str:
 
 
 def stripped(function: Any) -> Any:
-    """The function without torch's own decorators, such as `@torch.no_grad()`. Other wrappers stay, since a call runs them."""
-    while (
-        hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") == "torch.utils._contextlib"
-    ):
+    """The function without torch's own decorators, such as `@torch.no_grad()` and `@torch.compile`. Other wrappers stay, since
+    a call runs them."""
+    while hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") in OF_TORCH:
         function = function.__wrapped__
     return function
 

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from backends.acrobat.frontend.instances import key_sets
 from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
@@ -113,8 +114,13 @@ class Observer:
                 place.kinds.add("int")
             case float() | np.floating():
                 place.kinds.add("float")
+            case Tensor() if value.layout != torch.strided:
+                place.trouble = f"{path} is a sparse tensor, which an instance cannot have in it: give `x.to_dense()`"
             case Tensor():
                 self._tensor(place, value, path)
+            case nn.Module():
+                what = "a module, which an instance cannot have in it: make it a part of the model, and choose it by a key"
+                place.trouble = f"{path} is {what}"
             case list():
                 place.kinds.add("list")
                 place.lengths.add(len(value))

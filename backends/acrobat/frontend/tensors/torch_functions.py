@@ -111,6 +111,21 @@ def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str,
 LIBRARIES.append(_of_torch)
 
 
+def _scripted(function: Any) -> Callable[..., Value] | None:
+    """What compiles a function that `torch.jit.script` has made of one of Python's; None for other objects."""
+    inner = getattr(function, "_torchdynamo_inline", None) if isinstance(function, torch.jit.ScriptFunction) else None
+    if inner is None:
+        return None
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        return f.program.call(f, node, inner, args, kwargs)
+
+    return work
+
+
+LIBRARIES.append(_scripted)
+
+
 def _needs_values(callee: Value) -> bool:
     match callee:
         case Static(value):

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same, with_forward
 
 TEXT = """
 import asyncio
@@ -122,3 +124,43 @@ def test_the_source_of_libraries_is_told_of_at_the_call(tmp_path: Path) -> None:
 def test_flatten_parameters_does_nothing(tmp_path: Path) -> None:
     text = TEXT.replace("{text}", "self.scan.flatten_parameters()\n        return self.scan(x)[0]")
     agrees(load(tmp_path, text, "flattened").Model().eval(), ROWS)
+
+
+@pytest.mark.parametrize(
+    ("instance", "message"),
+    [
+        ({"x": torch.eye(3).to_sparse()}, r"instance 0\['x'\] is a sparse tensor"),
+        ({"x": nn.Linear(2, 2)}, r"instance 0\['x'\] is a module"),
+    ],
+)
+def test_what_an_instance_cannot_have_in_it(instance: dict[str, object], message: str) -> None:
+    def forward(self: nn.Module, given: dict[str, torch.Tensor]) -> object:
+        return given["x"]
+
+    with pytest.raises(CompileError, match=message):
+        build(with_forward(nn.Module(), forward), sample=[instance])
+
+
+DECORATED = """
+import numpy as np
+import torch
+
+
+@{decorator}
+def swish(x):
+    return x * torch.sigmoid(x)
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return swish(x) * np.sqrt(2.0) + float(np.log(10))
+"""
+
+
+@pytest.mark.parametrize("decorator", ["torch.jit.script", "torch.compile", "torch.compiler.disable", "torch.no_grad()"])
+def test_what_decorators_of_torch_make_is_compiled_as_the_function(decorator: str, tmp_path: Path) -> None:
+    module = load(tmp_path, DECORATED.replace("{decorator}", decorator), f"decorated_{abs(hash(decorator))}").Model()
+    program = build(module, sample=ROWS)
+    x = torch.linspace(-1.0, 1.0, 8).reshape(2, 4)
+    wanted = x * torch.sigmoid(x) * 2.0**0.5 + 2.302585093
+    assert_same(as_tensors(Interpreter(program).run(x)), wanted, decorator)

@@ -64,7 +64,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.refusals import of_home, refusal
+from backends.acrobat.frontend.refusals import home_of, of_home, refusal
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -314,6 +314,10 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     facts = [known(a) for a in args]
     if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
         return Static(value(*(v for _, v in facts)))
+    if home_of(value).partition(".")[0] == "numpy" and args and not kwargs and all(k for k, _ in facts):
+        number = value(*(v for _, v in facts))
+        if getattr(number, "ndim", None) == 0:  # `np.sqrt(2.0)`: a number of the source
+            return Static(number.item())
     written = ast.unparse(getattr(node, "func", node))
     what = f"`{written}` is not in the language"
     return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the functions and operations"))

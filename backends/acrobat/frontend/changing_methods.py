@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft", "extendleft")
+LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft", "extendleft", "rotate")
 """Methods that change a list and give nothing, and whose arguments have no names."""
 SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "subtract", "update")
 """Methods that change a set or dictionary and give nothing."""

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.builtins import (
     queues,
     sorted_lists,
     sums,
+    taken_apart,
 )
 from backends.acrobat.frontend.evaluator.callables import function_tables, nested
 from backends.acrobat.frontend.evaluator.changes import container_methods, kept, list_changes, mutation

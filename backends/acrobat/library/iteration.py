@@ -222,3 +222,11 @@ def power(base, exponent):
     for _ in range(exponent):
         result = result * base
     return result
+
+
+def rotated(items, steps):
+    """The items with the last `steps` of them first; a negative number takes from the front."""
+    if not items:
+        return items
+    at = len(items) - steps % len(items)
+    return items[at:] + items[:at]

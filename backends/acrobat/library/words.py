@@ -146,3 +146,9 @@ def replaced(pattern: str, template: str, text: str, count: int) -> str:
 def whole(x: Any, steps: int) -> Any:
     """An object that the program has as a number, as a plain one (`evaluator/given_out.py`)."""
     return x
+
+
+def fields_by_name(x: Any) -> dict[str, Any]:
+    """What is in the fields of a named tuple, by their names."""
+    result: dict[str, Any] = x._asdict()
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARIES, METHODS, handles
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
@@ -131,6 +133,10 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
             advice = f"use `torch.nn.utils.parametrizations.{name}`, or `torch.nn.utils.remove_{name}`" if name else advice
         return f.problem(node, message, advice)
     forward, _ = forward_of(m.module)
+    if forward is not None and of_torch(forward) and any(map(is_spread, args)):
+        parameters = list(inspect.signature(m.module.forward).parameters.values())
+        optional = {p.name for p in parameters if p.default is not p.empty}
+        args = taken_apart(f, args, [p.name for p in parameters], kwargs, optional)
     if forward is not None and of_torch(forward) and take_several_types(f, args, kwargs):
         return with_one_type(f, node, args, kwargs, lambda one, named: run_forward(f, node, m, one, named))
     return run_forward(f, node, m, args, kwargs)

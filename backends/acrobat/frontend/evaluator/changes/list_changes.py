@@ -95,6 +95,9 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
         case "reverse", []:
             give(f, who, f.host("list.reverse", [xs], type_of(xs), "reversed"))
+        case "rotate", steps if len(steps) < 2:
+            at = steps[0] if steps else Static(1)
+            give(f, who, xs if is_unknown(xs) else f.call_with(iteration.rotated, [xs, at], s))
         case "clear", []:
             give(f, who, xs if is_unknown(xs) else part(f, xs, Static(0), Static(0)))
         case _:

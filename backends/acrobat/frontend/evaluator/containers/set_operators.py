@@ -7,8 +7,10 @@ import ast
 from backends.acrobat.frontend.evaluator.choices.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.containers.counters import OPERATORS, combined, is_counter
+from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown, describe
@@ -62,6 +64,8 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
         return combined(f, node, OPERATORS[name], a, b)
     if kind_of(a) == kind_of(b) == "dict" and name == "bitor":
         return merged(f, node, a, b)
+    if name == "bitor" and (records := [c for x in (a, b) for c in records_of(f, x)]):
+        return as_dict(f, *records)
     raise Refused(f"this operator does not take {describe(type_or_none(a))} and {describe(type_or_none(b))}")
 
 

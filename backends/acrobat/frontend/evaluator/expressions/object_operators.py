@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import record_of, recor
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
-from backends.acrobat.frontend.kinds import is_object, is_unknown, type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_object, is_unknown, kind, type_of, type_or_none
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
 from backends.acrobat.library import comparing, words
@@ -52,6 +52,8 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
         result = special(f, node, owner, method, [other]) if is_object(owner) else None  # type: ignore[arg-type]
         if result is not None:
             return result
+    if "dict" in (kind(a), kind(b)):
+        return BINARY["dict"](f, node, op, name, a, b)
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 

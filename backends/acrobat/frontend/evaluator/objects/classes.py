@@ -19,6 +19,7 @@ from backends.acrobat.frontend.specials import Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import words
 
 
 def is_method(classes: Sequence[type], name: str) -> bool:
@@ -94,6 +95,8 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
     """A method, property or constant that all `classes` of an object's union have in common; None if there is none."""
     if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
         return Partial(Static(dataclasses.replace), (value,), ())
+    if name == "_asdict" and all(hasattr(c, "_fields") for c in classes):
+        return Partial(Static(words.fields_by_name), (value,), ())
     attributes = [inspect.getattr_static(c, name, None) for c in classes]
     if attributes[0] is None or any(x is not attributes[0] for x in attributes):
         return None

@@ -20,7 +20,9 @@ from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_f
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, write_attribute
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, FUNCTIONS, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FUNCTIONS, handles
+from backends.acrobat.frontend.instances.annotations import computes_fields
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none
 from backends.acrobat.frontend.types import contains_unknown
@@ -173,5 +175,9 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     names = list(getattr(classes[0], "_fields", ())) or [y.name for y in dataclasses.fields(classes[0])]
     if strange := [k for k in kwargs if k not in names]:
         return f.problem(node, f"{classes[0].__name__} has no field `{strange[0]}`")
+    if computes_fields(classes[0]):  # as Python does
+        given = [y.name for y in dataclasses.fields(classes[0]) if y.init]
+        fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in given}
+        return CALLS[Static](f, node, Static(original(classes[0])), [], fields, "")
     fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
     return new_object(f, node, classes[0], x.type, fields)  # type: ignore[arg-type, union-attr]

@@ -179,8 +179,9 @@ class _Statements:
         self.count += 1
         flag = f"{HIDDEN}ended{self.count}"
         noted: list[ast.stmt] = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))] if s.orelse else []
-        leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [*noted, ast.Break()], [])
-        endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], []), s))
+        tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
+        leave = [ast.If(ast.UnaryOp(ast.Not(), test), [*map(copy, noted), ast.Break()], []) for test in tests]
+        endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [*leave, *s.body], []), s))
         if not s.orelse:
             return self.statement(endless)
         start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))

@@ -1,0 +1,102 @@
+"""Objects as dictionaries and tuples of what is in their fields: `asdict` and `astuple`, and `_asdict` of named tuples."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.claims import deep
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.objects.fields import field
+from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, nothing_known, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
+from backends.acrobat.library import words
+
+Make = Callable[[Frame, ast.AST, dict[str, Value]], Value]
+
+
+def _by_name(f: Frame, node: ast.AST, fields: dict[str, Value]) -> Value:
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(x), node) for x in fields]
+    values: list[ast.expr] = [ast.copy_location(Given(v), node) for v in fields.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
+
+
+def _in_order(f: Frame, node: ast.AST, fields: dict[str, Value]) -> Value:
+    return TupleV(tuple(fields.values()))
+
+
+def _class_of(f: Frame, value: Value, around: frozenset[type]) -> type | None:
+    """The class of a dataclass's object; None for other values. Raises Refused."""
+    t = type_or_none(value)
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    if not any(map(dataclasses.is_dataclass, classes)):
+        return None
+    if len(classes) > 1 or classes[0] in around:
+        what = "objects of several classes" if len(classes) > 1 else "objects with others of their class in them"
+        raise Refused(f"{what} are taken apart here", "write a method that gives what is needed of them")
+    return classes[0]
+
+
+def _taken_apart(f: Frame, node: ast.AST, make: Make, value: Value, around: frozenset[type] = frozenset()) -> Value:
+    """A value in which objects of dataclasses are replaced by what `make` gives for their fields, on all levels."""
+    inner = partial(_taken_apart, f, node, make, around=around)
+    if nothing_known(value):
+        return unknown()
+    if isinstance(value, Dyn) and optional(f, value) is not None:
+        return open_optional(f, node, value, inner, lambda: Static(None))
+    if isinstance(value, TupleV) or kind(value) == "tuple":
+        parts = tuple(map(inner, f.components(value) or ()))
+        return dataclasses.replace(value, items=parts) if isinstance(value, TupleV) else TupleV(parts)
+    if kind(value) in ("list", "varying tuple", "dict") and not is_unknown(value) and _has_dataclass(f, type_of(value)):
+        rows = mapped(f, [as_kind(value, "list")], inner)
+        return rows if is_unknown(rows) else as_kind(rows, type_of(value).kind)
+    cls = _class_of(f, value, around)
+    if cls is None:
+        return value
+    assert isinstance(value, Dyn)
+    of_part = partial(_taken_apart, f, node, make, around=around | {cls})
+    return make(f, node, {x.name: of_part(field(f, node, value, x.name)) for x in dataclasses.fields(cls)})
+
+
+def _has_dataclass(f: Frame, t: object) -> bool:
+    classes = (c for x in types_inside(f, [t]) if isinstance(x, DataT) for c in f.program.datatypes.cases.get(x.name, ()))
+    return any(map(dataclasses.is_dataclass, classes))
+
+
+def _function(name: str, make: Make, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (value,) = CallArguments(name, args, kwargs).bind("obj")
+    if not nothing_known(value) and _class_of(f, value, frozenset()) is None:
+        return f.problem(node, f"`{name}` takes an object of a dataclass")
+    result = _taken_apart(f, node, make, value)
+    if variable := variable_of(result):
+        f.new_lists |= {variable, deep(variable)}
+    return result
+
+
+FUNCTIONS[dataclasses.asdict] = partial(_function, "asdict", _by_name)
+FUNCTIONS[dataclasses.astuple] = partial(_function, "astuple", _in_order)
+
+
+@handles(FUNCTIONS, words.fields_by_name)
+def _of_named_tuple(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`_asdict()` of a named tuple of one class."""
+    (value,) = args
+    if nothing_known(value):
+        return unknown()
+    assert isinstance(value, Dyn) and isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    if len(classes) > 1:
+        raise Refused("named tuples of several classes are taken apart here", "ask for the class before")
+    result = _by_name(f, node, {x: field(f, node, value, x) for x in classes[0]._fields})  # type: ignore[attr-defined]
+    if variable := variable_of(result):
+        f.new_lists.add(variable)
+    return result

@@ -109,6 +109,10 @@ class DiagnosedFunctions(Functions):
         return out
 
     def _unknown_field(self, span: Span, cls: type, name: str) -> Problem:
+        seen_at = self.datatypes.seen.get(cls, {}).get(name)
+        if issubclass(cls, RecordOf) and seen_at is not None and seen_at.representative().kinds == {"none"}:
+            what = f"{name!r} is None in all dictionaries of the sample that have it"
+            return Problem(span, what, "give the sample an instance in which it has a value")
         if issubclass(cls, RecordOf):
             what = f"the type of {name!r} in {describe(DataT(self.datatypes.of_class[cls]))} cannot be found"
             return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")

@@ -170,6 +170,9 @@ class ProgramBuilder(DiagnosedFunctions):
             raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
         function = stripped(unstripped)
         self.changing[function] = ()  # `forward` is not allowed to change its instance
+        if type(self.module).forward is nn.Module.forward and function is nn.Module.forward:
+            what = f"`{type(self.module).__name__}` has no `forward`"
+            raise CompileError([Problem(Span("<model>", 0), what, "define it: it computes the result for one instance")])
         definition, file = source_of(function)
         span = span_of(definition, file)
         params, others = parameters(definition, function, bound, self.module, sample)

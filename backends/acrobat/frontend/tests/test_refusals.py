@@ -164,3 +164,30 @@ def test_what_decorators_of_torch_make_is_compiled_as_the_function(decorator: st
     x = torch.linspace(-1.0, 1.0, 8).reshape(2, 4)
     wanted = x * torch.sigmoid(x) * 2.0**0.5 + 2.302585093
     assert_same(as_tensors(Interpreter(program).run(x)), wanted, decorator)
+
+
+def test_what_the_sample_shows_to_be_none_and_what_it_lacks() -> None:
+    def asks_none(self: nn.Module, given: dict[str, torch.Tensor]) -> object:
+        return given["x"] + 1.0
+
+    def asks_more(self: nn.Module, given: dict[str, torch.Tensor]) -> object:
+        return given["z"] + given["y"]
+
+    sample = [{"x": None, "y": torch.ones(2)}]
+    with pytest.raises(CompileError, match="'x' is None in all dictionaries of the sample"):
+        build(with_forward(nn.Module(), asks_none), sample=sample)
+    with pytest.raises(CompileError, match="this dictionary, of 'x', 'y', has no key 'z'"):
+        build(with_forward(nn.Module(), asks_more), sample=sample)
+
+
+def test_what_one_instance_would_leave_to_the_next(tmp_path: Path) -> None:
+    (problem,) = problems("self.kept = self.kept + x\n        return self.kept", tmp_path)
+    assert "its value would be that of the instance before" in problem.message
+
+
+def test_a_model_without_forward() -> None:
+    class Empty(nn.Module):
+        pass
+
+    with pytest.raises(CompileError, match="`Empty` has no `forward`"):
+        build(Empty(), sample=ROWS)

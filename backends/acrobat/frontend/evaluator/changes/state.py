@@ -49,7 +49,11 @@ def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     else:
         text = f.left_otherwise.get(name, f"UnboundLocalError: `{name}` has no value here")
     if not isinstance(value, Dyn):
-        return f.problem(node, f"{f.shown(name)} is not assigned here", "assign it on every path, or before")
+        what = f"{f.shown(name)} is not assigned here"
+        if f.program.carried.is_state(name):
+            advice = "assign it first in each call, or return it and give it with the next instance"
+            return f.problem(node, f"{what}: its value would be that of the instance before", advice)
+        return f.problem(node, what, "assign it on every path, or before")
     return open_optional(f, node, value, lambda some: some, lambda: fail(f, text), name)
 
 

@@ -60,6 +60,9 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if not have and any(hasattr(c, name) for c in classes) or len(have) < len(classes) and is_method(classes, name):
         return of_each_class(f, node, value, name)
     if not have:
+        if records := records_of(f, value):
+            keys = " or of ".join(", ".join(map(repr, datatypes.record_fields(cls))) for cls in records)
+            return f.problem(node, f"this dictionary, of {keys}, has no key {name!r}")
         return f.problem(node, f"{value.type.name} has no field `{name}`")
     result = field_at_first(f, value, have, name)
     if isinstance(result, Dyn) and datatypes.may_be_missing(have, name) and optional(f, result) is not None:

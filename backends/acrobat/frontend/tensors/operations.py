@@ -15,9 +15,10 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, open_option
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.refusals import refusal
-from backends.acrobat.frontend.tensors.ints import arithmetic, moved
+from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
@@ -185,6 +186,8 @@ def _of_bits(f: Frame, call: CallArguments) -> Value:
 
 @ragged("gelu", "square", "rsqrt")
 def _each(f: Frame, c: CallArguments) -> Value:
+    if c.name == "square" and _of_ints(c.args[0]):
+        return _power_of_ints(f, c.args[0], Static(2))
     return elementwise(f, c.args[:1], lambda v: call_operation(f, c.name, CallArguments(c.name, list(v), c.kwargs)))
 
 
@@ -202,6 +205,10 @@ def _gelu(f: Frame, call: CallArguments) -> Dyn:
 def power(f: Frame, call: CallArguments) -> Value:
     """`pow`: products for a constant whole exponent, a root for 0.5, else exp(exponent * log(base)). Raises Refused."""
     base, exponent = call.bind("input", "exponent")
+    if _of_ints(base) and not is_number(base) or _of_ints(exponent) and isinstance(known(base)[1], int):
+        return _power_of_ints(f, base, exponent)
+    if computed(exponent):
+        exponent = as_floats(f, exponent)  # type: ignore[arg-type]
     is_known, number = known(exponent)
     if is_known:
         return _constant_power(f, base, float(number))
@@ -211,6 +218,24 @@ def power(f: Frame, call: CallArguments) -> Value:
             raise Refused("a power of a constant needs a positive one")
         return op(f, "exp", [op(f, "mul", [exponent, Static(math.log(number))])])
     return f.call_with(library.FUNCTIONS["power"], [base, exponent])
+
+
+def _of_ints(x: Value) -> bool:
+    return is_ints(x) or computed(x)
+
+
+def _power_of_ints(f: Frame, base: Value, exponent: Value) -> Value:
+    """Products of a tensor of ints for a constant int as exponent, a power of floats for one of floats. Raises Refused."""
+    is_known, number = known(exponent)
+    if is_known and isinstance(number, int) and 1 <= number <= 64:
+        result: Value | None = base
+        for _ in range(number - 1):
+            result = arithmetic(f, "mul", result, base)
+        if result is not None:
+            return result
+    if _of_ints(exponent) or is_known and isinstance(number, int):
+        raise Refused("a power of ints is one by a constant int from 1 to 64 here", "write a product, or `.float()` before it")
+    return power(f, CallArguments("pow", [as_floats(f, base), exponent], {}))  # type: ignore[arg-type]
 
 
 def _constant_power(f: Frame, base: Value, exponent: float) -> Value:
@@ -259,8 +284,10 @@ def _rsqrt(f: Frame, call: CallArguments) -> Dyn:
 
 
 @operation("square")
-def _square(f: Frame, call: CallArguments) -> Dyn:
+def _square(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
+    if _of_ints(x):
+        return _power_of_ints(f, x, Static(2))
     return op(f, "mul", [x, x])
 
 

@@ -38,9 +38,9 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
         return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
     if isinstance(a, Held) or isinstance(b, Held):
         return of_masks(f, node, operator, name, a, b)
-    a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))  # type: ignore[arg-type]
     if name == "pow":
         return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
+    a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))  # type: ignore[arg-type]
     if name in ("floordiv", "mod"):
         return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
     if name == "matmul" and (is_ragged(a) or is_ragged(b)):

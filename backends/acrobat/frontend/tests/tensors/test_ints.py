@@ -9,7 +9,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import agrees, as_tensors
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, with_forward
 
 SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4, 5, 6, 7], [2, 9, 1, 1, 3, 8])]
 
@@ -120,7 +120,15 @@ class Pairs(Model):
         return filled, pair.unsqueeze(0), pair.unsqueeze(-1), torch.cat([pair, x.view(1, -1)], 0), torch.cat([pair, pair], 0)
 
 
-@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked, Broadcast, RunningTotals, Pairs])
+class Powers(Model):
+    """Of ints by an int they are ints, by a float floats."""
+
+    def forward(self, x):
+        pair = torch.stack([x, x // 2 + 1])
+        return x**2, x.pow(3), torch.pow(x, 1), x.square(), pair**2, x**2.0, x**0.5, 2.0**x, self.table(x).argmax(1) ** 2
+
+
+@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked, Broadcast, RunningTotals, Pairs, Powers])
 def test_agrees_with_eager(model):
     torch.manual_seed(1)
     module = model().eval()
@@ -149,6 +157,13 @@ class Replaced(Model):
 class Squeezed(Model):
     def forward(self, x):
         return (self.table(x) @ self.table(x).t()).squeeze(1)
+
+
+@pytest.mark.parametrize("work", [lambda self, x: 2**x, lambda self, x: x**x, lambda self, x: x**0])
+def test_powers_of_ints_that_are_refused(work):
+    """They were floats."""
+    with pytest.raises(CompileError, match="a power of ints is one by a constant int from 1 to 64 here"):
+        build(with_forward(Model(), work), sample=SENTENCES)
 
 
 def test_refuses():

@@ -85,9 +85,9 @@ class JoinedClasses:
         return replace(self, shared=groups, shared_types=types, referenced=referenced)
 
     def _stay_as_they_are(self, words: Set[str]) -> bool:
-        """Whether values of these of PYTHON_TYPES keep their types wherever they meet. A list may become a tuple or a tensor
-        beside one; if types are not `exact`, an int a float, a number a tensor, and a tensor one of another extent."""
+        """Whether values of these of PYTHON_TYPES keep their types wherever they meet. A list may become a tensor beside one;
+        if types are not `exact`, a list a tuple, an int a float, a number a tensor, and a tensor one of another extent."""
         tensors, numbers = not words.isdisjoint(("tensor", *RANKS)), words & {"bool", "int", "float"}
-        if "list" in words and (tensors or "tuple" in words):
+        if "list" in words and (tensors or "tuple" in words and not self.exact):
             return False
         return self.exact or "float" not in words and len(numbers) < 2 and not (tensors and numbers) and words.isdisjoint(RANKS)

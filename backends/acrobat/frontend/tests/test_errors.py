@@ -111,11 +111,11 @@ def forward(self, s: In) -> Tensor:
     if s.n > 2:
         y = (s.n, s.n)
     else:
-        y = [s.n]
+        y = {s.n}
     return y
 """,
         """
-model.py:32:16: `y` differs in type between paths: a tuple of 2 (an int, an int) (line 29), a list of ints (line 31)
+model.py:32:16: `y` differs in type between paths: a tuple of 2 (an int, an int) (line 29), a set (line 31)
             return y
                    ^
     give it the same type on every path

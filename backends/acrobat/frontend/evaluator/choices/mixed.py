@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.instances.sample_types import TYPES
-from backends.acrobat.frontend.kinds import is_unknown, type_or_none, untupled
+from backends.acrobat.frontend.kinds import is_array, is_unknown, type_of, type_or_none, untupled
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, is_varying_tuple, word_of_type
 from backends.acrobat.frontend.values import Dyn, Value, guess, held_in
 from backends.acrobat.ir import nodes as n
@@ -77,9 +77,18 @@ def of_type(f: Frame, node: ast.AST, value: Value, *words: str) -> Value:
     def arm(word: str, inner: Value) -> Value:
         if word not in there:
             return not_taken(f, node, word)
-        return untupled(inner) if either else inner
+        return _as_list(f, inner) if either else inner
 
     return by_type(f, node, value, arm)
+
+
+def _as_list(f: Frame, value: Value) -> Value:
+    """A tuple as the list of its elements, if these have one type; other values unchanged."""
+    items = f.components(value) if isinstance(type_or_none(value), TupleT) else None
+    if not items or any(map(is_unknown, items)):
+        return untupled(value)
+    item = f.common([type_of(v) for v in items], numbers=all(map(is_array, items)))  # tensors may differ in their extents
+    return f.bind(n.ListOf(tuple(f.atom(f.coerce(v, item)) for v in items), ListT(item), span=f.span), "items")
 
 
 def not_taken(f: Frame, node: ast.AST, word: str) -> Value:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
-from backends.acrobat.frontend.evaluator.choices.mixed import by_type, of_type
+from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
@@ -116,11 +117,26 @@ def _of_python_type(
         def body() -> Value:
             if path is not None and len(words) == 1:
                 f.env[path] = of_type(f, node, value, *words)
+            elif path is not None and {*words} == {*SEQUENCES} and not _is_tree(f, value):
+                f.env[path] = _one_of(f, node, value, words)
             return arm()
 
         return body
 
     return choose(f, node, inside, side(then, True), side(orelse, False))
+
+
+def _is_tree(f: Frame, value: Dyn) -> bool:
+    """Whether there are again values of a mixed union in the lists or tuples of it."""
+    assert isinstance(value.type, DataT)
+    return any(value.type.name in repr(t) for t in f.mixed(value.type).values())
+
+
+def _one_of(f: Frame, node: ast.AST, value: Dyn, words: Sequence[str]) -> Value:
+    """A mixed value as one of several of its types, which it has."""
+    types = f.mixed(value.type)
+    fewer = f.program.datatypes.either({word: types[word] for word in types if word in words}, "Met")
+    return by_type(f, node, value, lambda w, inner: f.coerce(inner, fewer) if w in words else not_taken(f, node, w))
 
 
 def told_key(path: str) -> str:

@@ -157,7 +157,9 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
                 return {}
             constants = _strings_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
             path = _lasting_path(f, left) if constants else None
-            if not isinstance(root := f.env.get(str(root_of(left))), Dyn):
+            name = str(root_of(left))
+            root = f.env.get(name)
+            if name.startswith(HIDDEN) or not isinstance(root, Dyn):  # an attribute of the model has a hidden name
                 return {}
             if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
                 return {}  # it may get another value by another name

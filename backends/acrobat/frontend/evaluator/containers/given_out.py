@@ -29,7 +29,7 @@ def _as_result(f: Frame, value: Value) -> Value | None:
     if kind(value) in ("dict", "set"):
         parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
         return parts if is_unknown(parts) else as_kind(parts, t.kind)
-    if not isinstance(t, DataT):
+    if not isinstance(t, DataT) or f.mixed(f.without_none(t)):
         return None
     if f.without_none(t) != t:
         return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]

@@ -244,7 +244,7 @@ class CoercingFrame(CoveringFrame):
             value_in_python = Static(value.python_object)
             found = (rule(self, value_in_python) for rule in NUMBERED)
             return next((result for result in found if result is not None), value)
-        found = (rule(self, value) for rule in NUMBERED if isinstance(value, Static))
+        found = (rule(self, value) for rule in NUMBERED if isinstance(value, (Static, OneOf)))
         return next((result for result in found if result is not None), value)
 
     def empty(self, type: Any) -> Dyn:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.choices.mixed import by_type
+from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import (
@@ -145,27 +145,33 @@ def _has_held(f: Frame, type: Any) -> bool:
     return bool(contains_held(type)) or has_numbers(f, type) or any(map(contains_held, f.mixed(type).values()))
 
 
-def has_numbers(f: Frame, type: Any, around: frozenset[str] = frozenset()) -> bool:
+def has_numbers(f: Frame, type: Any) -> bool:
     """Whether values of a type, also objects that the model makes, have something in them that the program has as a number:
-    shared lists, or objects to which several names refer. The unions `around` the type are not looked at."""
-    match f.without_none(type):
-        case TupleT(items):
-            return any(has_numbers(f, t, around) for t in items)
-        case ListT(item):
-            return has_numbers(f, item, around)
-        case DataT(name) as inner if name not in around:
-            datatypes = f.program.datatypes
-            if is_shared(inner) or datatypes.is_referenced(name):
-                return True
-            classes = [c for c in datatypes.cases.get(name, ()) if c not in datatypes.seen]
-            fields = [datatypes.fields.get((c, x)) for c in classes for x in datatypes.field_names(c)]
-            return any(has_numbers(f, t, around | {name}) for t in fields)
+    shared lists, or objects to which several names refer."""
+    datatypes = f.program.datatypes
+    pending, seen = [type] if datatypes.has_references else [], set[str]()
+    while pending:
+        match f.without_none(pending.pop()):
+            case TupleT(items):
+                pending += items
+            case ListT(item):
+                pending.append(item)
+            case DataT(name) as inner if name not in seen:
+                if is_shared(inner) or datatypes.is_referenced(name):
+                    return True
+                seen.add(name)
+                classes = [c for c in datatypes.cases.get(name, ()) if c not in datatypes.seen]
+                pending += [datatypes.fields.get((c, x)) for c in classes for x in datatypes.field_names(c)]
+                pending += f.mixed(inner).values()
     return False
 
 
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
-    if isinstance(value, Dyn) and any(map(contains_held, f.mixed(value.type).values())):
+    of_numbers = isinstance(value, Dyn) and any(has_numbers(f, t) for t in f.mixed(value.type).values())
+    if isinstance(value, Dyn) and (
+        of_numbers and not is_tree(f, value.type) or any(map(contains_held, f.mixed(value.type).values()))
+    ):
         return by_type(f, ast.Pass(), value, lambda _, inner: as_result(f, inner))
     if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and _has_held(f, type_of(value)):
         items = tuple(as_result(f, v) for v in f.components(value) or ())

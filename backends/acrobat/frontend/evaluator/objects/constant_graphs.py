@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITT
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, held, is_node
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.kinds import as_tuple, is_unknown, type_of, type_or_none
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess
 from backends.acrobat.ir import nodes as n
 
@@ -66,7 +66,17 @@ def reference(f: Frame, x: Any) -> Value:
     return _object(f, cls, Static(f.program.datatypes.graphs.number_of(x)), DataT(union))
 
 
-NUMBERED.append(lambda f, constant: reference(f, constant.value) if refers(f, constant.value) else None)
+def _numbered(f: Frame, value: Static | OneOf) -> Value | None:
+    """A constant object as a number, or one of several dictionaries that is chosen at run time; None for others."""
+    if isinstance(value, Static):
+        return reference(f, value.value) if refers(f, value.value) else None
+    constants = [v.value for v in value.alternatives if isinstance(v, Static) and refers(f, v.value)]
+    if len(constants) < len(value.alternatives) or not value.of_containers:
+        return None
+    return among(f, ast.Pass(), value.index, [partial(reference, f, x) for x in constants])
+
+
+NUMBERED.append(_numbered)
 
 
 def _object(f: Frame, cls: type, number: Value, t: DataT) -> Value:

@@ -165,7 +165,17 @@ class CopiedObjects(Base):
         return a.label, b.label, c.label, [x.label for x in copies], a.count, c.count, a is b, a is c
 
 
-MODELS = [Parses, Best, TwoClasses, Held, CopiedObjects]
+class BesideNumbers(Base):
+    def forward(self, xs):
+        out = []
+        for x in xs:
+            candidate = Candidate([x], 0.5)
+            out.append(candidate if x % 2 else x)
+            candidate.score += x
+        return out, {"first": out[0]}
+
+
+MODELS = [BesideNumbers, Parses, Best, TwoClasses, Held, CopiedObjects]
 
 
 @pytest.mark.parametrize("model", MODELS)

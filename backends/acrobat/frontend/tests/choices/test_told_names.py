@@ -103,6 +103,21 @@ class InNested(Base):
         return out.sum(), name
 
 
-@pytest.mark.parametrize("model", [ByField, ByName, Rebound, ByLoop, InNested])
+class OfTheModel(Base):
+    """An attribute of the model that methods assign to."""
+
+    def change(self):
+        self.mode = "score"
+
+    def run(self, node):
+        self.mode = node.op
+        out = self.embed.weight[1]
+        if self.mode == "neg":
+            self.change()
+            out = self.work[self.mode](out)
+        return out, self.mode
+
+
+@pytest.mark.parametrize("model", [ByField, ByName, Rebound, ByLoop, InNested, OfTheModel])
 def test_as_in_python(model):
     agrees(model(), TREES)

@@ -192,7 +192,26 @@ class GetsLetters(Base):
         return depth, self.embed.weight[depth]
 
 
-@pytest.mark.parametrize("model", [Trie, TrieOfDefaults, LongestMatch, GetsLetters])
+class Automaton(Base):
+    """Its states refer to each other by their names."""
+
+    def __init__(self):
+        super().__init__()
+        self.states = {
+            "start": {"on": {"c": "a", "d": "b"}, "default": "start", "weight": 0},
+            "a": {"on": {"a": "b"}, "default": "start", "weight": 1},
+            "b": {"on": {}, "default": "a", "weight": 2},
+        }
+
+    def forward(self, word):
+        state, total = self.states["start"], 0
+        for letter in word:
+            state = self.states[state["on"].get(letter, state["default"])]
+            total += state["weight"]
+        return total, state["default"], sorted(state["on"])
+
+
+@pytest.mark.parametrize("model", [Trie, TrieOfDefaults, LongestMatch, GetsLetters, Automaton])
 def test_of_words(model):
     agrees(model(), WORDS)
 

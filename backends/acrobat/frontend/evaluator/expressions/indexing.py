@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.conditions.narrowing import told_consta
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
-from backends.acrobat.frontend.evaluator.frame.arguments import constant
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists import lengths
@@ -62,6 +62,12 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not named and _has_several_with_items(f, value) and not any(isinstance(x, ast.Call) for x in every_node(index)):
         assert isinstance(value, Dyn)
         return for_types_that_take(f, node, value, lambda one: subscript(f, node, one, index))
+    if isinstance(index, ast.Slice) and {*SEQUENCES} <= f.mixed(f.without_none(type_or_none(value))).keys():
+        if any(isinstance(x, ast.Call) for x in every_node(index)):
+            raise Refused("a slice of a list or a tuple has bounds that are computed by calls", "give them names first")
+        either = opened(f, node, value)  # a slice of a list is a list, and one of a tuple a tuple
+        assert isinstance(either, Dyn)
+        return for_types_that_take(f, node, either, lambda one: subscript(f, node, one, index))
     if is_shared(type_or_none(value)) and (entered := _of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
         return entered
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)

@@ -67,7 +67,15 @@ def as_it_is(self, xs):
     return numbers, sum(numbers), numbers[-1], max(numbers), [n + 1 for n in numbers]
 
 
-@pytest.mark.parametrize("function", [attribute, begins_as_none, begins_as_list, in_an_arm, as_it_is])
+def given_on(self, xs):
+    numbers, other = [2, 2], (2, 2)
+    if len(xs) > 1:
+        numbers, other = (xs[0], xs[1]), [xs[0], xs[1]]
+    first, *rest = numbers
+    return numbers[:1], numbers[::-1], [numbers], {"a": numbers}, first, rest, numbers == other, str(numbers), tuple(numbers)
+
+
+@pytest.mark.parametrize("function", [given_on, attribute, begins_as_none, begins_as_list, in_an_arm, as_it_is])
 def test_as_eager(function: Any) -> None:
     agrees(with_forward(Cells(), function), SAMPLE)
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.lists import bound
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
@@ -169,12 +170,29 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
     whole = mapped(f, [x], lambda row: call_operation(f, name, CallArguments(name, [row, *rest, inner], {})))
     if is_unknown(whole):
         return unknown()
+    if not isinstance(item_type(whole), TupleT):  # rows of ints are lists, and so their pieces are
+        return _pieces_of_ints(f, name, x, d, rest)
     count = len(item_type(whole).items)
 
     def piece(i: int) -> Value:
         return of_rows(mapped(f, [whole], lambda parts: (f.components(parts) or [])[i]), k - (name == "unbind" and d < k))
 
     return TupleV(tuple(piece(i) for i in range(count)))
+
+
+def _pieces_of_ints(f: Frame, name: str, x: Dyn, dim: int, sizes: list[Value]) -> Value:
+    """As `_pieces`, of a tensor of ints along a dimension whose extent is known: slices of it. Raises Refused."""
+    extent, (is_known, size) = shape(x)[dim], known(sizes[0]) if sizes else (False, None)
+    if name not in ("split", "chunk") or not is_known or not isinstance(size, int) or size < 1 or extent is None:
+        raise Refused(f"`{name}` of such a tensor of ints is not in the language", "write slices: `x[:, :1]`, `x[:, 1:]`")
+    step = size if name == "split" else -(-extent // size)
+
+    def piece(start: int) -> Value:
+        bounds = ast.Slice(ast.Constant(start), ast.Constant(min(start + step, extent)))
+        places: list[ast.expr] = [*(ast.Slice() for _ in range(dim)), bounds]
+        return f.expression(ast.fix_missing_locations(ast.Subscript(Given(x), ast.Tuple(places, ast.Load()), ast.Load())))
+
+    return TupleV(tuple(map(piece, range(0, extent, step))))
 
 
 @operation("narrow")

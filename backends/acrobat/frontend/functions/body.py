@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
+from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, own_nodes
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
@@ -49,13 +50,15 @@ class FunctionBody:
         self.span = span_of(self.definition, file)
         self.owner = owner_of(values)
         self.attributes = {} if self.owner is None else program.carried.attributes_of(self.owner)
-        f = self.f = Frame(program, file, function.__globals__ | closure(function), self.definition.name)
+        namespace = function.__globals__ | closure(function)
+        f = self.f = Frame(program, file, namespace, self.definition.name)
         f.definition = as_compiled(program, function, self.owner, self.attributes)
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
         if self.is_forward:
-            f.result_parts = set(_conditional_parts(f.definition))
+            parts = parts_of_result(f.definition, namespace)
+            f.result_parts = {part for part in parts if isinstance(part, ast.IfExp)}
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
@@ -285,15 +288,3 @@ class FunctionBody:
         except Mismatch:
             pass
         return self.f.common([old, new], numbers=True)
-
-
-def _conditional_parts(definition: ast.FunctionDef) -> Iterator[ast.IfExp]:
-    """The conditional expressions of which a function returns the value as it is, also in a tuple or a dictionary."""
-    pending = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
-    while pending:
-        match pending.pop():
-            case ast.IfExp(_, one, other) as choice:
-                yield choice
-                pending += [one, other]
-            case ast.Tuple(parts) | ast.Dict(values=parts):
-                pending += parts

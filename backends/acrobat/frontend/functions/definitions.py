@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
 from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
+from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
 from backends.acrobat.frontend.functions.signatures import class_of
 from backends.acrobat.frontend.source import closure, source_of
 
@@ -31,5 +32,6 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         walks = with_chosen_walks(plainly(source_of(function)[0]), namespace)
         plain = with_displays(with_counters(walks, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
+        result = with_numbers_given(result, namespace) if function is program.entered[0] else result
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     return program.definitions[key]

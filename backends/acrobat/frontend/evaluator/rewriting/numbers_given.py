@@ -1,0 +1,256 @@
+"""Results that are a number for some instances and a tensor for others: `loss = 0.0` before a loop over no words is what the
+model returns, and a tensor where the loop has added to it.
+
+In the compiled program the name has one type, that of the tensor. So that the caller gets the number where PyTorch gives one,
+each such name has a second one, which is true while it holds the number that is written in the source; and each part of the
+result that is computed from the name is written as `0.0 if that else ...`. A name that is computed from such a one, as in
+`mean = loss / len(words)`, has a third one, which is the number. This is done for the model's own `forward` only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from functools import reduce
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
+
+NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
+"""Python's functions that a part of a result may call and be computed twice: for numbers, and for tensors."""
+DISPLAYS = (ast.Tuple, ast.Dict, ast.Call)
+"""Expressions that make a whole with parts."""
+COUNTS = frozenset({"float", "int", "len"})
+"""Python's functions that give numbers, whatever they are given."""
+
+
+def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
+    """The `forward` of a model, which returns numbers where PyTorch returns them. The same object if it returns no name that
+    holds a number at first, or calls itself: then its results are computed with. `namespace` has the values of names from
+    outside of it."""
+    if any(_calls_forward(x) for x in own_nodes_of(definition)):
+        return definition
+    parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
+    returned = {x for part in parts for x in names_in(part, ast.Load)}
+    starts = _starts(definition)
+    derived = {x: value for x in returned - starts.keys() if (value := _computed_from(definition, x, {*starts})) is not None}
+    returned |= {x for value in derived.values() for x in names_in(value, ast.Load)}
+    numbers = {x: number for x, number in starts.items() if x in returned}
+    lists = {x for x in returned if _is_list(definition, x)}
+    if not numbers and not lists:
+        return definition
+    changed: ast.FunctionDef = deepcopy(definition)
+    writing = _Numbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
+    for part in [*parts_of_result(changed, namespace)]:
+        if _is_plain(part) and (chosen := writing.chosen(part, part)) is not None:
+            _Replacing(part, chosen).visit(changed)
+    _Noting({*numbers}, {*derived}, writing).visit_body(changed)
+    begins = {"number": (False, {*numbers, *derived}), "value": (0, derived)}
+    first = [
+        ast.Assign([_hidden(what, x, ast.Store())], ast.Constant(v)) for what, (v, xs) in begins.items() for x in sorted(xs)
+    ]
+    changed.body = [*(placed(definition.body[0], s) for s in first), *changed.body]
+    return changed
+
+
+def own_nodes_of(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+    for s in definition.body:
+        yield from own_nodes(s)
+
+
+def _hidden(what: str, of: str, context: ast.expr_context | None = None) -> ast.Name:
+    """The name that says of the name `of` whether it holds a number (`number`), or which number (`value`)."""
+    return ast.Name(f"{HIDDEN}{what}_{of}", context or ast.Load())
+
+
+def _calls_forward(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(ast.Name("self")) | ast.Call(ast.Attribute(ast.Name("self"), "forward")):
+            return True
+    return False
+
+
+def _is_number(node: ast.AST | None) -> bool:
+    """Whether an expression is a number that is written in the source."""
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _is_counted(node: ast.expr, name: str) -> bool:
+    """Whether an expression is surely a number: made of numbers, of lengths, and of `name`, which holds one."""
+    match node:
+        case ast.Name(id):
+            return id == name
+        case ast.BinOp(left, _, right):
+            return _is_counted(left, name) and _is_counted(right, name)
+        case ast.Call(ast.Name(function)):
+            return function in COUNTS
+    return _is_number(node)
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a statement assigns to, each with the expression that it gets; None for one that is not written apart."""
+    pairs: list[tuple[ast.expr, ast.expr | None]] = []
+    match node:
+        case ast.Assign(targets, value):
+            pairs += [(t, value) for t in targets]
+        case ast.AnnAssign() if node.value is not None:
+            pairs.append((node.target, node.value))
+        case ast.AugAssign(ast.Name(id), op, added):
+            yield id, ast.BinOp(ast.Name(id, ast.Load()), op, added)
+    while pairs:
+        match pairs.pop():
+            case ast.Name(id), only:
+                yield id, only
+            case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
+                pairs += zip(targets, values, strict=True)
+            case ast.Tuple(targets) | ast.List(targets), _:
+                pairs += [(t, None) for t in targets]
+            case ast.Starred(target), _:
+                pairs.append((target, None))
+
+
+def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
+    """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
+    written: dict[str, list[ast.expr | None]] = {}
+    for node in own_nodes_of(definition):
+        for name, value in _assignments(node):
+            written.setdefault(name, []).append(value)
+    out = {}
+    for name, values in written.items():
+        numbers = {ast.dump(v): v for v in values if v is not None and _is_number(v)}
+        others = [v for v in values if not _is_number(v)]
+        only_so = len(values) == len(mentions(definition, name, ast.Store, ast.Del))
+        if len(numbers) == 1 and only_so and any(v is None or not _is_counted(v, name) for v in others):
+            out[name] = next(iter(numbers.values()))
+    shared = {x for s in every_node(definition) if isinstance(s, (ast.Nonlocal, ast.Global)) for x in s.names}
+    return {x: number for x, number in out.items() if x not in shared}
+
+
+def _only_value(definition: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What is assigned to a name that one statement assigns to; None for other names."""
+    values = [v for s in own_nodes_of(definition) for x, v in _assignments(s) if x == name]
+    return values[0] if len(values) == 1 == len(mentions(definition, name, ast.Store, ast.Del)) else None
+
+
+def _is_list(definition: ast.FunctionDef, name: str) -> bool:
+    """Whether a name holds one list, which is empty at first or made by a comprehension."""
+    value = _only_value(definition, name)
+    return isinstance(value, ast.ListComp) or isinstance(value, ast.List) and not value.elts
+
+
+def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> ast.expr | None:
+    """What is assigned to a name, where that is computed from names that hold numbers at first; else None."""
+    value = _only_value(definition, name)
+    return value if value is not None and _is_plain(value) and starts.intersection(names_in(value, ast.Load)) else None
+
+
+def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
+    """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
+    and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
+    pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
+    seen = {x for node in own_nodes_of(definition) for x, value in _assignments(node) if not isinstance(value, DISPLAYS)}
+    while pending:
+        match part := pending.pop():
+            case ast.IfExp(_, one, other):
+                yield part
+                pending += [one, other]
+            case ast.Tuple(parts) | ast.Dict(values=parts):
+                pending += parts
+            case ast.Call(ast.Name(name), parts, keywords) if isinstance(namespace.get(name), type):
+                pending += [*parts, *(k.value for k in keywords)]
+            case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
+                seen.add(name)
+                pending.append(whole)
+            case _:
+                yield part
+
+
+def _is_plain(part: ast.expr) -> bool:
+    """Whether an expression may be written twice: arithmetic of names, attributes and numbers."""
+    for node in every_node(part):
+        match node:
+            case ast.Call(ast.Name(function), _, []) if function in NUMERIC:
+                pass
+            case ast.Name() | ast.Attribute() | ast.BinOp() | ast.UnaryOp() | ast.operator() | ast.unaryop() | ast.Constant():
+                pass
+            case _:
+                return False
+    return True
+
+
+def _sums(part: ast.expr) -> Iterator[tuple[ast.Call, str]]:
+    """The sums of a list with a name in an expression."""
+    for node in every_node(part):
+        match node:
+            case ast.Call(ast.Name("sum"), [ast.Name(name)], []):
+                yield node, name
+
+
+class _Numbers(ast.NodeTransformer):
+    """Writes numbers in place of names that hold them, and in place of sums of these lists."""
+
+    def __init__(self, numbers: dict[str, ast.expr], lists: set[str]) -> None:
+        self.numbers, self.lists = numbers, lists
+
+    def chosen(self, part: ast.expr, otherwise: ast.expr) -> ast.expr | None:
+        """`part` of numbers where all its names hold numbers and all lists that it sums up are empty, else `otherwise`. None
+        for an expression without such names."""
+        tests: list[ast.expr] = [_hidden("number", x) for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
+        summed = dict.fromkeys(name for _, name in _sums(part) if name in self.lists)
+        tests += [ast.UnaryOp(ast.Not(), ast.Name(x, ast.Load())) for x in summed]
+        if not tests:
+            return None
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        result = ast.IfExp(test, self.visit(deepcopy(part)), deepcopy(otherwise))
+        placed(part, ast.copy_location(ast.Expr(result), part))
+        return result
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(deepcopy(self.numbers[node.id]), node) if node.id in self.numbers else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if any(name in self.lists for call, name in _sums(node) if call is node):
+            return ast.copy_location(ast.Constant(0), node)
+        return self.generic_visit(node)
+
+
+class _Replacing(ast.NodeTransformer):
+    """Puts one expression in the place of another."""
+
+    def __init__(self, old: ast.expr, new: ast.expr) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+class _Noting(ast.NodeTransformer):
+    """Notes after each assignment to one of `names` whether the name holds the number of the source now, and after that to one
+    of `derived`, which are computed from them, whether it is a number, and which."""
+
+    def __init__(self, names: set[str], derived: set[str], writing: _Numbers) -> None:
+        self.names, self.derived, self.writing = names, derived, writing
+
+    def visit_body(self, definition: ast.FunctionDef) -> None:
+        body: list[Any] = [self.visit(s) for s in definition.body]
+        definition.body = reduce(lambda done, new: done + (new if isinstance(new, list) else [new]), body, [])
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+            return node
+        if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return self.generic_visit(node)
+        notes: list[ast.stmt] = []
+        for x, value in _assignments(node):
+            if x in self.names:
+                notes.append(ast.Assign([_hidden("number", x, ast.Store())], ast.Constant(_is_number(value))))
+            elif x in self.derived and value is not None:
+                for what, otherwise in (("value", ast.Constant(0)), ("number", ast.Constant(False))):
+                    chosen = self.writing.chosen(value, otherwise)
+                    assert isinstance(chosen, ast.IfExp)
+                    chosen.body = ast.Constant(True) if what == "number" else chosen.body
+                    notes.append(ast.Assign([_hidden(what, x, ast.Store())], chosen))
+        return [node, *(placed(node, ast.copy_location(s, node)) for s in notes)]

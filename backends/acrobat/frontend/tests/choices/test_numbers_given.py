@@ -1,0 +1,182 @@
+"""Results that are numbers for some instances and tensors for others: `loss = 0.0` before a loop over no words."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.tests.zoo.check import assert_same
+
+SENTENCES = [[1, 2, 3], [], [5], [3, 3], [5, 6, 7, 3]]
+
+
+@dataclass
+class Output:
+    loss: Any
+    count: int
+
+
+Pair = namedtuple("Pair", "loss count")
+
+
+class Scorer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = nn.Embedding(9, 6)
+        self.out = nn.Linear(6, 4)
+
+    def score(self, word):
+        return F.log_softmax(self.out(self.table(torch.tensor(word))), -1)[word % 4]
+
+
+class Bare(Scorer):
+    def forward(self, words):
+        loss = 0
+        for w in words:
+            loss = loss - self.score(w)
+        return loss
+
+
+class Skipping(Scorer):
+    def forward(self, words):
+        loss, total = 0.0, 1
+        count = 0
+        for w in words:
+            if w == 3:
+                continue
+            loss -= self.score(w)
+            count += 1
+            total = total * self.score(w)
+        return {"loss": loss, "mean": loss / max(count, 1), "count": count}, total + loss
+
+
+class Named(Scorer):
+    def forward(self, words):
+        loss: float = 0.0
+        for w in words:
+            loss = loss - self.score(w)
+        mean = loss / max(1, len(words))
+        result = {"loss": loss, "mean": mean}
+        result["count"] = len(words)
+        return result
+
+
+class Several(Scorer):
+    def forward(self, words):
+        loss = 0
+        if words and words[0] == 3:
+            return loss, -1
+        for w in words:
+            loss = loss + self.score(w)
+        if len(words) > 3:
+            loss = 0
+        return loss, len(words)
+
+
+class Classed(Scorer):
+    def forward(self, words):
+        loss = 0.0
+        for w in words:
+            loss = loss - self.score(w)
+        return Output(loss=loss, count=len(words)), Pair(loss * 2, len(words))
+
+
+class Summed(Scorer):
+    def forward(self, words):
+        losses = [self.score(w) for w in words]
+        others = []
+        for w in words:
+            if w != 3:
+                others.append(self.score(w))
+        return sum(losses), sum(others) / max(len(others), 1) if words else -1.0
+
+
+class Numbers(Scorer):
+    def forward(self, words):
+        cost = 0
+        for w in words:
+            cost += w + float(self.score(w))
+        return self.table.weight[0], cost
+
+
+class Annotated(Scorer):
+    def forward(self, words: list[int]) -> torch.Tensor:
+        loss = 0.0
+        for w in words:
+            loss = loss - self.score(w)
+        return loss
+
+
+def check(model, sentences=SENTENCES):
+    """The results of eager PyTorch in every type and value, with all sentences in one mini-batch and each alone."""
+    executable = compile(model, sample=sentences)
+    with torch.no_grad():
+        expected = [model(s) for s in sentences]
+    kinds = [shape_of(r) for r in expected]
+    assert len({*map(str, kinds)}) > 1, "some results have numbers where others have tensors"
+    results = executable(sentences)
+    assert [shape_of(r) for r in results] == kinds
+    assert_same(results, expected, "the mini-batch")
+    assert [shape_of(executable([s])[0]) for s in sentences] == kinds
+
+
+def shape_of(result):
+    """The types of all parts of a result, and the values of numbers."""
+    match result:
+        case dict():
+            return {k: shape_of(v) for k, v in result.items()}
+        case tuple():
+            return type(result).__name__, [*map(shape_of, result)]
+        case Output():
+            return Output, shape_of(result.loss), shape_of(result.count)
+        case torch.Tensor():
+            return torch.Tensor
+    return type(result), result if isinstance(result, int) else round(result, 4)
+
+
+@pytest.mark.parametrize("model", [Bare, Skipping, Named, Several, Classed, Summed, Numbers, Annotated])
+def test_numbers_are_returned_where_pytorch_returns_numbers(model):
+    check(model())
+
+
+class Recursive(Scorer):
+    """Computes with its own results, so that they are tensors."""
+
+    def forward(self, words):
+        loss = 0.0
+        if words:
+            loss = self.score(words[0]) + self.forward(words[1:])
+        return loss
+
+
+class Helped(Scorer):
+    """What another function returns is a tensor."""
+
+    def loss(self, words):
+        total = 0.0
+        for w in words:
+            total = total + self.score(w)
+        return total
+
+    def forward(self, words):
+        return self.loss(words)
+
+
+@pytest.mark.parametrize("model", [Recursive, Helped])
+def test_results_of_other_functions_are_tensors(model):
+    sentences = [[1, 2], [], [5]]
+    results = compile(model(), sample=sentences)(sentences)
+    with torch.no_grad():
+        expected = [torch.as_tensor(model()(s)) for s in sentences]
+    for result, tensor in zip(results, expected, strict=True):
+        torch.testing.assert_close(result, tensor)

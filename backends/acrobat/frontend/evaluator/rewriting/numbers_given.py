@@ -36,14 +36,15 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
     starts = _starts(definition)
-    derived = {x: value for x in returned - starts.keys() if (value := _computed_from(definition, x, {*starts})) is not None}
+    others = returned - starts.keys() - _tried(definition)
+    derived = {x: value for x in others if (value := _computed_from(definition, x, {*starts})) is not None}
     returned |= {x for value in derived.values() for x in names_in(value, ast.Load)}
     numbers = {x: number for x, number in starts.items() if x in returned}
     lists = {x for x in returned if _is_list(definition, x)}
     if not numbers and not lists:
         return definition
     changed: ast.FunctionDef = deepcopy(definition)
-    writing = _Numbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
+    writing = _WithNumbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
     for part in [*parts_of_result(changed, namespace)]:
         if _is_plain(part) and (chosen := writing.chosen(part, part)) is not None:
             _Replacing(part, chosen).visit(changed)
@@ -126,7 +127,12 @@ def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
         if len(numbers) == 1 and only_so and any(v is None or not _is_counted(v, name) for v in others):
             out[name] = next(iter(numbers.values()))
     shared = {x for s in every_node(definition) if isinstance(s, (ast.Nonlocal, ast.Global)) for x in s.names}
-    return {x: number for x, number in out.items() if x not in shared}
+    return {x: number for x, number in out.items() if x not in shared | _tried(definition)}
+
+
+def _tried(definition: ast.FunctionDef) -> set[str]:
+    """The names that `try` assigns to: it is compiled where it has one statement in it, so that nothing can be noted there."""
+    return {x for s in every_node(definition) if isinstance(s, ast.Try) for x in names_in(s.body, ast.Store)}
 
 
 def _only_value(definition: ast.FunctionDef, name: str) -> ast.expr | None:
@@ -189,7 +195,7 @@ def _sums(part: ast.expr) -> Iterator[tuple[ast.Call, str]]:
                 yield node, name
 
 
-class _Numbers(ast.NodeTransformer):
+class _WithNumbers(ast.NodeTransformer):
     """Writes numbers in place of names that hold them, and in place of sums of these lists."""
 
     def __init__(self, numbers: dict[str, ast.expr], lists: set[str]) -> None:
@@ -231,7 +237,7 @@ class _Noting(ast.NodeTransformer):
     """Notes after each assignment to one of `names` whether the name holds the number of the source now, and after that to one
     of `derived`, which are computed from them, whether it is a number, and which."""
 
-    def __init__(self, names: set[str], derived: set[str], writing: _Numbers) -> None:
+    def __init__(self, names: set[str], derived: set[str], writing: _WithNumbers) -> None:
         self.names, self.derived, self.writing = names, derived, writing
 
     def visit_body(self, definition: ast.FunctionDef) -> None:

@@ -283,8 +283,7 @@ class FunctionWriter(ValueWriter):
         """A fork whose branches do nothing but read a number each: the function itself waits for all of them."""
         numbers = ", ".join(f"{{{self.atom(w.tensor)}, {cast(TensorT, w.tensor.type).width}}}" for w in waits)
         depths = list(dict.fromkeys(self.depth(w.depth) for w in waits))
-        depth = depths[0] if len(depths) == 1 else f"std::max({{{', '.join(depths)}}})"
-        read, depth = self.local.fresh("read"), self.before_wait(depth)
+        read, depth = self.local.fresh("read"), self.before_wait(self.latest(depths))
         self.line(f"Waiting::Number {read}[] = {{{numbers}}};")
         self.line(f"co_await s.waiting.wait_for_all(cx, {depth}, {read});")
         for i, branch in enumerate(x.branches):

@@ -73,14 +73,22 @@ class ValueWriter:
                 return f"cx.stage->at({level})"
             case s.Start(segment, levels):
                 return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
-            case s.Join(()):
-                return "0"
-            case s.Join((a,)):
-                return self.depth(a)
-            case s.Join((a, b)):
-                return f"std::max({self.depth(a)}, {self.depth(b)})"
             case s.Join(depths):
-                return f"std::max({{{', '.join(map(self.depth, depths))}}})"
+                return self.latest([*map(self.depth, depths)])
+
+    @staticmethod
+    def latest(depths: Sequence[str]) -> str:
+        """The C++ expression for the largest of several depths. No depth is below 0, which is an `int` in C++ and so not of the
+        others' type."""
+        match [depth for depth in depths if depth != "0"]:
+            case []:
+                return "0"
+            case [a]:
+                return a
+            case [a, b]:
+                return f"std::max({a}, {b})"
+            case several:
+                return f"std::max({{{', '.join(several)}}})"
 
     def declare(self, var: n.Var) -> tuple[str, str]:
         """Enters fresh C++ names for a variable and its depth, and returns both; the second is "" if it has no depth."""

@@ -94,7 +94,9 @@ class _Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
-    def ask(self, questions: Sequence[Question]) -> list[str]:
+    def ask(self, questions: Sequence[Question], again: bool = True) -> list[str]:
+        """The answers as texts of JSON. Where the process ends meanwhile each question is asked by itself, and `again`: it may
+        have ended before, and a backend that ends it must not change what is known of the others."""
         path = [each or os.getcwd() for each in sys.path]
         asked = [asdict(question) | {"path": path} for question in questions]
         line = json.dumps(asked, default=str).encode() + b"\n"
@@ -105,8 +107,8 @@ class _Server:
             answers = json.loads(replies.readline())
         except (OSError, ValueError) as error:
             self.close()
-            if len(questions) > 1:  # a backend may have ended it, which must not change what is known of the others
-                return [self.ask([question])[0] for question in questions]
+            if len(questions) > 1 or again:
+                return [self.ask([question], again=False)[0] for question in questions]
             return [json.dumps({"why": f"the process that asks backends has ended: {error}"})] * len(questions)
         except BaseException:  # its answer is still to come, and would be taken for that to the next questions
             self.close()

@@ -12,11 +12,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from functools import reduce
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
@@ -45,21 +44,15 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
         return definition
     changed: ast.FunctionDef = deepcopy(definition)
     writing = _WithNumbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
-    for part in [*parts_of_result(changed, namespace)]:
-        if _is_plain(part) and (chosen := writing.chosen(part, part)) is not None:
-            _Replacing(part, chosen).visit(changed)
-    _Noting({*numbers}, {*derived}, writing).visit_body(changed)
+    chosen = {part: writing.chosen(part, part) for part in parts_of_result(changed, namespace) if _is_plain(part)}
+    _Replacing(chosen).visit(changed)
+    _Noting({*numbers}, {*derived}, writing).generic_visit(changed)
     begins = {"number": (False, {*numbers, *derived}), "value": (0, derived)}
     first = [
         ast.Assign([_hidden(what, x, ast.Store())], ast.Constant(v)) for what, (v, xs) in begins.items() for x in sorted(xs)
     ]
     changed.body = [*(placed(definition.body[0], s) for s in first), *changed.body]
     return changed
-
-
-def own_nodes_of(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    for s in definition.body:
-        yield from own_nodes(s)
 
 
 def _hidden(what: str, of: str, context: ast.expr_context | None = None) -> ast.Name:
@@ -113,14 +106,19 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
                 pairs.append((target, None))
 
 
-def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
-    """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
-    written: dict[str, list[ast.expr | None]] = {}
+def _assigned(definition: ast.FunctionDef) -> dict[str, list[ast.expr | None]]:
+    """What `_assignments` says of all statements of a function, by name."""
+    out: dict[str, list[ast.expr | None]] = {}
     for node in own_nodes_of(definition):
         for name, value in _assignments(node):
-            written.setdefault(name, []).append(value)
+            out.setdefault(name, []).append(value)
+    return out
+
+
+def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
+    """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
     out = {}
-    for name, values in written.items():
+    for name, values in _assigned(definition).items():
         numbers = {ast.dump(v): v for v in values if v is not None and _is_number(v)}
         others = [v for v in values if not _is_number(v)]
         only_so = len(values) == len(mentions(definition, name, ast.Store, ast.Del))
@@ -137,7 +135,7 @@ def _tried(definition: ast.FunctionDef) -> set[str]:
 
 def _only_value(definition: ast.FunctionDef, name: str) -> ast.expr | None:
     """What is assigned to a name that one statement assigns to; None for other names."""
-    values = [v for s in own_nodes_of(definition) for x, v in _assignments(s) if x == name]
+    values = _assigned(definition).get(name, [])
     return values[0] if len(values) == 1 == len(mentions(definition, name, ast.Store, ast.Del)) else None
 
 
@@ -157,7 +155,7 @@ def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
-    seen = {x for node in own_nodes_of(definition) for x, value in _assignments(node) if not isinstance(value, DISPLAYS)}
+    seen = {x for x, values in _assigned(definition).items() if not all(isinstance(v, DISPLAYS) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
@@ -224,13 +222,13 @@ class _WithNumbers(ast.NodeTransformer):
 
 
 class _Replacing(ast.NodeTransformer):
-    """Puts one expression in the place of another."""
+    """Puts other expressions in the places of those for which there are some."""
 
-    def __init__(self, old: ast.expr, new: ast.expr) -> None:
-        self.old, self.new = old, new
+    def __init__(self, others: Mapping[Any, ast.expr | None]) -> None:
+        self.others = others
 
     def visit(self, node: ast.AST) -> Any:
-        return self.new if node is self.old else self.generic_visit(node)
+        return self.others.get(node) or self.generic_visit(node)
 
 
 class _Noting(ast.NodeTransformer):
@@ -239,10 +237,6 @@ class _Noting(ast.NodeTransformer):
 
     def __init__(self, names: set[str], derived: set[str], writing: _WithNumbers) -> None:
         self.names, self.derived, self.writing = names, derived, writing
-
-    def visit_body(self, definition: ast.FunctionDef) -> None:
-        body: list[Any] = [self.visit(s) for s in definition.body]
-        definition.body = reduce(lambda done, new: done + (new if isinstance(new, list) else [new]), body, [])
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):

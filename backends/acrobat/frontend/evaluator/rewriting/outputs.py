@@ -17,7 +17,7 @@ from typing import Any
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.meanings import is_receiver, meanings
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
@@ -166,7 +166,7 @@ def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFu
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:
     """The names that a function declares `nonlocal`, functions inside of it aside."""
-    return {name for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Nonlocal) for name in x.names}
+    return {name for x in own_nodes_of(definition) if isinstance(x, ast.Nonlocal) for name in x.names}
 
 
 def given_back(function: types.FunctionType) -> set[str]:

@@ -12,13 +12,13 @@ from backends.acrobat.frontend.syntax_nodes import children
 @lru_cache(4096)  # asked for at each call
 def is_generator(definition: ast.FunctionDef) -> bool:
     """Whether a function gives its values by `yield`."""
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own_nodes_of(definition))
 
 
 @lru_cache(4096)  # asked for at each call
 def gives_nothing(definition: ast.FunctionDef) -> bool:
     """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
-    returned = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]
+    returned = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return)]
     nothing = all(value is None or isinstance(value, ast.Constant) and value.value is None for value in returned)
     return nothing and not is_generator(definition)
 
@@ -29,3 +29,9 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
         for child in children(node):
             yield from own_nodes(child)
+
+
+def own_nodes_of(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes in a function's body, but for the bodies of functions, lambdas and classes inside it."""
+    for s in definition.body:
+        yield from own_nodes(s)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN

@@ -12,10 +12,10 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.callables.nested import for_good
 from backends.acrobat.frontend.evaluator.choices.choice import is_function
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.binding import BoundCall

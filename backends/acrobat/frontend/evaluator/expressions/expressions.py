@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.changes.state import assigned, may_have
 from backends.acrobat.frontend.evaluator.choices.choice import negation
 from backends.acrobat.frontend.evaluator.choices.each_type import part_for_each_type
 from backends.acrobat.frontend.evaluator.conditions.conditions import truth
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key, path_of
+from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.missing_keys import note_seen_whole
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, named_entries
@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
-from backends.acrobat.frontend.evaluator.objects.classes import record_of
+from backends.acrobat.frontend.evaluator.objects.classes import class_key, record_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.fields import of_known_class
 from backends.acrobat.frontend.evaluator.ownership.ownership import (

@@ -25,14 +25,14 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists import lengths
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, records_of
+from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
 from backends.acrobat.frontend.evaluator.objects.constants import alike
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.objects.referenced import write_attribute
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
-from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, MEMBERSHIP, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, INDICES, LENGTHS, MEMBERSHIP, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import (
@@ -46,7 +46,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.specials import AttributesByName, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
 from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, is_empty, unknown
@@ -283,9 +283,9 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_unknown(key):
             return unknown()
         return field(f, node, value, str(known(key)[1])) if known(key)[0] else as_dict(f, *records)
-    method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
-    if isinstance(method, Method) and not isinstance(index, ast.Slice):
-        return f.program.call(f, node, method.function, [value, f.expression(index)], {})
+    method = special_method(f, node, value, "__getitem__", "{} object is not subscriptable")
+    if method is not None and not isinstance(index, ast.Slice):
+        return CALLS[kind(method)](f, node, method, [f.expression(index)], {}, "")
     if (components := f.components(value)) is not None:  # a named tuple
         return _of_tuple(f, node, TupleV(tuple(components)), index)
     return f.problem(node, "this cannot be indexed")

@@ -41,7 +41,11 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
         return elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint))  # type: ignore[return-value]
     atoms = [operand(f, a) for a in args]
     try:
-        return f.bind(make_op(name, atoms, attrs, f.span), hint or name)
+        made = make_op(name, atoms, attrs, f.span)
+        t = made.type
+        if isinstance(t, TensorT) and t.dtype == "float32" and not t.size:  # without elements: no kernel is made for it
+            made = make_op("full", [], {"shape": t.shape, "value": 0}, f.span)
+        return f.bind(made, hint or name)
     except ShapeError as error:
         raise Refused(str(error)) from error
 
@@ -188,7 +192,9 @@ def stack_parts(f: Frame, parts: Sequence[Any], k: int) -> Value:
             # a number of the host that is a part stands for a tensor with all dimensions of extent 1
             return numbers(part, inner, len(shape(first)) - 1 - inner) if is_numbers(part) and is_numbers(first) else part  # type: ignore[arg-type]
 
-        return of_rows(mapped(f, [as_rows(f, p, own) for p in parts], together), own + (k <= own))
+        result: Any = of_rows(mapped(f, [as_rows(f, p, own) for p in parts], together), own + (k <= own))
+        extent = first.type.extent if all(type_of(p) == first.type for p in parts) else None  # of tensors of ints
+        return retyped(result, replace(result.type, extent=extent)) if extent is not None and is_ragged(result) else result
     t = f.common([type_of(p) for p in parts])
     atoms = tuple(f.atom(f.coerce(p, t)) for p in parts)
     return f.bind(n.ListOf(atoms, ListT(t, k, extent=len(parts)), span=f.span), "parts")

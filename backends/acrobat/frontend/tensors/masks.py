@@ -153,6 +153,11 @@ def bools_of(f: Frame, value: Any) -> Value:
 
     def work(parts: Any) -> Value:
         (part,) = parts
+        if shape(part) and not shape(part)[0]:
+            t: Any = BOOL
+            for extent in reversed(shape(part)):
+                t = ListT(t, rows=0, extent=extent)
+            return f.bind(n.ListOf((), t, span=f.span), "bools")
         if shape(part):
             return stack_parts(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
         return f.host("gt", [item(f, part), Static(0.5)], BOOL)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -95,8 +95,11 @@ def stacked(f: Frame, xs: Array) -> Dyn:
 
 def transposed_lists(f: Frame, xs: Array) -> Dyn:
     """A list of lists of equal lengths with the two levels exchanged."""
-    first = f.host("list.get", [xs, Static(0)], item_type(xs), "first")
-    return mapped(f, [indices(f, first)], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
+    if (extent := getattr(item_type(xs), "extent", None)) is not None:  # tensors of ints: there may be none to look at
+        places = f.host("range", [Static(0), Static(extent), Static(1)], ListT(INT))
+    else:
+        places = indices(f, f.host("list.get", [xs, Static(0)], item_type(xs), "first"))
+    return mapped(f, [places], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
 
 
 def flattened(f: Frame, xs: Array) -> Dyn:

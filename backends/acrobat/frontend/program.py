@@ -25,7 +25,7 @@ from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
 from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown

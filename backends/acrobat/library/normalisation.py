@@ -23,10 +23,6 @@ def batch_norm(self, input):
     return input * scale + shift
 
 
-def rms_norm_module(self, input):
-    return rms_norm(input, self.normalized_shape, self.weight, self.eps)
-
-
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     if len(normalized_shape) != 1 or normalized_shape[0] != input.size(-1):
         refuse("an RMSNorm over other than the last dimension", "name its extent in a tuple: `(n,)`")
@@ -46,10 +42,6 @@ def layer_norm(self, input):
     if self.weight is not None:
         out = out * self.weight
     return out if self.bias is None else out + self.bias
-
-
-def group_norm_module(self, input):
-    return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -97,10 +89,6 @@ def instance_norm(
     if input.dim() < 3:
         refuse("`instance_norm` of a tensor without a batch", "unsqueeze it")
     return group_norm(input, input.size(1), weight, bias, eps)
-
-
-def local_response_norm_module(self, input):
-    return local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

@@ -76,10 +76,6 @@ def interpolate(
     return out
 
 
-def upsample_module(self, input):
-    return interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
-
-
 def affine_grid(theta, size, align_corners=False):
     """The places of a grid of (batch, channels, height, width), from -1 to 1, after the affine map `theta` (batch, 2, 3)."""
     height, width = size[2], size[3]

@@ -13,7 +13,6 @@ from backends.acrobat.frontend.evaluator.builtins import (
     list_methods,
     mathematics,
     ordering,
-    queues,
     sorted_lists,
     sums,
     taken_apart,

@@ -14,14 +14,13 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
+from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
 """Python's functions that a part of a result may call and be computed twice: for numbers, and for tensors."""
-DISPLAYS = (ast.Tuple, ast.Dict, ast.Call)
-"""Expressions that make a whole with parts."""
 COUNTS = frozenset({"float", "int", "len"})
 """Python's functions that give numbers, whatever they are given."""
 
@@ -32,6 +31,7 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     outside of it."""
     if any(_calls_forward(x) for x in own_nodes_of(definition)):
         return definition
+    definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
     starts = _starts(definition)
@@ -146,16 +146,19 @@ def _is_list(definition: ast.FunctionDef, name: str) -> bool:
 
 
 def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> ast.expr | None:
-    """What is assigned to a name, where that is computed from names that hold numbers at first; else None."""
+    """What is assigned to a name where that is computed from names that hold numbers at first or sums up a list; else None."""
     value = _only_value(definition, name)
-    return value if value is not None and _is_plain(value) and starts.intersection(names_in(value, ast.Load)) else None
+    if value is None or not _is_plain(value):
+        return None
+    of_lists = any(_is_list(definition, summed) for _, summed in _sums(value))
+    return value if of_lists or starts.intersection(names_in(value, ast.Load)) else None
 
 
 def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
-    seen = {x for x, values in _assigned(definition).items() if not all(isinstance(v, DISPLAYS) for v in values)}
+    seen = {x for x, values in _assigned(definition).items() if not all(_is_whole(v, namespace) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
@@ -163,13 +166,21 @@ def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -
                 pending += [one, other]
             case ast.Tuple(parts) | ast.Dict(values=parts):
                 pending += parts
-            case ast.Call(ast.Name(name), parts, keywords) if isinstance(namespace.get(name), type):
+            case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
                 pending += [*parts, *(k.value for k in keywords)]
             case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
                 seen.add(name)
                 pending.append(whole)
             case _:
                 yield part
+
+
+def _is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:
+    """Whether an expression makes a whole with parts: a tuple, a dictionary, an object."""
+    match node:
+        case ast.Call(ast.Name(name)):
+            return isinstance(namespace.get(name), type)
+    return isinstance(node, (ast.Tuple, ast.Dict))
 
 
 def _is_plain(part: ast.expr) -> bool:

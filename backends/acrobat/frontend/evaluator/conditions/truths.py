@@ -10,7 +10,13 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, is_none, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, classes_here, number_of_class, owner_of
+from backends.acrobat.frontend.evaluator.objects.classes import (
+    class_attribute,
+    classes_here,
+    names_in_class,
+    number_of_class,
+    owner_of,
+)
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
@@ -103,7 +109,7 @@ def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     def arm(cls: type, method: Value | None) -> Value:
         if isinstance(method, Method):
             return condition(f, f.call_with(method.function, [owner_of(f, value, (cls,))]), node)
-        return Static(bool(getattr(cls, "keys_of_record", getattr(cls, "_fields", True))))
+        return Static(names_in_class(cls) != ())
 
     if any(name and m is None and not issubclass(c, tuple) for c, name, m in zip(classes, asked, methods, strict=True)):
         return None

@@ -17,7 +17,14 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
-from backends.acrobat.frontend.evaluator.objects.classes import number_of_class, record_of, records_of, special_method
+from backends.acrobat.frontend.evaluator.objects.classes import (
+    classes_here,
+    names_in_class,
+    number_of_class,
+    record_of,
+    records_of,
+    special_method,
+)
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.kinds import known, type_or_none
 from backends.acrobat.frontend.specials import Narrowed
@@ -33,10 +40,12 @@ def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value], m
 
 @handles(LENGTHS, "object")
 def _length(f: Frame, value: Dyn) -> Value | None:
-    if records := records_of(f, value):
-        sizes = [len(r.keys_of_record) for r in records]  # type: ignore[attr-defined]
+    classes = classes_here(f, value)
+    named = [(c, x) for c in classes if (x := names_in_class(c)) is not None]
+    sizes = [len(x) for c, x in named if not _is_written(getattr(c, "__len__", None))]
+    if sizes and len(sizes) == len(classes):
         alike = len({*sizes}) == 1
-        return Static(sizes[0]) if alike else number_of_class(f, value, records, [n.Lit(size, INT) for size in sizes])
+        return Static(sizes[0]) if alike else number_of_class(f, value, classes, [n.Lit(size, INT) for size in sizes])
     return special(f, ast.Pass(), value, "__len__", [], "object of type {} has no len()")
 
 

@@ -93,6 +93,7 @@ class FrameState:
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
         span = node if isinstance(node, Span) else span_of(node, self.file)
+        span = span if span.line else self.span  # of what has no place of its own the statement's
         if not self.trials:
             self.program.problem(Problem(span, message, advice))
         elif self.cause is None:

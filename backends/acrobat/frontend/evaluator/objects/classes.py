@@ -88,6 +88,13 @@ def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequ
     return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
 
 
+def names_in_class(cls: type) -> tuple[str, ...] | None:
+    """The names of what an object of a class holds that is a tuple or a dictionary in Python; None for other classes."""
+    if issubclass(cls, tuple):
+        return tuple(cls._fields)  # type: ignore[attr-defined]
+    return cls.keys_of_record if issubclass(cls, RecordOf) else None
+
+
 METHODS_OF_RECORDS = ("copy", "get", "items", "keys", "pop", "values")
 
 

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 from backends.acrobat.library import strings, words
 
@@ -105,6 +105,16 @@ def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> V
     return f.call_with(IN_LIBRARY[name][0], [text, part])
 
 
+def _strings(f: Frame, node: ast.AST, items: Value) -> Value:
+    """A list of strings, of one whose elements may be None or no strings: such an element is an error of the instance."""
+    item = getattr(type_or_none(items), "item", SYMBOL)
+    if item == SYMBOL or contains_unknown(item) or item is NEVER:
+        return items
+    if f.without_none(item) != SYMBOL and "str" not in f.mixed(f.without_none(item)):
+        raise Refused(f"`join` takes strings, not {describe(item)}", "write `str(x)` for each")
+    return mapped(f, [items], lambda x: opened(f, node, x, types=("str",)))
+
+
 @handles(METHODS, "string")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return method_of_string(f, node, method.owner, method.name, args, kwargs)
@@ -137,8 +147,7 @@ def method_of_string(
             return Held("iterator", f.call_with(ENCODINGS[known(encoding)[1]], [text]))
         case "join":
             (parts,) = bind("iterable")
-            items = as_list(f, node, iterable(f, parts))
-            return f.call_with(strings.join, [text, items])
+            return f.call_with(strings.join, [text, _strings(f, node, as_list(f, node, iterable(f, parts)))])
         case "split":
             separator, most = bind("sep", "maxsplit", sep=Static(None), maxsplit=Static(-1))
             if separator == Static(None):

@@ -72,6 +72,22 @@ class Pair(NamedTuple):
     right: int
 
 
+class Triple(NamedTuple):
+    left: int
+    right: int
+    vector: torch.Tensor
+
+
+class Labelled(NamedTuple):
+    label: str
+    vector: torch.Tensor
+
+
+class Read(NamedTuple):
+    vector: torch.Tensor
+    word: str
+
+
 class Sums(nn.Module):
     def __init__(self):
         super().__init__()
@@ -141,6 +157,49 @@ def test_calls_of_objects_of_several_classes():
         return h
 
     agrees(with_forward(nn.Module(), forward), [Held([Scaled(2), Added(1)]), Held([]), Held([Added(3), Scaled(3)])])
+
+
+def lengths_of_tuples(self, word):
+    items = [Pair(len(word), 2)]
+    if word == "no":
+        items.append(Triple(4, 3, torch.ones(2)))
+    return len(items[0]), [len(item) for item in items]
+
+
+def test_lengths_of_named_tuples():
+    agrees(with_forward(nn.Module(), lengths_of_tuples), ["no", "yes"])
+
+
+def taken_apart(self, words):
+    stack, total = [], torch.zeros(2)
+    for word in words:
+        stack.append(Labelled(word, torch.full((2,), float(len(word)))) if "a" in word else Read(torch.ones(2), word))
+    while stack:
+        if isinstance(stack[-1], Labelled):
+            label, vector = stack.pop()
+            total = total + vector * len(label)
+        else:
+            vector, word = stack.pop()
+            total = total * 2 + vector
+    return total
+
+
+def test_named_tuples_of_several_classes_are_taken_apart():
+    agrees(with_forward(nn.Module(), taken_apart), [["a", "b", "ab"], ["b", "bbb"], [], ["aaaa"]])
+
+
+def test_a_named_tuple_with_more_fields_is_an_error_of_the_instance():
+    model = with_forward(nn.Module(), lambda self, words: sum(pair_of(word) for word in words))
+    interpreter = Interpreter(build(model, sample=[["a", "b"]]))
+    assert interpreter.run(["a", "ab"]) == model(["a", "ab"])
+    with pytest.raises(InstanceError, match="ValueError: too many values to unpack, a Triple where 2 are expected"):
+        interpreter.run(["a", "b"])
+
+
+def pair_of(word):
+    items = [Pair(len(word), 2) if "a" in word else Triple(4, 3, torch.ones(2))]
+    left, right = items[0]
+    return left + right
 
 
 def test_a_length_beside_that_of_a_tuple_is_refused():

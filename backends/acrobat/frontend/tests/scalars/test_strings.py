@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
@@ -252,6 +252,21 @@ def test_index_of_a_string_that_is_missing_is_an_error_of_the_instance() -> None
     for wrong in (["xyz"], ["a"]):
         with pytest.raises(InstanceError, match="ValueError: substring not found"):
             interpreter.run(wrong)
+
+
+def joined_if_several(words):  # type: ignore[no-untyped-def]
+    return "-".join(words) if len(words) > 1 else ""
+
+
+@pytest.mark.parametrize("other", [None, 3])
+def test_what_is_no_string_is_not_joined(other: Any) -> None:
+    words = [["a", "b", "c"], [other]]
+    interpreter = Interpreter(build(module(joined_if_several), sample=words))
+    assert [interpreter.run(x) for x in words] == [joined_if_several(x) for x in words]
+    with pytest.raises(InstanceError, match="TypeError"):
+        interpreter.run(["a", other])
+    with pytest.raises(CompileError, match="`join` takes strings, not an int"):
+        build(module(joined_if_several), sample=[[1, 2]])
 
 
 def of_constant_strings(words):  # type: ignore[no-untyped-def]

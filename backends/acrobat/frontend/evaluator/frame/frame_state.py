@@ -81,7 +81,7 @@ class FrameState:
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
-        self.catching: tuple[ast.AST | None, type | None] = (None, None)  # the call in a `try`, what is caught there
+        self.catching: tuple[Any, ...] = (None, None)  # the call alone in a `try`, what is caught there, what is caught around
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read

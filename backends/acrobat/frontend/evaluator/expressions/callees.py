@@ -64,7 +64,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.refusals import home_of, of_home, refusal
+from backends.acrobat.frontend.refusals import home_of, of_home, of_numpy, refusal
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -319,5 +319,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         if getattr(number, "ndim", None) == 0:  # `np.sqrt(2.0)`: a number of the source
             return Static(number.item())
     written = ast.unparse(getattr(node, "func", node))
+    if home_of(value).partition(".")[0] == "numpy":
+        return f.problem(node, *of_numpy(written, value.__name__))
     what = f"`{written}` is not in the language"
     return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the functions and operations"))

@@ -33,6 +33,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import NoRoom, is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.constants import method_of, of_constant
 from backends.acrobat.frontend.evaluator.objects.construction import construct
@@ -260,6 +261,17 @@ def _of_text(callee: Value) -> bool:
     return isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, str)
 
 
+def _made_of(f: Frame, node: ast.Call, cls: Any, args: list[Value]) -> Value:
+    """`cls._make(items)` of a named tuple. A list of another length is an error of the instance. Raises Refused."""
+    (items,) = CallArguments("_make", args, {}).bind("iterable")
+    whole = iterable(f, items)
+    written = f.display(whole)
+    parts = f.components(whole if written is None else TupleV(tuple(written)), len(cls._fields))
+    if parts is None:
+        raise Refused(f"`_make` of `{cls.__name__}` takes {len(cls._fields)} values", "give it as many as it has fields")
+    return instantiate(f, node, cls, parts, {})
+
+
 @handles(CALLS, Static)
 def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     value = callee.value
@@ -285,6 +297,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.FunctionType):
         return f.program.call(f, node, value, args, kwargs)
+    if isinstance(value, types.MethodType) and value.__name__ == "_make" and hasattr(value.__self__, "_fields"):
+        return _made_of(f, node, value.__self__, args)
     if isinstance(value, types.MethodType) and isinstance(value.__self__, type):
         return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
     if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]

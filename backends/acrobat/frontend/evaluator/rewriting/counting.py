@@ -13,6 +13,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, names_in
 
 
@@ -122,9 +123,8 @@ class _Counters(ast.NodeTransformer):
             name = _counter(e)
             if name in self.counters and isinstance(e, ast.expr):
                 value = f"{HIDDEN}next{e.lineno}_{e.col_offset}"
-                step = ast.BinOp(ast.Name(name, ast.Load()), ast.Add(), ast.Constant(self.counters[name]))
-                before.append(placed(e, ast.Assign([ast.Name(value, ast.Store())], ast.Name(name, ast.Load()))))
-                before.append(placed(e, ast.Assign([ast.Name(name, ast.Store())], step)))
+                step = ast.Constant(self.counters[name])
+                before += quoted(e, "value = name; name = name + step", value=value, name=name, step=step)
                 self.values[id(e)] = ast.copy_location(ast.Name(value, ast.Load()), e)
         if isinstance(node, ast.Assign) and (node.lineno, node.col_offset) in self.assignments:
             start = ast.Assign(node.targets, _parts(node.value)[0])

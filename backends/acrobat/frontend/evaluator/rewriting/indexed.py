@@ -11,7 +11,8 @@ import types
 from copy import deepcopy
 
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changed_roots
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 
@@ -33,9 +34,9 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
     places = {(s.lineno, s.col_offset) for s in loops_with_changes}
 
     class LoopsOverPlaces(ast.NodeTransformer):
-        def visit_For(self, s: ast.For) -> ast.AST:
+        def visit_For(self, s: ast.For) -> ast.stmt | list[ast.stmt]:
             self.generic_visit(s)
-            return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in places else s
+            return _over_places(s) if (s.lineno, s.col_offset) in places else s
 
     changed: ast.FunctionDef = LoopsOverPlaces().visit(deepcopy(definition))
     return changed
@@ -84,7 +85,7 @@ def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
     return any(id(x) not in inside for x in mentions(definition, item))
 
 
-def _over_places(s: ast.For) -> ast.For:
+def _over_places(s: ast.For) -> list[ast.stmt]:
     item, whole, at = _walked(s)
     at = at or f"{HIDDEN}at{s.lineno}_{s.col_offset}"
 
@@ -95,6 +96,5 @@ def _over_places(s: ast.For) -> ast.For:
             read = ast.Subscript(ast.Name(whole, ast.Load()), ast.Name(at, ast.Load()), node.ctx)
             return ast.copy_location(read, node)
 
-    count = ast.Call(ast.Name("len", ast.Load()), [ast.Name(whole, ast.Load())], [])
     body = [ItemByPlace().visit(b) for b in s.body]
-    return ast.For(ast.Name(at, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [count], []), body, [])
+    return quoted(s, "for at in range(len(whole)): body", at=at, whole=whole, body=body)

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
@@ -80,17 +81,12 @@ class _Parted(ast.NodeTransformer):
         there = not _is_none(node.value.body)
         whole = node.value.body if there else node.value.orelse
         assert isinstance(whole, ast.Call)
-        nothing: ast.expr = ast.List([], ast.Load())
-        arms = (whole.args[0], nothing) if there else (nothing, whole.args[0])
-        test = ast.IfExp(node.value.test, ast.Constant(there), ast.Constant(not there))
+        arms = "items if again else []" if there else "[] if again else items"
         # The test is not computed twice where it calls something; otherwise it says in its arms what is not None.
         calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(node.value.test))
         again = _bool_of(name, there) if calls else deepcopy(node.value.test)
-        items = ast.IfExp(again, *arms)
-        return [
-            placed(node, ast.Assign([ast.Name(_hidden(name), ast.Store())], test)),
-            placed(node, ast.Assign(node.targets, ast.Call(whole.func, [items], []))),
-        ]
+        text = f"has = {there} if test else {not there}; name = iter({arms})"
+        return quoted(node, text, has=_hidden(name), test=node.value.test, name=name, again=again, items=whole.args[0])
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -103,9 +99,7 @@ class _Parted(ast.NodeTransformer):
         self.generic_visit(node)
         if (name := _next_of(node)) not in self.names or len(node.args) < 2:
             return node
-        of_none = ast.Call(deepcopy(node.func), [deepcopy(node.args[0])], [])
-        choice = ast.IfExp(_bool_of(name, True), node, of_none)
-        return placed(node, ast.Expr(choice)).value  # type: ignore[attr-defined, no-any-return]
+        return quoted_expression(node, "given if has else next(name)", has=_hidden(name), given=node, name=name)
 
 
 def _hidden(name: str) -> str:

@@ -9,7 +9,8 @@ import ast
 from collections.abc import Sequence
 from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 OPPOSITE = {"append": "popleft", "appendleft": "pop"}
@@ -103,21 +104,18 @@ class _Limits(ast.NodeTransformer):
         limit = _limit(call)
         assert limit is not None
         call.args, call.keywords = call.args[:1], []
-        first = placed(node, ast.Assign([ast.Name(self._limit_of(name), ast.Store())], limit))
-        return [first, node, *([self._cut(node, ast.While, name, "popleft")] if call.args else [])]
+        first = quoted(node, "name = limit", name=self._limit_of(name), limit=limit)
+        return [*first, node, *(self._cut(node, "while", name, "popleft") if call.args else [])]
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
         match node.value:
             case ast.Call(ast.Attribute(ast.Name(name), method)) if name in self.names and method in OPPOSITE:
-                return [node, self._cut(node, ast.If, name, OPPOSITE[method])]
+                return [node, *self._cut(node, "if", name, OPPOSITE[method])]
         return node
 
     def _limit_of(self, name: str) -> str:
         return f"{HIDDEN}limit_of_{name}"
 
-    def _cut(self, where: ast.stmt, kind: type[ast.If] | type[ast.While], name: str, method: str) -> ast.stmt:
-        """`if len(name) > limit: name.method()`"""
-        size = ast.Call(ast.Name("len", ast.Load()), [ast.Name(name, ast.Load())], [])
-        test = ast.Compare(size, [ast.Gt()], [ast.Name(self._limit_of(name), ast.Load())])
-        popped = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
-        return placed(where, kind(test, [popped], []))
+    def _cut(self, where: ast.stmt, keyword: str, name: str, method: str) -> list[ast.stmt]:
+        text = f"{keyword} len(name) > limit: name.method()"
+        return quoted(where, text, name=name, limit=self._limit_of(name), method=method)

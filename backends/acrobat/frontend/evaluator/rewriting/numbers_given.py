@@ -15,8 +15,9 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
@@ -43,21 +44,19 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     if not numbers and not lists:
         return definition
     changed: ast.FunctionDef = deepcopy(definition)
-    writing = _WithNumbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
+    writing = _WithNumbers(numbers | {x: ast.Name(_hidden_names(x)["value"], ast.Load()) for x in derived}, lists)
     chosen = {part: writing.chosen(part, part) for part in parts_of_result(changed, namespace) if _is_plain(part)}
     _Replacing(chosen).visit(changed)
     _Noting({*numbers}, {*derived}, writing).generic_visit(changed)
-    begins = {"number": (False, {*numbers, *derived}), "value": (0, derived)}
-    first = [
-        ast.Assign([_hidden(what, x, ast.Store())], ast.Constant(v)) for what, (v, xs) in begins.items() for x in sorted(xs)
-    ]
-    changed.body = [*(placed(definition.body[0], s) for s in first), *changed.body]
+    first = [("number = False", x) for x in sorted({*numbers, *derived})] + [("value = 0", x) for x in sorted(derived)]
+    before = [s for text, x in first for s in quoted(definition.body[0], text, **_hidden_names(x))]
+    changed.body = [*before, *changed.body]
     return changed
 
 
-def _hidden(what: str, of: str, context: ast.expr_context | None = None) -> ast.Name:
-    """The name that says of the name `of` whether it holds a number (`number`), or which number (`value`)."""
-    return ast.Name(f"{HIDDEN}{what}_{of}", context or ast.Load())
+def _hidden_names(of: str) -> dict[str, str]:
+    """The names that say of the name `of` whether it holds a number (`number`), and which number (`value`)."""
+    return {what: f"{HIDDEN}{what}_{of}" for what in ("number", "value")}
 
 
 def _calls_forward(node: ast.AST) -> bool:
@@ -213,15 +212,15 @@ class _WithNumbers(ast.NodeTransformer):
     def chosen(self, part: ast.expr, otherwise: ast.expr) -> ast.expr | None:
         """`part` of numbers where all its names hold numbers and all lists that it sums up are empty, else `otherwise`. None
         for an expression without such names."""
-        tests: list[ast.expr] = [_hidden("number", x) for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
+        names = [x for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
+        tests = [quoted_expression(part, "number", **_hidden_names(x)) for x in names]
         summed = dict.fromkeys(name for _, name in _sums(part) if name in self.lists)
-        tests += [ast.UnaryOp(ast.Not(), ast.Name(x, ast.Load())) for x in summed]
+        tests += [quoted_expression(part, "not values", values=x) for x in summed]
         if not tests:
             return None
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        result = ast.IfExp(test, self.visit(deepcopy(part)), deepcopy(otherwise))
-        placed(part, ast.copy_location(ast.Expr(result), part))
-        return result
+        text, number = "number if test else otherwise", self.visit(deepcopy(part))
+        return quoted_expression(part, text, test=test, number=number, otherwise=deepcopy(otherwise))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.copy_location(deepcopy(self.numbers[node.id]), node) if node.id in self.numbers else node
@@ -257,11 +256,10 @@ class _Noting(ast.NodeTransformer):
         notes: list[ast.stmt] = []
         for x, value in _assignments(node):
             if x in self.names:
-                notes.append(ast.Assign([_hidden("number", x, ast.Store())], ast.Constant(_is_number(value))))
+                notes += quoted(node, f"number = {_is_number(value)}", **_hidden_names(x))
             elif x in self.derived and value is not None:
-                for what, otherwise in (("value", ast.Constant(0)), ("number", ast.Constant(False))):
-                    chosen = self.writing.chosen(value, otherwise)
-                    assert isinstance(chosen, ast.IfExp)
-                    chosen.body = ast.Constant(True) if what == "number" else chosen.body
-                    notes.append(ast.Assign([_hidden(what, x, ast.Store())], chosen))
-        return [node, *(placed(node, ast.copy_location(s, node)) for s in notes)]
+                chosen = self.writing.chosen(value, ast.Constant(0))
+                assert isinstance(chosen, ast.IfExp)
+                text = "value = chosen; number = True if test else False"
+                notes += quoted(node, text, chosen=chosen, test=deepcopy(chosen.test), **_hidden_names(x))
+        return [node, *notes]

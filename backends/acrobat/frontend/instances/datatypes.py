@@ -95,11 +95,7 @@ class Datatypes(WrittenTypes):
     def union_of_made(self, cls: type, names: Sequence[str]) -> str:
         """The name of the union of an ordinary class, whose objects the model makes with the attributes `names`."""
         if cls not in self.of_class:
-            name = cls.__name__
-            while name in self.cases:
-                name += "_"
-            self.cases[name] = (cls,)
-            self.of_class[cls] = name
+            self._add(cls.__name__, (cls,))
             self.made[cls] = tuple(names)
             self.fields |= {(cls, x): UNKNOWN for x in names}
         elif cls in self.made and self.made[cls] != tuple(names):
@@ -111,6 +107,14 @@ class Datatypes(WrittenTypes):
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def _add(self, name: str, classes: Sequence[type]) -> str:
+        """Enter a union of these classes by a name, or by one like it where another union has that. Gives the name."""
+        while name in self.cases:
+            name += "_"
+        self.cases[name] = tuple(classes)
+        self.of_class |= dict.fromkeys(classes, name)
+        return name
 
     def version_of(self, cls: type, key: Key) -> type:
         """The version of an ordinary class for an object that the model makes; `key` says where, and with which constants."""
@@ -128,11 +132,7 @@ class Datatypes(WrittenTypes):
         if cls in self.made:
             return version, self.union_of_made(version, names)
         if issubclass(cls, RecordOf) and version not in self.of_class:
-            name = cls.__name__
-            while name in self.cases:
-                name += "_"
-            SHOWN[name] = _shown(cls)
-            self.cases[name], self.of_class[version] = (version,), name
+            SHOWN[self._add(cls.__name__, (version,))] = _shown(cls)
             self.fields |= {(version, x): UNKNOWN for x in names}
         return version, self.of_class[version] if version in self.of_class else self.union_of(version)
 
@@ -278,12 +278,8 @@ class Datatypes(WrittenTypes):
         """Enter the unions of constant objects, of which there are new ones, or some that were found to stand in one place."""
         for members in self.graphs.unions():
             if self.cases.get(self.of_class.get(members[0], "")) != tuple(members):
-                name = "_or_".join(c.__name__ for c in members)
-                while name in self.cases:
-                    name += "_"
+                name = self._add("_or_".join(c.__name__ for c in members), members)
                 SHOWN[name] = " or ".join(dict.fromkeys(original(c).__name__ for c in members))
-                self.cases[name] = tuple(members)
-                self.of_class |= dict.fromkeys(members, name)
                 self.fields |= {(c, IDENTITY): INT for c in members}
 
     def _constants_apart(self, unions: Sequence[str]) -> None:
@@ -306,12 +302,8 @@ class Datatypes(WrittenTypes):
 
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
-        name = "_or_".join(c.__name__ for c in classes)
-        while name in self.cases:  # as that of the versions of these classes in results
-            name += "_"
+        name = self._add("_or_".join(c.__name__ for c in classes), classes)
         SHOWN[name] = " or ".join(_shown(c) for c in classes)
-        self.cases[name] = classes
-        self.of_class |= dict.fromkeys(classes, name)
         attributes = self._joined.attributes
         self.made |= {c: attributes[c] for c in classes if c in attributes}
         self._unresolved |= {c for c in classes if c not in attributes and not issubclass(c, RecordOf)}
@@ -347,9 +339,7 @@ class Datatypes(WrittenTypes):
     def _register(self, cls: type, written: Sequence[type]) -> None:
         """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
         if issubclass(cls, RecordOf):
-            self.cases[cls.__name__] = (cls,)
-            self.of_class[cls] = cls.__name__
-            SHOWN[cls.__name__] = _shown(cls)
+            SHOWN[self._add(cls.__name__, (cls,))] = _shown(cls)
             self.fields |= {(cls, key): UNKNOWN for key in cls.keys_of_record}
             return
         together = {cls, *written}
@@ -369,11 +359,7 @@ class Datatypes(WrittenTypes):
                 )
         ordered = sorted(together, key=lambda c: (c.__module__ != cls.__module__, c.__module__, line_of_class(c)))
         name = next((n for members, n in unions if n and members == together), "_or_".join(c.__name__ for c in ordered))
-        while name in self.cases:
-            name += "_"
-        self.cases[name] = tuple(ordered)
-        for member in ordered:
-            self.of_class[member] = name
+        self._add(name, ordered)
         for member in ordered:
             hinted = hints(member)
             for f in dataclasses.fields(member):
@@ -412,12 +398,8 @@ class Datatypes(WrittenTypes):
                     together[member] = joined
         for cls in observer.fields:
             if cls not in self.of_class:
-                members = tuple(c for c in observer.fields if c in together[cls])
-                name = "_or_".join(c.__name__ for c in members)
-                while name in self.cases:
-                    name += "_"
-                self.cases[name] = members
-                self.of_class |= dict.fromkeys(members, name)
+                members = [c for c in observer.fields if c in together[cls]]
+                self._add("_or_".join(c.__name__ for c in members), members)
         for cls, names in self.asked.items():
             for name in names:
                 if name != IDENTITY and (cls, name) not in self.refined:

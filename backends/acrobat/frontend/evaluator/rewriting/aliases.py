@@ -11,7 +11,7 @@ from copy import deepcopy
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.syntax.reading import way_to
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.syntax_nodes import all_parameters, every_node, names_in
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
@@ -30,7 +30,6 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
     inner = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
     in_other_scopes = {*names_in(s for s in nodes if isinstance(s, inner))}
     callees = {id(x.func) for x in nodes if isinstance(x, ast.Call)}
-    parameters = {x.arg for x in every_node(definition.args) if isinstance(x, ast.arg)}
     elsewhere = set().union(*map(_bound, nodes))
     methods: dict[str, ast.expr] = {}
     for s in candidates:
@@ -40,7 +39,7 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
         behind = _behind(definition.body, s)
         if (
             len(s.targets) == len(stores[name]) == 1
-            and name not in in_other_scopes | parameters | elsewhere
+            and name not in in_other_scopes | all_parameters(definition) | elsewhere
             and uses
             and all(id(x) in callees and id(x) in behind for x in uses)
             and len(stores.get(root, [])) == len(earlier) <= 1

@@ -16,7 +16,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter, start_and_step
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node
 
 NEW = frozenset({"range", "sorted", "list", "tuple"})
 """Functions of Python's that compute all that they give when they are called."""
@@ -53,11 +53,9 @@ class _Walks:
         self.namespace = namespace
         nodes = every_node(definition)
         self.names = [x for x in nodes if isinstance(x, ast.Name)]
-        arguments = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
-        self.local = arguments | {x.id for x in self.names if not isinstance(x.ctx, ast.Load)}
+        self.local, self.arguments = bound_names(definition), all_parameters(definition)
         inner = (x for n in nodes if n is not definition and isinstance(n, INNER) for x in every_node(n))
         self.seen_inside = {x.id for x in inner if isinstance(x, ast.Name)}
-        self.arguments = arguments
 
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []

@@ -14,17 +14,16 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
-from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, names_in
+from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node, mentions
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
     nodes = every_node(definition)
-    parameters = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
-    local = parameters | {*names_in(definition, ast.Store, ast.Del)}
+    local = bound_names(definition)
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
-    counters = {x: step for x in names - parameters if (step := _step(x, assignments, definition))}
+    counters = {x: step for x in names - all_parameters(definition) if (step := _step(x, assignments, definition))}
     if not counters:
         return definition
     named = (s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
 
 
 class DictCall(ast.Dict):
@@ -22,10 +22,7 @@ class DictCall(ast.Dict):
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with displays in place of such calls. `namespace` has the values of the names from outside of it."""
     calls = [x for x in every_node(definition) if _of_dict(x)]
-    names = {*names_in(definition, ast.Store, ast.Del)}
-    names |= {x.arg for x in every_node(definition) if isinstance(x, ast.arg)}
-    names |= {x.name for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
-    if not calls or "dict" in names or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
+    if not calls or "dict" in bound_names(definition) or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
     result: ast.FunctionDef = _Displays().visit(deepcopy(definition))
     return result

@@ -15,7 +15,7 @@ Node = TypeVar("Node", bound=ast.AST)
 Part = ast.expr | str | Sequence[ast.stmt] | Sequence[ast.expr]
 
 
-def quoted(where: ast.AST, text: str, **parts: Part) -> list[ast.stmt]:
+def quoted(where: ast.AST, text: str, /, **parts: Part) -> list[ast.stmt]:
     """The statements of a text, with the position of `where`. A name in it that is one of `parts` stands for another name, or
     for an expression, which keeps its position and is copied from its second place on; as a statement of its own for a list of
     statements, and with a `*` among arguments for a list of these. Attributes are replaced by names likewise."""
@@ -24,7 +24,7 @@ def quoted(where: ast.AST, text: str, **parts: Part) -> list[ast.stmt]:
     return [placed(where, s) for new in filled for s in (new if isinstance(new, list) else [new])]
 
 
-def quoted_expression(where: ast.AST, text: str, **parts: Part) -> ast.expr:
+def quoted_expression(where: ast.AST, text: str, /, **parts: Part) -> ast.expr:
     """As `quoted`, for the text of an expression."""
     (statement,) = quoted(where, text, **parts)
     assert isinstance(statement, ast.Expr)

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.containers.missing_keys import would_sh
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
 from backends.acrobat.frontend.evaluator.lists import lengths
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
@@ -171,9 +171,7 @@ def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
     constants = known(value)[1]
     if type(constants) is not dict:
         return f.staged(value)
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in constants]
-    entries = [ast.copy_location(Given(_as_entry(f, node, f.program.wrap(v))), node) for v in constants.values()]
-    return f.expression(ast.copy_location(ast.Dict(keys, list(entries)), node))
+    return dict_of(f, node, {k: _as_entry(f, node, f.program.wrap(v)) for k, v in constants.items()})
 
 
 @handles(SUBSCRIPTS, OneOf)

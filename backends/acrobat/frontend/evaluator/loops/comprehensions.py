@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -242,10 +242,7 @@ def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value |
     parts = [f.components(pair) for pair in pairs]
     if not parts or not all(part and isinstance(known(part[0])[1], str) for part in parts):
         return None
-    entries = {known(key)[1]: value for key, value in parts}  # type: ignore[misc]
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in entries]
-    values: list[ast.expr] = [ast.copy_location(Given(value), node) for value in entries.values()]
-    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
+    return dict_of(f, node, {known(key)[1]: value for key, value in parts})  # type: ignore[misc]
 
 
 @handles(EXPRESSIONS, ast.SetComp)

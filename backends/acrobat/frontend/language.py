@@ -33,8 +33,11 @@ from backends.acrobat.frontend.evaluator.containers import (
 from backends.acrobat.frontend.evaluator.expressions import (
     callees,
     calls,
+    constant_callees,
+    displays,
     expressions,
     indexing,
+    length,
     markers,
     object_operators,
     special_methods,

@@ -11,11 +11,7 @@ from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.types import (
-    UNKNOWN,
-    HeldT,
-    Mismatch,
-)
+from backends.acrobat.frontend.types import UNKNOWN, HeldT, Mismatch
 from backends.acrobat.ir import nodes as n
 
 END = 2**62

@@ -13,13 +13,7 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
-from backends.acrobat.frontend.instances.annotations import (
-    AnnotationError,
-    check_dataclass,
-    hints,
-    line_of_class,
-    unions_in,
-)
+from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, hints, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses

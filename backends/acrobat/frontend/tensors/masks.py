@@ -21,15 +21,7 @@ from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESUL
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
-from backends.acrobat.frontend.tensors.lifting import (
-    elementwise,
-    item,
-    op,
-    operand,
-    select,
-    shape,
-    stack_parts,
-)
+from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.builtins.ordering import ordered
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.nones import opened
-from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
+from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import EnumType
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
 from backends.acrobat.frontend.evaluator.containers import containers
@@ -22,7 +21,6 @@ from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
-from backends.acrobat.frontend.evaluator.lists import lengths
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
@@ -32,7 +30,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import write_attribu
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
-from backends.acrobat.frontend.evaluator.tables import CALLS, INDICES, LENGTHS, MEMBERSHIP, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, INDICES, MEMBERSHIP, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import (
@@ -48,8 +46,8 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import AttributesByName, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
-from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, is_empty, unknown
+from backends.acrobat.frontend.types import describe, is_shared
+from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -325,41 +323,3 @@ def as_index(f: Frame, i: Value) -> Value:
     i = opened(f, ast.Pass(), i, "an index needs a value", COMPUTED)
     handler = INDICES.get(kind(i))
     return i if handler is None else handler(f, i)
-
-
-def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
-    """`len(a)`."""
-    if len(mixed(f, a)) > 1:
-
-        def of_one_type(word: str, inner: Value) -> Value:
-            return length_of(f, node, inner) if kind(inner) in LENGTHS else not_taken(f, node, word)
-
-        return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]
-    a = opened(f, node, a, types=ITERABLE)
-    handler = LENGTHS.get(kind(a))
-    result = None if handler is None else handler(f, a)
-    return f.problem(node, "this has no length") if result is None else result
-
-
-@handles(LENGTHS, OneOf)
-def _length_of_one(f: Frame, value: OneOf) -> Value | None:
-    if not value.constants and not value.of_containers:
-        return None
-    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each))
-
-
-@handles(LENGTHS, TupleV, Static, "tuple", "varying tuple", "list", "set", "dict")
-def _length(f: Frame, a: Value) -> Value | None:
-    match a:
-        case TupleV(items):
-            return Static(len(items))
-        case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
-            return Static(len(value))
-    if isinstance(a, Static) and (method := constants.method_of(a.value, "__len__")) is not None:
-        return f.call_with(method, [a])
-    match type_or_none(a):
-        case ListT():
-            return Static(0) if is_empty(a) or is_never_filled(a.type) else lengths.length(f, a)  # type: ignore[union-attr]
-        case TupleT(types):
-            return Static(len(types))
-    return None

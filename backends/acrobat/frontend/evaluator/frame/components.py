@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
+from backends.acrobat.frontend.evaluator.frame.branches import MergingFrame
 from backends.acrobat.frontend.evaluator.tables import COMPONENTS
 from backends.acrobat.frontend.kinds import retyped, variable_of
 from backends.acrobat.frontend.types import NONE
@@ -14,7 +14,7 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 
-class TakingApartFrame(CoercingFrame):
+class TakingApartFrame(MergingFrame):
     """A frame that takes tuples and lists apart."""
 
     def display(self, value: Value) -> list[Value] | None:

@@ -11,22 +11,10 @@ from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import (
-    Array,
-    at,
-    has_items,
-    indices,
-    item_type,
-    of_length,
-    origin_of,
-)
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, has_items, indices, item_type, of_length, origin_of
 from backends.acrobat.frontend.evaluator.tables import RESULTS
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, retyped, type_of, type_or_none
-from backends.acrobat.frontend.types import (
-    contains_held,
-    contains_unknown,
-    is_shared,
-)
+from backends.acrobat.frontend.types import contains_held, contains_unknown, is_shared
 from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 

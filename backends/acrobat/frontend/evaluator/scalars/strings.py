@@ -19,7 +19,8 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one, concatenation, formatted, shown
+from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one, concatenation, shown
+from backends.acrobat.frontend.evaluator.scalars.text_fields import formatted
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method

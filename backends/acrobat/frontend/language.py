@@ -34,6 +34,7 @@ from backends.acrobat.frontend.evaluator.expressions import (
     callees,
     calls,
     constant_callees,
+    dict_items,
     displays,
     expressions,
     indexing,

@@ -1,4 +1,4 @@
-"""Indexing and slicing of lists, tuples and objects with names, and their length."""
+"""Indexing and slicing of lists, tuples and objects with names."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT
-from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
-from backends.acrobat.frontend.evaluator.containers import containers
-from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
+from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
@@ -26,13 +24,10 @@ from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
 from backends.acrobat.frontend.evaluator.objects.constants import alike
 from backends.acrobat.frontend.evaluator.objects.fields import field
-from backends.acrobat.frontend.evaluator.objects.referenced import write_attribute
-from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
 from backends.acrobat.frontend.evaluator.tables import CALLS, INDICES, MEMBERSHIP, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import (
     as_kind,
     as_tuple,
@@ -66,7 +61,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         either = opened(f, node, value)  # a slice of a list is a list, and one of a tuple a tuple
         assert isinstance(either, Dyn)
         return for_types_that_take(f, node, either, lambda one: subscript(f, node, one, index))
-    if is_shared(type_or_none(value)) and (entered := _of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
+    if is_shared(type_or_none(value)) and (entered := of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
         return entered
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
@@ -222,42 +217,6 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
 def _of_string(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     part = _of_list(f, node, letters(f, value), index)
     return as_one(f, part) if isinstance(index, ast.Slice) and not is_unknown(part) else part
-
-
-@handles(SUBSCRIPTS, "dict")
-def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    if isinstance(index, ast.Slice):
-        return _of_list(f, node, value, index)
-    key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
-    if would_show(f, node, value):
-        missing = (
-            "KeyError: looking up a missing key in this defaultdict enters it, which the program can notice: write `.get(...)`"
-        )
-        return containers.look_up(f, node, value, key, lambda: fail(f, missing))
-    result = containers.look_up(f, node, value, key)
-    name = containers.entered_by_lookup(f, node)
-    if name is None and containers.keeps_default(f, value):
-        note_list_seen_elsewhere(f, node.value if isinstance(node, ast.Subscript) else None, value.type)
-        message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
-        return f.problem(node, message, "write `.get(key, default)`")
-    if name is not None:
-        after = containers.put(f, node, value, key, result)
-        give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
-    return result
-
-
-def _of_shared_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value | None:
-    """An item of a shared `defaultdict`, which has the key from then on; None for other shared lists and dictionaries."""
-    whole = opened(f, node, value)
-    if not containers.enters_missing_keys(whole) or isinstance(index, ast.Slice):
-        return None
-    key = f.borrowed(index)
-    result = containers.look_up(f, node, whole, key)  # type: ignore[arg-type]
-    if nothing_known(key) or is_unknown(result):
-        f.program.incomplete = True
-        return result
-    write_attribute(f, node, value, ITEMS, containers.put(f, node, whole, key, result), still=True)
-    return result
 
 
 @handles(SUBSCRIPTS, "object")

@@ -17,7 +17,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
-from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
@@ -203,7 +203,7 @@ def _sums(part: ast.expr) -> Iterator[tuple[ast.Call, str]]:
                 yield node, name
 
 
-class _WithNumbers(ast.NodeTransformer):
+class _WithNumbers:
     """Writes numbers in place of names that hold them, and in place of sums of these lists."""
 
     def __init__(self, numbers: dict[str, ast.expr], lists: set[str]) -> None:
@@ -219,16 +219,16 @@ class _WithNumbers(ast.NodeTransformer):
         if not tests:
             return None
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        text, number = "number if test else otherwise", self.visit(deepcopy(part))
+        text, number = "number if test else otherwise", replaced(part, self._number)
         return quoted_expression(part, text, test=test, number=number, otherwise=deepcopy(otherwise))
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.copy_location(deepcopy(self.numbers[node.id]), node) if node.id in self.numbers else node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if any(name in self.lists for call, name in _sums(node) if call is node):
-            return ast.copy_location(ast.Constant(0), node)
-        return self.generic_visit(node)
+    def _number(self, node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Name(name) if name in self.numbers:
+                return ast.copy_location(copied(self.numbers[name]), node)
+            case ast.Call() if any(name in self.lists for call, name in _sums(node) if call is node):
+                return ast.copy_location(ast.Constant(0), node)
+        return node
 
 
 class _Replacing(ast.NodeTransformer):

@@ -1,9 +1,10 @@
-"""New syntax trees from Python's own text, in which names stand for parts of the source (quasi-quotation)."""
+"""New syntax trees: from Python's own text, in which names stand for parts of the source (quasi-quotation), and from others, of
+which some nodes are replaced."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from typing import Any, TypeVar
@@ -31,15 +32,39 @@ def quoted_expression(where: ast.AST, text: str, /, **parts: Part) -> ast.expr:
     return statement.value
 
 
-def copied(s: Node) -> Node:
-    """A copy that can be rewritten without changing the source's tree. Values that were compiled already are shared."""
-    result = copy(s)
-    for name, value in ast.iter_fields(s):
-        if isinstance(value, ast.AST):
-            setattr(result, name, copied(value))
-        elif isinstance(value, list):
-            setattr(result, name, [copied(x) if isinstance(x, ast.AST) else x for x in value])
-    return result
+def copied(tree: Node) -> Node:
+    """A copy that can be changed without changing the source's tree. Values that were compiled already are shared."""
+    return replaced(tree, lambda node: node)  # type: ignore[no-any-return]
+
+
+def replaced(tree: ast.AST, by: Callable[[Any], Any]) -> Any:
+    """A copy of a tree with `by(node)` in place of each node, which is a copy whose own parts are replaced already; in place of
+    a statement there may be a list of statements."""
+    result = copy(tree)
+    for name, value in ast.iter_fields(tree):
+        if isinstance(value, list):
+            setattr(result, name, replaced_in(value, by))
+        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            setattr(result, name, replaced(value, by))
+    return by(result)
+
+
+def replaced_in(body: Sequence[Any], by: Callable[[Any], Any]) -> list[Any]:
+    """As `replaced`, of several nodes; what is no node stays."""
+    new = (replaced(x, by) if isinstance(x, ast.AST) else x for x in body)
+    return [part for x in new for part in (x if isinstance(x, list) else [x])]
+
+
+def attributes_as_names(tree: ast.AST, me: str, names: Mapping[str, str]) -> Any:
+    """A copy of a tree with names in place of these attributes of the object that it calls `me`."""
+
+    def as_name(node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Attribute(ast.Name(owner), attr, ctx) if owner == me and attr in names:
+                return ast.copy_location(ast.Name(names[attr], ctx), node)
+        return node
+
+    return replaced(tree, as_name)
 
 
 @cache

@@ -62,8 +62,8 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.TransformerEncoderLayer: attention.transformer_encoder_layer,
     nn.TransformerEncoder: attention.transformer_encoder,
     nn.Conv1d: convolution.conv1d_module,
-    nn.BatchNorm1d: normalisation.batch_norm,
-    nn.BatchNorm2d: normalisation.batch_norm,
+    nn.BatchNorm1d: normalisation.batch_norm_module,
+    nn.BatchNorm2d: normalisation.batch_norm_module,
     nn.TransformerDecoderLayer: attention.transformer_decoder_layer,
     nn.TransformerDecoder: attention.transformer_decoder,
     nn.Transformer: attention.transformer,
@@ -112,7 +112,7 @@ _OWN_NAMES: dict[ModuleType, str] = {
     moving: """
         roll cumsum cumprod prod repeat_interleave sort argsort view_as swapaxes ravel hstack vstack argmin tile unflatten
     """,
-    normalisation: "rms_norm group_norm instance_norm local_response_norm",
+    normalisation: "batch_norm rms_norm group_norm instance_norm local_response_norm",
     placing: "masked_select masked_scatter take put take_along_dim index_copy index_put select_scatter",
     products: """
         addmm addmv addr baddbmm addbmm outer vdot inner vecdot kron multi_dot chain_matmul matrix_power cross
@@ -152,7 +152,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fix": elementwise.trunc,
     "row_stack": moving.vstack,
     "trapz": running.trapezoid,
-    "batch_norm": normalisation.batch_norm_function,
     **{f"arc{name}": getattr(trigonometry, f"a{name}") for name in ["sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh"]},
     **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), elementwise.dropout),
     **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), elementwise.dropout_in_training),

@@ -2,8 +2,9 @@
 
 The front end has rules of its own for primitive operations only. What PyTorch makes of them is ordinary Python here, which
 eager PyTorch can run too. A function of `MODULES` is compiled in place of the `forward` of that class; its first argument is
-the module, whose weights have PyTorch's names. A function of `FUNCTIONS` is compiled in place of the torch function, or tensor
-method, of that name.
+the module, whose weights have PyTorch's names. (A module whose `forward` is one call of a function, as that of `nn.ELU` is, has
+no entry: it is compiled as that call, `frontend/tensors/forwards.py`.) A function of `FUNCTIONS` is compiled in place of the
+torch function, or tensor method, of that name.
 """
 
 from __future__ import annotations

@@ -51,6 +51,11 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.KLDivLoss(reduction="sum"), "self.inner(x, x.sigmoid())", FIXED),
     (lambda: nn.Sequential(nn.ReLU(), nn.Sigmoid(), nn.Tanh(), nn.GELU()), "self.inner(x)", SEQUENCE),
     (lambda: nn.Sequential(nn.GELU("tanh"), nn.Softmax(-1), nn.LogSoftmax(dim=-1)), "self.inner(x)", SEQUENCE),
+    (
+        lambda: nn.Sequential(nn.Linear(5, 5), nn.SiLU(inplace=True), nn.LayerNorm(5), nn.ELU(2.0, True)),
+        "self.inner(x)",
+        SEQUENCE,
+    ),
     (lambda: nn.ZeroPad1d(2), "self.inner(x)", SEQUENCE),
     (lambda: nn.ConstantPad3d(1, 0.5), "self.inner(x)", (1, 2, 3, 4)),
     (lambda: nn.ZeroPad3d((1, 0, 2, 1, 0, 1)), "self.inner(x)", (1, 2, 3, 4)),

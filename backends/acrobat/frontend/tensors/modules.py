@@ -156,9 +156,10 @@ def _in_sequence(f: Frame, node: ast.AST, m: Module, value: Value) -> Value:
     before: nn.Module | None = None
     for name, child in m.module.named_children():
         # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
-        plain = type(child) is nn.ReLU and not hooked(child)
-        if plain and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
-            value = call_operation(f, "relu", CallArguments("relu", [value], {}))
+        in_place = getattr(child, "inplace", False) and not isinstance(child, OWN) and not hooked(child)
+        one = as_one_call(type(child).forward) if in_place else None
+        if one is not None and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
+            value = _called_with_settings(f, node, m.child(name), one, [value], {}, inplace=False)
         else:
             value = call(f, node, m.child(name), [value], {})
         before = child
@@ -182,9 +183,9 @@ LIBRARIES.insert(0, _forward_of_base)  # before the rule for all of torch's func
 
 
 def _called_with_settings(
-    f: Frame, node: ast.AST, m: Module, one: OneCall, args: list[Value], kwargs: dict[str, Value]
+    f: Frame, node: ast.AST, m: Module, one: OneCall, args: list[Value], kwargs: dict[str, Value], **settings: Any
 ) -> Value:
-    """The value of the one call that the module's `forward` consists of."""
+    """The value of the one call that the module's `forward` consists of, with other `settings` than the module's own."""
     bound = CallArguments(type(m.module).__name__, args, kwargs).bind(*one.parameters, **one.defaults)
     given = dict(zip(one.parameters, bound, strict=True))
 
@@ -193,7 +194,7 @@ def _called_with_settings(
             case ast.Name(name):
                 return given[name]  # type: ignore[no-any-return]
             case ast.Attribute(_, name):
-                return attribute(f, node, m, name)
+                return Static(settings[name]) if name in settings else attribute(f, node, m, name)
         return Static(ast.literal_eval(written))
 
     named = {str(k.arg): value(k.value) for k in one.keywords}

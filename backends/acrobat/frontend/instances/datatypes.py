@@ -56,6 +56,7 @@ class Datatypes(WrittenTypes):
         self.lists_made: dict[Site, Any] = {}  # where the source makes lists, sets and dictionaries, of which types
         self.made_for: dict[str, set[Site]] = {}  # those of them that make what attributes of this name get
         self.made_at: dict[Span, Site] = {}  # the same places, by the position at which problems are reported
+        self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
         self.seen_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
@@ -200,13 +201,20 @@ class Datatypes(WrittenTypes):
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
     def joined(
-        self, trees: bool = True, mixtures: bool = False, references: bool = False, shared: Choice | None = None
+        self,
+        trees: bool = True,
+        by_name: bool = False,
+        mixtures: bool = False,
+        references: bool = False,
+        shared: Choice | None = None,
     ) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
-        `trees` also those of numbers or strings and tuples, with `mixtures` those of different types of Python's, with
-        `references` the classes whose objects are numbers, with `shared` the lists that are. The same
-        object if there were none."""
+        `trees` also those of numbers or strings and tuples, with `by_name` dictionaries told apart by their names if one is
+        given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
+        numbers, with `shared` the lists that are. The same object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
+        if by_name and self.given_by_name and not unions.by_name:
+            unions = dataclasses.replace(unions, by_name=True)
         unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
@@ -377,7 +385,7 @@ class Datatypes(WrittenTypes):
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         if self._sample is None or self._sample[0] is not instances:
-            self._sample = instances, Observer(instances, self.records)
+            self._sample = instances, Observer(instances, self.records, self._joined.by_name)
             self.values_tell = True
         observer = self._sample[1]
         self.seen = observer.fields

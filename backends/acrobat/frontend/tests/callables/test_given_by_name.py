@@ -25,6 +25,9 @@ ONE_SET = [Request(1), Request(2, {"times": 3}), Request(3)]
 SEVERAL_SETS = [Request(1), Request(2, {"times": 3}), Request(3, {"name": "x"}), Request(4, {"times": 2, "name": "yy"})]
 SEVERAL_SETS += [Request(5, {})]
 
+OF_INTS = [Request(1), Request(2, {"times": 3}), Request(3, {"shift": 2}), Request(4, {"times": 2, "shift": 7}), Request(5, {})]
+OF_NUMBERS = [Request(1), Request(2, {"times": 3}), Request(3, {"shift": 2.5})]
+
 
 def scaled(number, times=1, name="abc"):
     return torch.ones(2) * number * times + len(name)
@@ -55,6 +58,23 @@ def where_there_are_some(self, request):
 @pytest.mark.parametrize("forward", [or_nothing, unless_none, with_other_options, where_there_are_some])
 def test_as_in_eager_pytorch(forward, sample):
     agrees(with_forward(nn.Module(), forward), sample)
+
+
+def shifted(number, times=1, shift=0):
+    assert isinstance(times, int)
+    return torch.ones(2) * number * times + shift
+
+
+def words_beside(self, request):
+    counts = {}
+    for word in ["a", "b", "a"][: request.number]:
+        counts[word] = counts.get(word, 0) + 1
+    return shifted(request.number, **(request.options or {})), sorted(counts.items())
+
+
+@pytest.mark.parametrize("sample", [OF_INTS, OF_NUMBERS], ids=["ints", "numbers"])
+def test_values_of_one_kind(sample):
+    agrees(with_forward(nn.Module(), words_beside), sample)
 
 
 def test_a_module_that_is_chosen_takes_them():

@@ -106,11 +106,12 @@ class _Statements:
             case ast.Expr(ast.YieldFrom(value)):
                 return quoted(s, "yielded.extend(values)", yielded=YIELDED, values=value)
             case ast.Expr(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], [])):
-                return self._put_default(s, owner, key, default)
+                return self._default_item(s, owner, key, default)[0]
             case ast.Expr(
                 ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
             ):
-                return self._put_default(s, owner, key, default, change, args)
+                put, item = self._default_item(s, owner, key, default)
+                return [*put, *quoted(s, "item.change(*args)", item=item, change=change, args=args)]
             case ast.AugAssign(ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index)):
                 put, item = self._default_item(s, owner, key, default)
                 target = ast.copy_location(ast.Subscript(item, index, ast.Store()), s.target)
@@ -129,20 +130,11 @@ class _Statements:
                 return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
 
-    def _put_default(
-        self, s: ast.Expr, owner: ast.expr, key: ast.expr, default: ast.expr, change: str = "", args: Sequence[ast.expr] = ()
-    ) -> list[ast.stmt]:
-        """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
-        `d[k].append(x)` follows."""
-        statements, item = self._default_item(s, owner, key, default)
-        if change:
-            statements += quoted(s, "item.change(*args)", item=item, change=change, args=args)
-        return statements
-
     def _default_item(
         self, s: ast.stmt, owner: ast.expr, key: ast.expr, default: ast.expr
     ) -> tuple[list[ast.stmt], ast.Subscript]:
-        """The statements that `d.setdefault(k, default)` becomes, and the item that it gives, `d[k]`."""
+        """The statements that `d.setdefault(k, default)` becomes, `if k not in d: d[k] = default`, and the item that it gives,
+        `d[k]`."""
         statements, key = self._named(s, key)
         text = "if key not in owner: owner[key] = default"
         statements += quoted(s, text, key=copied(key), owner=copied(owner), default=default)

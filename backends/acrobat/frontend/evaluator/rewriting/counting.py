@@ -13,8 +13,9 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.order import always_computed
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
-from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node, mentions
+from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, every_node, mentions
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
@@ -91,16 +92,7 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
     """The expressions that are always computed when a statement or an expression is, once each, in order."""
     if isinstance(s, (ast.While, ast.FunctionDef, ast.ClassDef, ast.Assert)):
         return
-    inner = children(s)
-    if isinstance(s, ast.IfExp):
-        inner = [s.test]
-    elif isinstance(s, (ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
-        inner = []
-    elif isinstance(s, ast.BoolOp):
-        inner = s.values[:1]  # type: ignore[assignment]
-    elif isinstance(s, ast.Compare):
-        inner = [s.left, s.comparators[0]]
-    for child in inner:
+    for child in always_computed(s):
         if isinstance(child, ast.expr | ast.keyword | ast.withitem):
             yield from _computed(child)
             yield child

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import needs_value, prese
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.ownership.origins import place_of
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
@@ -248,6 +249,9 @@ class FunctionCall(ChangingCall):
         outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
         first, *changed = [outputs] if not self.changed else f.components(outputs) or []
         self._sized(key, first)
+        same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))
+        if isinstance(first, Dyn):
+            note_lengths(f, first, same, inside)
         new = program.newness.get(key) or entirely_new(type_or_none(first))
         if self.function in program.entered:
             program.newness_taken[key] = new

@@ -86,6 +86,8 @@ class Functions:
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
+        # function key -> the indices of the parameters that are as long as the list that it returns, and as each list in it
+        self.lengths: dict[Any, list[int | None]] = {}
         self.sizes: dict[Any, Size] = {}  # function key -> how many elements the lists that it returns always have
         self.tuples: dict[tuple[Any, str], tuple[int, int]] = {}  # see `FunctionCall._note_tuples`
         self.lengthened: dict[tuple[Any, str], Any] = {}  # parameter whose tuples a recursion makes longer -> type of one

@@ -17,12 +17,12 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length, length_inside
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 
@@ -168,7 +168,8 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         turned = transposed_lists(f, inner)
         if is_unknown(turned):
             return turned
-        return retyped(turned, ListT(replace(item_type(turned), rows=axis(value) - (k < axis(value)))))
+        inside = replace(item_type(turned), rows=axis(value) - (k < axis(value)), extent=value.type.extent)  # type: ignore[union-attr]
+        return retyped(turned, ListT(inside))
     extent = shape(value)[k]
     assert extent is not None
     parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]
@@ -224,7 +225,10 @@ def extent_of(f: Frame, x: Array, dim: int) -> Value:
         return Static(fixed)
     if axis(x) == dim:
         return length(f, x)
-    return extent_of(f, at(f, x, Static(0)), dim - (dim > axis(x)))
+    inner = dim - (dim > axis(x))
+    if is_ragged(guess(item_type(x))) and axis(guess(item_type(x))) == inner and (size := length_inside(f, x)) is not None:
+        return size
+    return extent_of(f, at(f, x, Static(0)), inner)
 
 
 def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:

@@ -56,7 +56,10 @@ class CoercingFrame(CoveringFrame):
         """Bind the result, of this type, of a host operation. It is a placeholder if an argument or the type is unknown."""
         if any(is_unknown(a) for a in args) or contains_unknown(type):
             return guess(type)
-        return self.bind(n.Host(op, tuple(self.atom(a) for a in args), type, span=self.span), hint or op.removeprefix("list."))
+        result = self.bind(n.Host(op, tuple(map(self.atom, args)), type, span=self.span), hint or op.removeprefix("list."))
+        if op == "range" and (args[0], args[2]) == (Static(0), Static(1)) and (size := variable_of(args[1])) in self.lengths:
+            self.lengths_of[variable_of(result)] = self.lengths[size]
+        return result
 
     def atom(self, value: Value) -> n.Atom:
         """The value as an operand. Raises Mismatch if it cannot be one."""

@@ -23,7 +23,18 @@ from backends.acrobat.ir.renaming import Names
 
 Env = dict[str, Value]
 
-FACTS = ("displays", "sizes", "empties", "lengths", "nonempty", "vectors", "lengths_of", "new_lists")
+FACTS = (
+    "displays",
+    "sizes",
+    "empties",
+    "lengths",
+    "nonempty",
+    "vectors",
+    "lengths_of",
+    "sources",
+    "lengths_inside",
+    "new_lists",
+)
 """What a frame knows of variables, by their names."""
 
 
@@ -78,6 +89,8 @@ class FrameState:
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
+        self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
+        self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now

@@ -32,7 +32,8 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     outside of it."""
     if any(_calls_forward(x) for x in own_nodes_of(definition)):
         return definition
-    definition = with_named_sums(definition)
+    if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
+        definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
     starts = _starts(definition)

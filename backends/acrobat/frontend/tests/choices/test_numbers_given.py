@@ -218,3 +218,22 @@ def test_results_of_other_functions_are_tensors(model):
         expected = [torch.as_tensor(model()(s)) for s in sentences]
     for result, tensor in zip(results, expected, strict=True):
         torch.testing.assert_close(result, tensor)
+
+
+class WithOwnSum(Scorer):
+    """`sum` is not Python's here."""
+
+    def forward(self, words):
+        sum = self.joined
+        total = sum(self.score(w) for w in words)
+        return total, len(words)
+
+    def joined(self, scores):
+        return torch.stack([torch.zeros(()), *scores]).sum()
+
+
+def test_an_own_function_that_is_called_sum_is_called_for_nothing_too():
+    model = WithOwnSum()
+    executable = compile(model, sample=SENTENCES)
+    with torch.no_grad():
+        assert_same(executable(SENTENCES), [model(s) for s in SENTENCES], "the mini-batch")

@@ -32,7 +32,8 @@ class OnDevice:
         return tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
 
     def fetch(self, outputs: Outputs) -> list[Any]:
-        return [arrays(output) for output in outputs]
+        fetched: list[Any] = arrays(outputs)
+        return fetched
 
     def close(self) -> None:
         if torch.accelerator.is_available():

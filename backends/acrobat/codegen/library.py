@@ -59,6 +59,8 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_cuda_hold": (ctypes.c_uint64, [void, void, ctypes.c_uint64]),
         "acrobat_cuda_refill": (integer, [void, ctypes.c_uint64, void, ctypes.c_uint64]),
         "acrobat_cuda_stream": (integer, [void, void]),
+        "acrobat_cuda_read_clocks": (None, [void]),
+        "acrobat_cuda_clocks": (ctypes.POINTER(ctypes.c_int64), [void, ctypes.POINTER(ctypes.c_int64)]),
     }
     for name, (result, arguments) in declare.items():
         function = getattr(lib, f"{prefix}_model" if name == "acrobat_model" else name)

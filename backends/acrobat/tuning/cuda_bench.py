@@ -96,8 +96,8 @@ class Walker:
 
     def milliseconds(self, steps: int, count: int) -> float:
         """Milliseconds, by the device's clock, of one walk over the `count` steps at address `steps`."""
-        held = [ctypes.c_uint64(steps), ctypes.c_int64(count), ctypes.c_uint64(self.bar)]
-        parameters = (ctypes.c_void_p * 3)(*(ctypes.addressof(h) for h in held))
+        held = [ctypes.c_uint64(steps), ctypes.c_int64(count), ctypes.c_uint64(self.bar), ctypes.c_uint64(0)]
+        parameters = (ctypes.c_void_p * 4)(*(ctypes.addressof(h) for h in held))
         stream, took = ctypes.c_void_p(), ctypes.c_float()
         before, after = self.events
         self.driver("cuEventRecord", before, stream)

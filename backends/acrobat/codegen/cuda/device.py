@@ -158,11 +158,15 @@ class CudaMemory(Memory):
         shared = (ctypes.c_int * len(entries))(*(entry["shared"] for entry in entries))
         self._lib, self._session = lib, session
         if not self._emulated:
+            import torch
+
             present = CudaTarget.detect(ORDINAL)
             if present.arch != self._manifest["target"]["arch"]:
                 raise DeviceError(
                     f"this build is for {self._manifest['target']['arch']}, the device is {present.name} ({present.arch})"
                 )
+            # PyTorch takes half a second for its own start on the device, which the first call would wait for.
+            torch.zeros(1, device=self.outputs).cpu()
         lib.acrobat_cuda_open(
             *(session, ORDINAL, int(self._manifest["launch"] == "walk"), self._image, self._manifest["walk_shared"]),
             *(len(entries), launches, shared, int(self._emulated)),

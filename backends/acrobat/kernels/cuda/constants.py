@@ -36,7 +36,9 @@ inline int64_t __ldcg(const int64_t* from) {{ return *from; }}
 #endif
 ACROBAT_KERNEL void nothing(int64_t* memory, int64_t count) {{}}
 ACROBAT_KERNEL void barriers(int64_t* memory, int64_t count) {{
-    for (int64_t i = 0; i < count; ++i) grid_sync(reinterpret_cast<uint32_t*>(memory));
+    uint32_t* const bar = reinterpret_cast<uint32_t*>(memory);
+    uint32_t last = grid_start(bar);
+    for (int64_t i = 0; i < count; ++i) grid_sync(bar, last);
 }}
 // Each load's address is what the one before brought: index i of the table holds another index.
 ACROBAT_KERNEL void chase(int64_t* memory, int64_t count) {{

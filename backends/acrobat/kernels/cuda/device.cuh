@@ -83,20 +83,34 @@ ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Waits until all blocks of a cooperative launch have come here. Then each sees what the others wrote before. `*bar` is 0 at
-// first; its sign bit changes when the last block has come.
-ACROBAT_DEVICE void grid_sync(uint32_t* bar) {
+// Barriers of all blocks of a cooperative launch: grid_sync waits until all have come. Then each sees what the others wrote before.
+// `*bar` is 0 at first; its sign bit changes when the last block has come. A block's first thread remembers the word as it was
+// after the last barrier (`last`), so it need not wait for an answer to its own arrival before it looks for the others'. That
+// answer, and a second fence before it, took half of the 1.4 us that a barrier of 132 blocks once took on an H100.
+ACROBAT_DEVICE uint32_t grid_start(const uint32_t* bar) {
+    uint32_t now;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(now) : "l"(bar) : "memory");
+    return now;
+}
+ACROBAT_DEVICE void grid_sync(uint32_t* bar, uint32_t& last) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const uint32_t add = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
-        uint32_t old, now;
-        __threadfence();
-        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(old) : "l"(bar), "r"(add) : "memory");
+        uint32_t now;
+        asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(bar), "r"(add) : "memory");
         do {
             asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(bar) : "memory");
-        } while (((old ^ now) & 0x80000000u) == 0);
+        } while (((last ^ now) & 0x80000000u) == 0);
+        last = now;
     }
     __syncthreads();
+}
+
+// The cycles that this multiprocessor has counted, at the rate of its clock.
+ACROBAT_DEVICE int64_t clock_cycles() {
+    int64_t cycles;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+    return cycles;
 }
 
 // Writes a value that the host polls. The host sees all of it or nothing, and need not see anything else that was written before.

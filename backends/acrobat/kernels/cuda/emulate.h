@@ -282,7 +282,12 @@ ACROBAT_DEVICE char* shared_memory() {
 }
 ACROBAT_DEVICE int thread_index() { return threadIdx.x; }
 ACROBAT_DEVICE void block_sync() { emulate::pause(emulate::At::Block); }
-ACROBAT_DEVICE void grid_sync(uint32_t*) { emulate::pause(emulate::At::Grid); }
+ACROBAT_DEVICE int64_t clock_cycles() {
+    static int64_t cycles = 0;
+    return cycles += 1000;
+}
+ACROBAT_DEVICE uint32_t grid_start(const uint32_t*) { return 0; }
+ACROBAT_DEVICE void grid_sync(uint32_t*, uint32_t&) { emulate::pause(emulate::At::Grid); }
 ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE float maximum(float a, float b) { return a > b || a != a ? a : b; }

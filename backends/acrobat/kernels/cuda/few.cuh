@@ -69,6 +69,16 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
 #pragma unroll 1
     for (int begin = 0; begin < K::kDepth; begin += F::kChunk) {
         const int end = smaller(begin + F::kChunk, K::kDepth);
+        // The lane's steps: k0, k0 + kStep, ... The weights of a step are read kAhead steps before it, those of the first steps
+        // before anything else: they wait for nothing.
+        const int k0 = begin + slice * L + lane;
+        const auto mine = [&](int step) {
+            return F::kEven ? step < F::kSteps : k0 + step * F::kStep < end;
+        };
+        float4 ahead[F::kAhead][G];
+#pragma unroll
+        for (int i = 0; i < F::kAhead; ++i)
+            if (mine(i)) read(k0 + i * F::kStep, ahead[i]);
         constexpr int kEach = kThreads / R;  // threads that copy a row
         const int r = thread / kEach, first = thread % kEach;
         if (begin) block_sync();
@@ -84,16 +94,6 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
             }
         });
         copies_commit();
-        // The lane's steps: k0, k0 + kStep, ... The weights of a step are read kAhead steps before it, those of the first steps
-        // while the input is being copied.
-        const int k0 = begin + slice * L + lane;
-        const auto mine = [&](int step) {
-            return F::kEven ? step < F::kSteps : k0 + step * F::kStep < end;
-        };
-        float4 ahead[F::kAhead][G];
-#pragma unroll
-        for (int i = 0; i < F::kAhead; ++i)
-            if (mine(i)) read(k0 + i * F::kStep, ahead[i]);
         copies_wait<0>();
         block_sync();
 #pragma unroll 1

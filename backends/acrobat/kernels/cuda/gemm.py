@@ -51,6 +51,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         "kUnits": units,
         "kLanes": lanes,
         "kSegments": len(plan.segments),
+        "kFours": int(all(v % LANES == 0 for s in plan.segments for v in (s.width, s.step))),
     }
     lines = [
         f"struct {symbol} {{",
@@ -102,7 +103,7 @@ def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
     """The same number of bytes as Tiled::kRingBytes in tiled.cuh."""
     rows, columns = 16 * schedule.rows, 64 * schedule.panels
     pad = 0 if precision == "fp32" else STEP_PAD.get(gates, 0)
-    ring = 3 * 16 * (rows + 4 + gates * (columns + 4) + pad)
+    ring = 3 * (rows * (16 + 4) + 16 * (gates * (columns + 4) + pad))
     sums = 4 * schedule.rows * schedule.panels * gates * THREADS if precision == "fp32" else rows * (gates * columns + 8)
     return 4 * max(ring, sums)
 

@@ -50,14 +50,14 @@ MODES = ("walk", "launches")
 
 
 def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES) -> str:
-    """The module as CUDA C++. Its entries are `walk(const Step* steps, int64_t count, uint32_t* bar)` and, for each kernel S,
-    the built-in ones included, `launch_S(const S_args* args, int64_t tiles)`. For an emulated device there is also
-    `emulated_E(blocks, threads, shared, parameters)` for each entry E, which runs E with parameters as the driver takes them.
-    `modes` says which of the two ways of running kernels gets entries, since each takes its time to compile."""
+    """The module as CUDA C++. Its entries are `walk(const Step* steps, int64_t count, uint32_t* bar, int64_t* clocks)` and, for
+    each kernel S, the built-in ones included, `launch_S(const S_args* args, int64_t tiles)`. For an emulated device there is
+    also `emulated_E(blocks, threads, shared, parameters)` for each entry E, which runs E with parameters as the driver takes
+    them. `modes` says which of the two ways of running kernels gets entries, since each takes its time to compile."""
     kernels = names(codes)
     entries: list[tuple[str, tuple[str, ...], bool]] = []
     if "walk" in modes:
-        entries.append(("walk", ("const Step*", "int64_t", "uint32_t*"), True))
+        entries.append(("walk", ("const Step*", "int64_t", "uint32_t*", "int64_t*"), True))
     if "launches" in modes:
         entries += [(f"launch_{name}", (f"const {name}_args*", "int64_t"), False) for name in kernels]
     parts = [
@@ -77,6 +77,7 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
 
 def _walk(kernels: Sequence[str]) -> str:
     """The kernel `walk`. While a step runs, the arguments of the next and the step two ahead are fetched to shared memory.
+    `clocks` is null, or gets the first block's clock before the first step and after each (cycles).
     Kernels are inlined: if the walker called them, each would save the registers that a caller may use, up to 200 bytes of
     every thread and step, though the walker keeps hardly any."""
     words, cases = [], []
@@ -97,7 +98,7 @@ def _walk(kernels: Sequence[str]) -> str:
             "}",
             "",
             "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
-            "walk(const Step* steps, int64_t count, uint32_t* bar) {",
+            "walk(const Step* steps, int64_t count, uint32_t* bar, int64_t* clocks) {",
             "    char* const header = shared_memory();",
             "    const int thread = threadIdx.x, last = int(count) - 1;",
             "    const auto step_of = [&](int i) { return reinterpret_cast<Step*>(header + kStepsAt) + i % 3; };",
@@ -112,8 +113,10 @@ def _walk(kernels: Sequence[str]) -> str:
             "        fetch(header + i % 2 * kArgumentsBytes, reinterpret_cast<const void*>(step_of(i)->args), words);",
             "    };",
             "    const auto fetched = [&] { copies_commit(), copies_wait<0>(), block_sync(); };",
+            "    uint32_t barrier = grid_start(bar);",
             "    fetch_step(0), fetch_step(1), fetched();",
             "    fetch_arguments(0), fetched();",
+            "    if (clocks && blockIdx.x == 0 && thread == 0) clocks[0] = clock_cycles();",
             "    for (int i = 0; i <= last; ++i) {",
             "        fetch_step(i + 2), fetch_arguments(i + 1), copies_commit();",
             "        const int arguments = i % 2 * kArgumentsBytes, first = step_of(i)->first, tiles = step_of(i)->tiles;",
@@ -121,8 +124,9 @@ def _walk(kernels: Sequence[str]) -> str:
             *cases,
             "        }",
             "        copies_wait<0>();",
-            "        if (step_of(i)->barrier) grid_sync(bar);",
+            "        if (step_of(i)->barrier) grid_sync(bar, barrier);",
             "        else block_sync();",
+            "        if (clocks && blockIdx.x == 0 && thread == 0) clocks[i + 1] = clock_cycles();",
             "    }",
             "}",
             "",

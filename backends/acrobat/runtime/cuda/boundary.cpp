@@ -1,5 +1,5 @@
 // How Python prepares a model for CUDA: after `acrobat_create` with a null base by `open` and `hold`, before any run by `stream`
-// and `refill`. Each returns 0, or -1 if a Python exception is set; `hold` returns an address, or 0.
+// and `refill`. Unless said otherwise, each returns 0, or -1 if a Python exception is set; `hold` returns an address, or 0.
 #include "../model.h"
 #include "../python/side.h"
 #include "executor.h"
@@ -26,6 +26,17 @@ ACROBAT_EXPORT uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_
 
 ACROBAT_EXPORT int acrobat_cuda_refill(Session* s, uint64_t weights, const void* bytes, uint64_t size) {
     return guarded(*s->python, [&] { cuda::cuda_of(*s->device).refill(weights, bytes, size); });
+}
+
+// Has the clocks of all further walks kept.
+ACROBAT_EXPORT void acrobat_cuda_read_clocks(Session* s) { cuda::cuda_of(*s->device).read_clocks(); }
+
+// The clocks that were kept: `*count` times five numbers, those of a StepClock. They are valid until the next mini-batch.
+ACROBAT_EXPORT const int64_t* acrobat_cuda_clocks(Session* s, int64_t* count) {
+    const auto& clocks = cuda::cuda_of(*s->device).clocks();
+    static_assert(sizeof(cuda::StepClock) == 5 * sizeof(int64_t));
+    *count = int64_t(clocks.size());
+    return reinterpret_cast<const int64_t*>(clocks.data());
 }
 
 ACROBAT_EXPORT int acrobat_cuda_stream(Session* s, void* stream) {

@@ -43,6 +43,7 @@ using Event = void*;
     X(cuMemFreeHost, (void* memory))                                                                                        \
     X(cuMemHostGetDevicePointer_v2, (Pointer* device, void* memory, unsigned flags))                                        \
     X(cuMemcpyHtoDAsync_v2, (Pointer to, const void* from, size_t bytes, Stream stream))                                    \
+    X(cuMemcpyDtoH_v2, (void* to, Pointer from, size_t bytes))                                                              \
     X(cuMemsetD32Async, (Pointer to, unsigned value, size_t count, Stream stream))                                          \
     X(cuStreamSynchronize, (Stream stream))                                                                                 \
     X(cuStreamQuery, (Stream stream))                                                                                       \

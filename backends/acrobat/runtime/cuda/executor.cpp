@@ -276,12 +276,15 @@ void CudaDevice::submit() {
         in_use_ = true;
         if (walk_) {
             int64_t count = int64_t(steps.size());
-            void* parameters[] = {&walked, &count, &barrier_};
+            Pointer clocks = 0;
+            if (reads_clocks_) check(driver.cuMemAlloc_v2(&clocks, size_t(count + 1) * 8), "taking memory for clocks");
+            void* parameters[] = {&walked, &count, &barrier_, &clocks};
             check(driver.cuLaunchCooperativeKernel(walker_, unsigned(primary_->multiprocessors), 1, 1, kThreads, 1, 1, walk_shared_,
                                                    stream_, parameters),
                   "launching the kernels");
             counters.device_launches += 1;
             counters.barriers += double(plan_->barriers());
+            if (clocks) keep_clocks(steps, clocks);
         } else {
             launch(steps);
         }
@@ -305,6 +308,17 @@ void CudaDevice::launch(const std::vector<Step>& steps) {
               "launching a kernel");
         cx_.counters.device_launches += 1;
     }
+}
+
+void CudaDevice::keep_clocks(const std::vector<Step>& steps, Pointer clocks) {
+    const Driver& driver = Driver::get();
+    std::vector<int64_t> read(steps.size() + 1);
+    check(driver.cuStreamSynchronize(stream_), "running the kernels");
+    check(driver.cuMemcpyDtoH_v2(read.data(), clocks, read.size() * 8), "reading clocks");
+    check(driver.cuMemFree_v2(clocks), "freeing the memory of clocks");
+    const int64_t walk = clocks_.empty() ? 0 : clocks_.back().walk + 1;
+    for (size_t i = 0; i < steps.size(); ++i)
+        clocks_.push_back({walk, steps[i].kernel, steps[i].tiles, steps[i].barrier, read[i + 1] - read[i]});
 }
 
 void CudaDevice::measure() {

@@ -27,6 +27,13 @@ struct Image {
     std::vector<int> shared;           // their bytes of shared memory
 };
 
+// The clock of a walk, as it was after one of its steps.
+struct StepClock {
+    int64_t walk;  // the walk's number, since clocks are read
+    int64_t kernel, tiles, barrier;  // of the step
+    int64_t cycles;  // since the step before, or since the walk began
+};
+
 // Memory of the host that the device writes to. Each word that the device tells comes together with a tag in one store of 8 bytes,
 // so the host sees by the tag that it is there. No piece is used for two tags at once, and each tag is greater than those before.
 class Mailbox {
@@ -90,6 +97,10 @@ class CudaDevice final : public Device {
     // Sets the stream of further work, which comes after all work that was submitted to the stream before.
     void use(Stream stream);
 
+    // From here on each walk is waited for, and what its steps took is kept: `clocks()`, which is empty at first.
+    void read_clocks() { reads_clocks_ = true, clocks_.clear(); }
+    const std::vector<StepClock>& clocks() const { return clocks_; }
+
     Plan& plan() { return *plan_; }
 
     void start() override;
@@ -125,6 +136,7 @@ class CudaDevice final : public Device {
     // Submits all that is planned; the device does it after what was submitted before.
     void submit();
     void launch(const std::vector<Step>& steps);
+    void keep_clocks(const std::vector<Step>& steps, Pointer clocks);
     bool has_words(const Required& required) const;
     void wait_for(const Required& required);
     void check(Result result, const char* what) const { Driver::get().check(result, what); }
@@ -156,6 +168,8 @@ class CudaDevice final : public Device {
     uint32_t tag_ = 0;                // of the words of this execution
     std::vector<float> words_;        // the values of a tensor of several elements
     std::vector<Timed> timed_;
+    bool reads_clocks_ = false;
+    std::vector<StepClock> clocks_;
     size_t submissions_ = 0;  // of this mini-batch, the first ones of `timed_`
 };
 

@@ -75,7 +75,7 @@ class Module:
             out[i, 2] = arguments.ctypes.data
             first += tiles
         bar = np.zeros(1, np.uint32)
-        self.launch("walk", blocks, walk_shared(self.kernels), out.ctypes.data, len(steps), bar.ctypes.data)
+        self.launch("walk", blocks, walk_shared(self.kernels), out.ctypes.data, len(steps), bar.ctypes.data, 0)
 
 
 LIBC = ctypes.CDLL(None)

@@ -168,7 +168,7 @@ def test_a_walk_runs_steps_in_order() -> None:
     barrier. Without barriers the results are wrong."""
     rows, width, levels = 9, 32, 4
     kernel = models.birnn(width)
-    emitted = emitted_for(kernel, G)
+    emitted = emitted_for(kernel, G, CudaSchedule("few", 4, 1, 8))  # several tiles for a row, so that blocks depend on others
     built = Module([emitted], modes=("walk",))
     run = random_run(kernel, rows)
     where = {p.name: 2 + sum(WORDS[q.mode] for q in kernel.params[:i]) for i, p in enumerate(kernel.params)}
@@ -177,7 +177,7 @@ def test_a_walk_runs_steps_in_order() -> None:
     for _ in range(levels - 1):
         states = [row[0].astype(np.float32) for row in wanted.expected()]
         wanted = Run(kernel, rows, run.weights, {**run.operands, state: states})
-    for blocks, order, barriers in ((1, 1, True), (5, -1, True), (4, 7, True), (4, -1, False)):
+    for blocks, order, barriers in ((1, 1, True), (5, -1, True), (4, 7, True), (7, -1, True), (7, -1, False)):
         operands = Operands(run, emitted, G)
         room = np.full(levels * rows * width + 16, np.nan, np.float32)
         room = room[-room.ctypes.data % 64 // 4 :]

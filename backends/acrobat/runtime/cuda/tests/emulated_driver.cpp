@@ -63,7 +63,7 @@ struct Kernel {
     void (*run)(int blocks, int threads, size_t shared, void** parameters);
     std::string name;
     int shared = 48 << 10;  // bytes that a launch may ask for at most
-    size_t parameters() const { return name == "walk" ? 3 : 2; }
+    size_t parameters() const { return name == "walk" ? 4 : 2; }
 };
 struct Event {
     void* stream = nullptr;

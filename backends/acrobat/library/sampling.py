@@ -93,6 +93,15 @@ def centres(count, aligned):
     return torch.linspace(-end, end, count)
 
 
+def spaced(start, end, steps):
+    """`torch.linspace` of numbers that are known at run time only."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first = float(start)
+    last = max(steps - 1, 1)
+    return torch.tensor([first + (float(end) - first) * i / last for i in range(steps)])
+
+
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """`torch.nn.functional.grid_sample` of (batch, channels, height, width), of fixed extents. Each place takes a share of all
     rows and columns, which is 0 for those that are not next to it."""

@@ -166,6 +166,11 @@ def method_of_string(
                 raise Refused("`translate` takes a constant table, as `str.maketrans` makes it")
             old, new = map(Static, _by_letters(whole))
             return f.call_with(strings.translate, [text, old, new]) if whole else text
+        case "ljust" | "rjust" | "center":
+            width, fillchar = bind("width", "fillchar", fillchar=Static(" "))
+            return f.call_with(getattr(strings, name), [text, width, fillchar])
+        case "zfill":
+            return f.call_with(strings.zfill, [text, *bind("width")])
         case "replace":
             old, new = bind("old", "new")
             return f.call_with(strings.replace, [text, _not_empty(old), new])

@@ -70,6 +70,13 @@ def methods(self, words):
     return numbers, tests, texts, all_of_them.split("-")
 
 
+def columns(self, words):
+    n = len(words)
+    filled = [(w.zfill(n), w.ljust(n + 1, "*"), w.rjust(n), w.center(n + 2, "-"), w.center(n + 3)) for w in [*words, "-5", "+"]]
+    digits = [int(digit) for digit in str(n).zfill(4)]
+    return filled, digits, "-5".zfill(n + 1), "ab".rjust(n + 2), "ab".center(5), "ab".ljust(4)
+
+
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -121,7 +128,7 @@ def once(self, words):
 
 
 WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
-FUNCTIONS = [letters, vowels, parts, methods, without_letters, made, truth, halves, codes, once]
+FUNCTIONS = [letters, vowels, parts, methods, columns, without_letters, made, truth, halves, codes, once]
 
 
 def of(function: Any) -> nn.Module:
@@ -133,6 +140,13 @@ def test_interpreter(function: Any) -> None:
     agrees(of(function), WORDS)
 
 
+def test_columns_are_filled_with_one_letter() -> None:
+    interpreter = Interpreter(build(of(lambda self, word: "a".rjust(3, word)), sample=["t", "c"]))
+    assert interpreter.run("c") == "cca"
+    with pytest.raises(InstanceError, match="must be exactly one character long"):
+        interpreter.run("cat")
+
+
 def test_bytes_of_letters_that_ascii_has_not() -> None:
     interpreter = Interpreter(build(of(lambda self, word: sum(word.encode("ascii"))), sample=["tree", "cat"]))
     assert interpreter.run("cat") == sum(b"cat")
@@ -141,7 +155,14 @@ def test_bytes_of_letters_that_ascii_has_not() -> None:
 
 
 def everything(self, words):
-    return letters(self, words), parts(self, words), methods(self, words), made(self, words), codes(self, words)
+    return (
+        letters(self, words),
+        parts(self, words),
+        methods(self, words),
+        columns(self, words),
+        made(self, words),
+        codes(self, words),
+    )
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])

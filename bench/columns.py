@@ -15,6 +15,7 @@ import numpy as np
 from bench import stats
 from bench.campaign import Row
 from bench.record import label
+from bench.sessions import in_one
 from bench.status import Status
 
 REFERENCE = "dynet"  # the system this field compares itself with
@@ -35,6 +36,10 @@ class Column:
         variants of those in float32, and every ratio of the two shows the precision."""
         cell = self.row.cell
         return cell.backend.name + (f" {cell.precision}" if cell.precision != "fp32" else "")
+
+    @property
+    def session(self) -> str | None:
+        return self.row.record.get("session")
 
     def head(self, now: datetime) -> str:
         """The heading, on a line each: the system, its options that are not the defaults, and the age of an earlier row."""
@@ -64,7 +69,7 @@ def columns(rows: Sequence[Row]) -> list[Column]:
     return finished
 
 
-def fastest(candidates: Sequence[Column]) -> list[Column]:
+def fastest_variants(candidates: Sequence[Column]) -> list[Column]:
     """The fastest variant of each backend, in the order of the backends. A stale row loses against any row that is not."""
     best: dict[str, Column] = {}
     for column in candidates:
@@ -76,27 +81,21 @@ def fastest(candidates: Sequence[Column]) -> list[Column]:
 
 def faster(a: Column, b: Column) -> bool:
     """Whether `a` is faster than `b` on the mini-batches that both ran; a slow variant may have run fewer of them."""
-    speedup = stats.ratio(b.rounds, a.rounds) if together(a, b) else stats.unpaired(b.rounds, a.rounds)
+    speedup = stats.ratio(b.rounds, a.rounds) if in_one(a, b) else stats.unpaired(b.rounds, a.rounds)
     return speedup is not None and speedup.value > 1
-
-
-def together(a: Column, b: Column) -> bool:
-    """Whether both were measured in one session. An old row that names no session was measured together with no other."""
-    session = a.row.record.get("session")
-    return session is not None and session == b.row.record.get("session")
 
 
 def ratio(reference: Column, column: Column) -> stats.Ratio | None:
     """How many times faster `column` is than `reference` when steady; None for stale rows, or without common mini-batches."""
     if reference.row.stale or column.row.stale:
         return None
-    compare = stats.ratio if together(reference, column) else stats.unpaired
+    compare = stats.ratio if in_one(reference, column) else stats.unpaired
     return compare(reference.rounds, column.rounds)
 
 
 def resumed_ratio(reference: Column, column: Column) -> stats.Ratio | None:
     """How many times faster `column` is in the first run after a pause; None also for rows of different sessions."""
-    if reference.row.stale or column.row.stale or not together(reference, column):
+    if reference.row.stale or column.row.stale or not in_one(reference, column):
         return None
     return stats.resumed_ratio(reference.rounds, column.rounds)
 

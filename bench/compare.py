@@ -36,10 +36,11 @@ from rich.table import Table
 
 from bench import machine, stats
 from bench.report import entries
-from bench.report.aggregate import Comparison, compare, geometric_mean, together
+from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry, Results
 from bench.report.overview import cell
 from bench.report.tables import spelled
+from bench.sessions import in_one
 from bench.stats import Ratio
 from bench.status import UNSUCCESSFUL, Status
 
@@ -94,7 +95,7 @@ def verdict(compared: Sequence[Pair], least: float = LEAST) -> Verdict:
 
 def _pair(a: Entry, b: Entry) -> Pair:
     comparison = compare(a, b)
-    if comparison is not None and not together(a, b):
+    if comparison is not None and not in_one(a, b):
         comparison = Comparison(a, b, _apart(a, b, comparison.ratio.value), together=False)
     return Pair(a, b, comparison)
 

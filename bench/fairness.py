@@ -22,7 +22,7 @@ def load_time(row: Row) -> str:
 
 def same_work(variants: Sequence[Column]) -> Mapping[str, Column]:
     """By backend the fastest variant that does all its work inside the clock; a backend without such a variant is left out."""
-    return {c.name: c for c in columns.fastest([c for c in variants if not load_time(c.row)])}
+    return {c.name: c for c in columns.fastest_variants([c for c in variants if not load_time(c.row)])}
 
 
 def differs(shown: Sequence[Column]) -> bool:

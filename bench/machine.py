@@ -16,6 +16,8 @@ from typing import Any
 
 import psutil
 
+from bench.software import version
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("backends", "bench", "conf", "workloads", "pyproject.toml")  # what the numbers of a row depend on
 COPIED = "gpu-wheels/commit"  # where `scripts/gpu --fetch` notes the commit for a machine that gets a copy of the sources
@@ -63,7 +65,7 @@ def environment() -> tuple[str, dict[str, Any]]:
         "os": platform.platform(aliased=True, terse=True),
         "libc": " ".join(platform.libc_ver()),
         "python": platform.python_version(),
-        "packages": {package: version for package in packages() if (version := _version(package))},
+        "packages": {package: v for package in packages() if (v := version(package)) != "none"},
         "governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         "boost": _read(Path("/sys/devices/system/cpu/cpufreq/boost")),
         "huge_pages": _read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
@@ -158,13 +160,6 @@ def _cpuinfo() -> dict[str, str]:
     text = _read(Path("/proc/cpuinfo")) or ""
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _read(path: Path) -> str | None:

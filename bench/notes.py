@@ -9,6 +9,7 @@ from bench import columns, fairness, remarks
 from bench.campaign import Row
 from bench.columns import APART, Column, number_text
 from bench.record import label
+from bench.sessions import in_one
 from bench.shown import openable
 from bench.status import Status
 
@@ -23,7 +24,7 @@ def notes(rows: Sequence[Row], variants: Sequence[Column], shown: Sequence[Colum
     for column in shown:
         lines += _other_variants(column, [c for c in variants if c.name == column.name and c is not column])
     for reference in columns.references(shown):
-        apart = [c.name for c in shown if not columns.together(reference, c) and columns.ratio(reference, c) is not None]
+        apart = [c.name for c in shown if not in_one(reference, c) and columns.ratio(reference, c) is not None]
         if apart:
             lines.append(
                 f"{APART}: {', '.join(apart)} and {reference.name} were not measured together, but in different sessions; "
@@ -75,7 +76,7 @@ def _remarks(row: Row, results: Path | None) -> Iterator[str]:
 def _same_program(a: Column, b: Column) -> bool:
     """Whether two variants were compiled to the same program, which was measured once for both."""
     first, second = (each.row.record.get("same_as", each.row.cell.id) for each in (a, b))
-    return bool(first == second and columns.together(a, b))
+    return bool(first == second and in_one(a, b))
 
 
 def _log(row: Row, results: Path | None) -> str:

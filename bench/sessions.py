@@ -7,7 +7,7 @@ has measured all of its cells that can be measured; as soon as one cell needs me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from bench.status import Status
 from bench.store import Record
@@ -18,6 +18,18 @@ APART = frozenset({"none", "apart"})  # values of `rerun` with which no cell is 
 def usable(row: Record, settings: Mapping[str, Any]) -> bool:
     """Whether the row was measured under these settings of `measure`. An old row that does not record them counts as no."""
     return row.get("measure_settings") == settings
+
+
+class Measured(Protocol):
+    """Something that was measured in a session; an old row names none (None)."""
+
+    @property
+    def session(self) -> str | None: ...
+
+
+def in_one(a: Measured, b: Measured) -> bool:
+    """Whether two rows were measured in one session. One that names no session was measured together with no other."""
+    return a.session is not None and a.session == b.session
 
 
 def together(usable: Mapping[str, Sequence[Record]]) -> dict[str, Record]:

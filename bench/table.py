@@ -19,6 +19,7 @@ from bench.columns import Column, number_text
 from bench.log import printable
 from bench.notes import notes
 from bench.record import label, title
+from bench.sessions import in_one
 
 TOO_FEW = "too few"  # there are too few rounds for an interval
 
@@ -35,7 +36,7 @@ def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> 
     if not rows:
         return
     variants = columns.columns(rows)
-    shown = columns.fastest(variants)
+    shown = columns.fastest_variants(variants)
     if shown:
         console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
         sections = _sections(shown, fairness.same_work(variants) if fairness.differs(shown) else {})
@@ -181,7 +182,7 @@ def _times_faster_interval(reference: Column, instead: Mapping[str, Column] | No
         ratio = None if chosen is None else columns.ratio(reference, chosen)
         if chosen is None or ratio is None or chosen is reference:
             return None
-        return _width(ratio.relative_half_width) if columns.together(reference, chosen) else columns.APART
+        return _width(ratio.relative_half_width) if in_one(reference, chosen) else columns.APART
 
     return cell
 

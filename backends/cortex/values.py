@@ -6,7 +6,7 @@ A `Value` is a tensor of one node. It is made by operators (`+`, `@`), by the fu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -22,6 +22,15 @@ LEAVES = frozenset({"weight", "word", "child", "each", "own"})
 child in a fixed slot; each: a state of every child, of any number; own: a state of the node itself (in outputs only)."""
 
 
+def _operator(op: str, swapped: bool = False) -> Callable[[Value, Operand], Value]:
+    """The method of an operator, with its operands `swapped` for one whose left operand is a number."""
+
+    def method(self: Value, other: Operand) -> Value:
+        return operation(op, other, self) if swapped else operation(op, self, other)
+
+    return method
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A tensor of one node: an operation of `backends.acrobat.core.ops` or one of `LEAVES`. Equal values are one object."""
@@ -31,35 +40,12 @@ class Value:
     attrs: Attrs
     type: TensorT
 
-    def __add__(self, other: Operand) -> Value:
-        return operation("add", self, other)
-
-    def __radd__(self, other: float) -> Value:
-        return operation("add", other, self)
-
-    def __sub__(self, other: Operand) -> Value:
-        return operation("sub", self, other)
-
-    def __rsub__(self, other: float) -> Value:
-        return operation("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Value:
-        return operation("mul", self, other)
-
-    def __rmul__(self, other: float) -> Value:
-        return operation("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Value:
-        return operation("div", self, other)
-
-    def __rtruediv__(self, other: float) -> Value:
-        return operation("div", other, self)
+    __add__, __sub__, __mul__, __truediv__ = map(_operator, ("add", "sub", "mul", "div"))
+    __radd__, __rsub__, __rmul__, __rtruediv__ = (_operator(op, swapped=True) for op in ("add", "sub", "mul", "div"))
+    __matmul__ = _operator("matmul")
 
     def __neg__(self) -> Value:
         return operation("neg", self)
-
-    def __matmul__(self, other: Value) -> Value:
-        return operation("matmul", self, other)
 
     def __bool__(self) -> bool:
         raise TypeError("control flow cannot depend on a tensor's value in Cortex: its structure is all it knows")

@@ -47,6 +47,15 @@ class Recording:
     recorder: Any = None
 
 
+def _operator(function: Any) -> Callable[[Deferred, Any], Any]:
+    """The method of an operator: the call of a function of torch is deferred."""
+
+    def method(self: Deferred, other: Any) -> Any:
+        return Recording.recorder.call(function, (self, other), {})
+
+    return method
+
+
 class Deferred:
     """The common base of the tensors of instances (`Lazy`) and of shared tensors (`Shared`)."""
 
@@ -137,59 +146,26 @@ class Deferred:
     def __index__(self) -> int:
         return self.value().__index__()
 
-    def __add__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.add, (self, other), {})
+    __add__ = _operator(torch.add)
+    __sub__ = _operator(torch.sub)
+    __rsub__ = _operator(torch.rsub)
+    __mul__ = __rmul__ = _operator(torch.mul)
+    __truediv__ = _operator(torch.div)
+    __rtruediv__ = _operator(torch.Tensor.__rtruediv__)
+    __matmul__ = _operator(torch.matmul)
+    __pow__ = _operator(torch.pow)
+    __lt__, __le__, __gt__, __ge__ = map(_operator, (torch.lt, torch.le, torch.gt, torch.ge))
+    __eq__ = _operator(torch.eq)  # type: ignore[assignment]
+    __ne__ = _operator(torch.ne)  # type: ignore[assignment]
 
     def __radd__(self, other: Any) -> Any:
         return Recording.recorder.call(torch.add, (other, self) if isinstance(other, Tensor) else (self, other), {})
 
-    def __sub__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.sub, (self, other), {})
-
-    def __rsub__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.rsub, (self, other), {})
-
-    def __mul__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.mul, (self, other), {})
-
-    def __rmul__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.mul, (self, other), {})
-
-    def __truediv__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.div, (self, other), {})
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.Tensor.__rtruediv__, (self, other), {})
-
-    def __matmul__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.matmul, (self, other), {})
-
     def __rmatmul__(self, other: Any) -> Any:
         return Recording.recorder.call(torch.matmul, (other, self), {})
 
-    def __pow__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.pow, (self, other), {})
-
     def __neg__(self) -> Any:
         return Recording.recorder.call(torch.neg, (self,), {})
-
-    def __lt__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.lt, (self, other), {})
-
-    def __le__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.le, (self, other), {})
-
-    def __gt__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.gt, (self, other), {})
-
-    def __ge__(self, other: Any) -> Any:
-        return Recording.recorder.call(torch.ge, (self, other), {})
-
-    def __eq__(self, other: object) -> Any:
-        return Recording.recorder.call(torch.eq, (self, other), {})
-
-    def __ne__(self, other: object) -> Any:
-        return Recording.recorder.call(torch.ne, (self, other), {})
 
     __hash__ = object.__hash__
 

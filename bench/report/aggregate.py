@@ -11,6 +11,7 @@ import numpy as np
 
 from bench import stats
 from bench.report.entries import Entry, refs
+from bench.sessions import in_one
 from bench.stats import Ratio
 
 
@@ -39,11 +40,6 @@ class Comparison:
         return "faster" if self.ratio.value > 1 else "slower"
 
 
-def together(a: Entry, b: Entry) -> bool:
-    """Whether two rows were measured in one session."""
-    return a.session is not None and a.session == b.session
-
-
 @lru_cache(maxsize=1 << 16)  # because tables, figures and means need the same ratios
 def compare(reference: Entry, entry: Entry) -> Comparison | None:
     """The ratio of two rows. Within a session it is made round by round and has an interval by the block bootstrap
@@ -51,7 +47,7 @@ def compare(reference: Entry, entry: Entry) -> Comparison | None:
     session covers what changed until the next. None if one of them has not finished, or if they share no mini-batch."""
     if not (reference.ok and entry.ok):
         return None
-    same = together(reference, entry)
+    same = in_one(reference, entry)
     ratio = (stats.ratio if same else stats.unpaired)(reference.rounds, entry.rounds)
     return None if ratio is None else Comparison(reference, entry, ratio, same)
 

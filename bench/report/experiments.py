@@ -111,7 +111,7 @@ def read(
 
 
 def _experiment(name: str, results: Results, measure: str, processors: int | None, overrides: Sequence[str] = ()) -> Experiment:
-    arguments = [f"experiment={name}", f"measure={measure}", *overrides]
+    arguments = [f"experiment={name}", f"measure={measure.removesuffix('*')}", *overrides]
     try:
         composed, combinations = sweep(arguments)
     except Exception as error:  # of any of Hydra's many types; the report names the reason

@@ -298,3 +298,15 @@ def test_structures_map() -> None:
     x, h, ((child, _, none),) = arrays(doubled)
     assert (x.tolist(), h.tolist(), child.tolist(), none) == ([2, 2], [0], [2], [])
     assert arrays([(1, torch.tensor(2))]) == [(1, 2)]
+
+
+def test_tensors_are_copied_to_the_host_together_and_stay_apart() -> None:
+    import torch
+
+    from workloads.structures import on_host
+
+    tensors = [torch.arange(6).reshape(2, 3), torch.tensor(0.5), torch.zeros(0, 4), torch.tensor([7]), torch.ones(3).bool()]
+    for tensor, array in zip(tensors, on_host(tensors), strict=True):
+        assert array.shape == tuple(tensor.shape) and array.dtype == tensor.numpy().dtype
+        assert array.tolist() == tensor.tolist()
+    assert on_host([]) == []

@@ -2,11 +2,11 @@
 names of workloads; without names, all workloads that have a target.
 
 The launches of a mini-batch are taken from a run on the processor, which records and batches alike. Each is looked up as the
-CUDA kernel that would run it, with its tiles. The times follow from `Constants`, which are assumptions, and from the same rough
-prediction of a tile's cycles that chooses the tiles (`kernels/cuda/schedule.py`). All tiles of other kernels, those of products
-of two row operands among them, count as equal. So this is a model of the device's time that shows what dominates it; it is no
-measurement. The host's times are measured on this machine (`cuda_host.py`). `--registers` also compiles the kernels with NVRTC
-and prints what the walker needs.
+CUDA kernel that would run it, with its tiles. The times follow from `Constants` and from the same prediction of a tile's
+cycles that chooses the tiles (`kernels/cuda/schedule.py`), which was fitted in part to times on an H100. All tiles of other
+kernels, those of products of two row operands among them, count as equal. So this is a model of the device's time that shows
+what dominates it; it is no measurement. The host's times are measured on this machine (`cuda_host.py`). `--registers` also
+compiles the kernels with NVRTC and prints what the walker needs.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ TARGETS = {"treelstm": 0.4, "mvrnn": 0.5, "birnn": 0.6, "drnn": 1.2, "nestedrnn"
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Assumed, from what others published of Hopper cards; `kernels/cuda/constants.py` measures some of them."""
+    """As `kernels/cuda/constants.py` measured them on an H100; the start and the cycles of other kernels are assumed."""
 
-    barrier_us: float = 1.2
-    round_trip_us: float = 13.0
+    barrier_us: float = 1.04
+    round_trip_us: float = 7.5
     """From the flag that the device sets, by way of the host, to the start of the next launch."""
     start_us: float = 10.0
     """The upload and the launch of the first execution."""
-    clock_ghz: float = 1.755
+    clock_ghz: float = 1.98
     rowwise_cycles: float = 1000.0
     """The cycles of a tile without a product: its tables, operands and stores, one after the other."""
 

@@ -29,7 +29,7 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
-FOR_LONG = ((300_000, "-O1"), (150_000, "-fno-gcse"))
+FOR_LONG = ((150_000, "-O1"), (100_000, "-fno-gcse"))
 """Flags for host code of more characters than this, the first that fits. The time that GCC takes for a function grows faster
 than its length. Its last elimination of common subexpressions took a third of all for two layers of experts, where it made no
 mini-batch faster, and neither did `-O2`, which takes twice the time of `-O1`. Shorter code may gain some percent by either."""

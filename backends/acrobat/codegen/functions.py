@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import cast
 
+from backends.acrobat.codegen.copies import CALL, HEAD, marked
 from backends.acrobat.codegen.cpp import Identifiers, c_string, identifier
 from backends.acrobat.codegen.values import ValueWriter
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT
@@ -27,18 +28,16 @@ class FunctionWriter(ValueWriter):
 
     # ---- the function
 
-    def signature(self, f: s.HostFunction, names: list[str] | None = None) -> str:
-        """The head of the C++ function; `names` are the C++ names of its parameters, None for a declaration."""
-        params = [f"{self.types.cpp(p.type)}{'' if names is None else ' ' + names[i]}" for i, p in enumerate(f.params)]
+    def signature(self, f: s.HostFunction, names: list[str]) -> str:
+        """The head of the C++ function; `names` are the C++ names of its parameters."""
+        params = [f"{self.types.cpp(p.type)} {name}" for p, name in zip(f.params, names, strict=True)]
+        params += ["int64_t& depth", *(["int64_t calls"] if f.counts_calls else [])]
         result = self.types.cpp(f.result)
-        params += ["int64_t& depth"]
-        if f.counts_calls:
-            params += ["int64_t calls = 0" if names is None else "int64_t calls"]
         result = f"Task<{result}>" if f.waits else result
-        return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
+        return f"static {result} {marked(HEAD, f.name)}{''.join(f', {p}' for p in params)})"
 
     def write(self, f: s.HostFunction) -> str:
-        """The C++ function, with a comment that says where it stands in the source."""
+        """The C++ function as `Copies` takes it, with a comment that says where it stands in the source."""
         self.waiting = f.waits
         self.codes, self.depths, self.lines, self.local = {}, {}, [], Identifiers(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
@@ -171,8 +170,8 @@ class FunctionWriter(ValueWriter):
     def call(self, x: s.CallFunction) -> None:
         depth = self.local.fresh(f"{identifier(x.var.name)}_depth")
         self.line(f"int64_t {depth} = {self.depth(x.depth)};")
-        args = ["s", *map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counts_calls else [])]
-        code = f"model::{self.function_names[x.call.function]}({', '.join(args)})"
+        args = [*map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counts_calls else [])]
+        code = f"{marked(CALL, x.call.function)}{''.join(f', {a}' for a in args)})"
         self.define(x.var, f"co_await {code}" if x.waits else code)
         self.depths[x.var.name] = depth
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.acrobat.codegen.copies import Copies
 from backends.acrobat.codegen.cpp import Identifiers, Types, c_string
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.outside import Outside, ResultTensor
@@ -55,9 +56,10 @@ class ModelSource:
         readers, writers = Readers(types, outside, classes), Writers(types, outside, classes)
         names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
-        functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)}, function_names)
-        bodies = [functions.write(f) for f in schedule.functions.values()]
-        heads = [functions.signature(f) + ";" for f in schedule.functions.values()]
+        functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)})
+        texts = {name: functions.write(f) for name, f in schedule.functions.items()}
+        recorders = [unit_writer.recorder(code) for code in units]
+        copies = Copies(texts, function_names, [code.name for code in units], recorders, program.entry)
         entry = schedule.functions[program.entry]
         struct = program_struct(entry, function_names[program.entry], types, outside, readers, writers)
         self.outputs: list[ResultTensor] = writers.tensors
@@ -71,9 +73,11 @@ class ModelSource:
                 "// ---- the program",
                 "namespace model {",
                 "",
-                *heads,
+                *copies.recorders,
+                *copies.tables,
+                *copies.heads,
                 "",
-                *bodies,
+                *copies.bodies,
                 "}  // namespace model",
                 "",
                 "// ---- instances from Python",

@@ -124,14 +124,16 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class ResultTensor:
-    """A type of result tensors: PyTorch's dtype and the shape. Where extents vary, `shape` is that of a part, and `number`,
-    `lists` and `order` are as in `Varying`; else `lists` is 0."""
+    """A type of result tensors: PyTorch's dtype and the shape. Where extents vary, `shape` is that of a part, `number`, `lists`
+    and `order` are as in `Varying`, and `extents` has for each of the lists its length where all have one, else None; else
+    `lists` is 0."""
 
     dtype: str
     shape: tuple[int, ...]
     number: str = ""
     lists: int = 0
     order: tuple[int, ...] = ()
+    extents: tuple[int | None, ...] = ()
 
     @staticmethod
     def of(type: Any) -> ResultTensor:
@@ -139,12 +141,12 @@ class ResultTensor:
         if isinstance(type, TensorT):
             return ResultTensor(type.dtype, type.shape)
         v = Varying.of(type)
+        lists = tuple(v.extents[d] for d in v.order[: v.lists])
         if isinstance(v.part, TensorT):
-            return ResultTensor(v.part.dtype, v.part.shape, "", v.lists, v.order)
+            return ResultTensor(v.part.dtype, v.part.shape, "", v.lists, v.order, lists)
         units = (1,) * (len(v.order) - v.lists)  # none for one number without dimensions
-        return ResultTensor(
-            {"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order
-        )
+        dtype = {"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind]
+        return ResultTensor(dtype, units, v.number, v.lists, v.order, lists)
 
     @property
     def needs_arranging(self) -> bool:

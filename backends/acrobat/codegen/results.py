@@ -18,7 +18,7 @@ class Results:
 
     def __init__(self, types: Sequence[Mapping[str, Any]], device: str) -> None:
         self._types = [
-            (tuple(t["shape"]), getattr(torch, t["dtype"]), "cpu" if t["number"] else device, t["lists"], t["order"])
+            (tuple(t["shape"]), getattr(torch, t["dtype"]), "cpu" if t["number"] else device, t["extents"], t["order"])
             for t in types
         ]
 
@@ -41,10 +41,12 @@ class Results:
         return buffer.data_ptr(), partial(torch.unsafe_split_with_sizes, buffer, [rows] * counts)
 
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
-        """Brings concatenated parts into the shape of their tensor; `sizes` are the extents that vary, outermost list first."""
-        shape, _, _, _, order = self._types[index]
+        """Brings concatenated parts into the shape of their tensor; `sizes` are the lengths of the lists, outermost
+        first; of a list that stands in an empty one only, 0, unless its type says how long it is."""
+        shape, _, _, extents, order = self._types[index]
         if not order:  # one number
             return parts.view(())
+        sizes = tuple(size or extent or 0 for size, extent in zip(sizes, extents, strict=True))
         positions = sorted(range(len(order)), key=order.__getitem__)
         return parts.view((*sizes, *shape)).permute(positions).contiguous()
 

@@ -47,17 +47,22 @@ class UnitWriter(ABC, Generic[C]):
 
     def record(self, code: UnitCode) -> str:
         """The C++ function that records one call and returns the address of its row of results."""
+        return self.recorder(code, f" record_{code.name}(Context& cx", str(code.index))
+
+    @staticmethod
+    def recorder(code: UnitCode, head: str = "(Context& cx, int unit", unit: str = "unit") -> str:
+        """The text of a function that records one call, which begins with `head`; `unit` is the number of the unit."""
         params = [f"Tensor {operand(p.name)}" for p in code.gathered]
         params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
-        lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
+        lines = [f"static inline Tensor{', '.join([head, 'int64_t depth', *params])}) {{"]
         for p in code.lists:
             if p.name in code.must_not_be_empty:
                 lines += [f"    if ({operand(p.name)}.size == 0) empty_list({c_string(code.must_not_be_empty[p.name])});"]
         tensors = ", ".join(operand(p.name) for p in code.gathered)
         lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
         lines += [
-            f"    if (cx.tracks()) [[unlikely]] depth = cx.track({code.index}, {{{tensors}}}, {{{lists}}});",
-            f"    Bucket& bucket = cx.stage->bucket(depth, {code.index});",
+            f"    if (cx.tracks()) [[unlikely]] depth = cx.track({unit}, {{{tensors}}}, {{{lists}}});",
+            f"    Bucket& bucket = cx.stage->bucket(depth, {unit});",
             "    const int64_t row = bucket.open();",
         ]
         lines += [f"    bucket.operands[{i}].data[row] = {operand(p.name)};" for i, p in enumerate(code.gathered)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from backends.acrobat.codegen.copies import NUMBER, RECORD, marked
 from backends.acrobat.codegen.cpp import Identifiers, Types, identifier
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.moves import view_displacement
@@ -26,14 +27,11 @@ class ValueWriter:
     """Writes the values of one function after the other into `lines`. `codes` maps variables of the schedule to C++ expressions
     for their values, and `depths` maps those that have a depth to C++ expressions for it."""
 
-    def __init__(
-        self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int], names: Mapping[str, str]
-    ) -> None:
+    def __init__(self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int]) -> None:
         self.schedule = schedule
         self.types = types
         self.units = units
         self.weights = weights
-        self.function_names = names
         self.codes: dict[str, str] = {}
         self.depths: dict[str, str] = {}
         self.lines: list[str] = []
@@ -51,7 +49,7 @@ class ValueWriter:
             case n.Var(name):
                 return self.codes[name]
             case n.Weight(name):
-                return f"cx.weights[{self.weights[name]}]"
+                return f"cx.weights[{marked(NUMBER, self.weights[name])}]"
             case n.Lit(value) if isinstance(value, bool):
                 return "true" if value else "false"
             case n.Lit(value) if a.type == FLOAT:
@@ -70,7 +68,7 @@ class ValueWriter:
             case s.Arguments():
                 return "depth_in"
             case s.StaticDepth(level):
-                return f"cx.stage->at({level})"
+                return f"cx.stage->at({marked(NUMBER, level)})"
             case s.Start(segment, levels):
                 return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
             case s.Join(depths):
@@ -168,7 +166,9 @@ class ValueWriter:
             rows, *extents = args[0].type.shape  # type: ignore[union-attr]
             return f"cx.row({values[0]}, {values[1]}, {rows}, {math.prod(extents)})"
         if op == "lookup":
-            tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
+            tables = [
+                (marked(NUMBER, self.weights[a.name]), TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)
+            ]
             (table, size), (other, other_size) = tables
             return f"cx.lookup({values[0]}, {table}, {size}, {other}, {other_size})"
         if op == "scalar":
@@ -223,7 +223,7 @@ class ValueWriter:
         at = self.local.fresh(f"{identifier(var.name)}_at")
         self.line(f"const int64_t {at} = {self.depth(x.at)};")
         operands = [values[p.name] for p in (*unit.gathered, *unit.lists)]
-        row, starts = f"record_{unit.name}({', '.join(['cx', at, *operands])})", unit.result_displacements()
+        row, starts = f"{marked(RECORD, unit.index)}{', '.join([at, *operands])})", unit.result_displacements()
         if isinstance(var.type, TupleT):
             base = self.local.fresh(f"{identifier(var.name)}_row")
             self.line(f"const Tensor {base} = {row};")

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
 
 MEANS: Sequence[dict[str, Any]] = (
+    {"by_name": True},
     {"mixtures": True},
     {"references": True},
     {"shared": "named"},

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
+
+from torch import Tensor
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TupleT
@@ -12,12 +15,35 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
 from backends.acrobat.frontend.types import UNKNOWN, contains_held, contains_unknown, describe
 from backends.acrobat.frontend.values import Placeholder
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
+
+
+def always_empty(sample: Sequence[Any]) -> list[str]:
+    """Where the instances of a sample have lists, and none that has an element."""
+    filled: dict[str, bool] = {}
+    pending, seen = [("the instance", x) for x in sample], set[int]()
+    while pending:
+        where, value = pending.pop()
+        if id(value) in seen:
+            continue
+        match value:
+            case str() | int() | float() | Tensor() | Enum():
+                continue
+            case list() | tuple() if not hasattr(value, "_fields"):
+                filled[where] = filled.get(where, isinstance(value, tuple)) or bool(value)
+                pending += [(f"an element of {where}", x) for x in value]
+            case dict():
+                pending += [(f"{where}[{k!r}]", x) for k, x in value.items()]
+            case _:
+                seen.add(id(value))
+                pending += [(f"`{type(value).__name__}.{k}`", x) for k, x in (attributes(value) or {}).items()]
+    return [where for where, some in filled.items() if not some]
 
 
 class DiagnosedFunctions(Functions):
@@ -135,10 +161,19 @@ class DiagnosedFunctions(Functions):
         if self.datatypes.changed:
             self.problem(Problem(span, f"the types of fields have {late}", "annotate the fields of the model's classes"))
 
-    def _explain(self, span: Span) -> None:
-        """Raise a CompileError that names what has no known type: fields, otherwise a loop or the last function's result."""
+    def _explain(self, span: Span, instance: Any, sample: Sequence[Any] | None) -> None:
+        """Raise a CompileError that names what has no known type: lists of the sample that are all empty, fields, otherwise a
+        loop or the last function's result."""
         out: list[Problem] = []
         lost = self.lost
+        unknown = {f"{c.__name__}.{x}" for (c, x), t in self._reached(instance).items() if contains_unknown(t)}
+        if self.observed and (unknown or contains_unknown(instance)):
+            for what in always_empty(sample or ()):
+                of_object = "`" in what and what.split("`")[1] not in unknown
+                advice = "give the sample an instance in which it has an element"
+                out += [] if of_object else [Problem(span, f"{what} is empty in all instances of the sample", advice)]
+            if out:
+                raise CompileError(out)
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t):
                 out.append(self._unknown_field(span, cls, name))

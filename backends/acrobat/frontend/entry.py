@@ -45,7 +45,11 @@ def parameters(
     written = definition.args
     places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
     defaults = defaults_of(definition, function)
-    required = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
+    unplaced = [a.arg for a in written.kwonlyargs if a.arg not in defaults]
+    if unplaced:
+        what = f"`forward` takes `{unplaced[0]}` by name only, and an instance is given by position"
+        raise Refused(what, "write the parameter before the `*`, or leave the `*` out")
+    required = [p for p in places if p not in defaults] or places[:1]
     count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
     if len(required) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
         required = places[:count]

@@ -20,18 +20,7 @@ from backends.acrobat.frontend.types import (
     is_shared,
     without_tuples,
 )
-from backends.acrobat.frontend.values import (
-    NOTHING,
-    VARIABLES,
-    Dyn,
-    Held,
-    ListedV,
-    Nothing,
-    Special,
-    Static,
-    TupleV,
-    Value,
-)
+from backends.acrobat.frontend.values import NOTHING, VARIABLES, Dyn, Held, ListedV, Nothing, Special, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 

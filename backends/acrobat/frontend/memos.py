@@ -26,16 +26,18 @@ def with_memos(tree: ast.Module) -> bool:
     stands at the top of a file or of a class, where Python remembers results from one instance to the next, or if it may change
     something and Python may compute a result twice, because the cache forgets results or keeps one for each way in which the
     arguments are written."""
-    rewriting = _Rewriting(tree)
+    if not (caches := _names_of_caches(tree)):
+        return False
+    rewriting = _Rewriting(tree, caches)
     rewriting.visit(tree)
     return rewriting.found
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, caches: set[str]) -> None:
         self.found = False
         self.around: list[ast.FunctionDef] = []
-        self.caches = _names_of_caches(tree)
+        self.caches = caches
         self.has_state = _changes_attributes(tree)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:

@@ -25,7 +25,7 @@ from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
 from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
@@ -123,14 +123,14 @@ class ProgramBuilder(DiagnosedFunctions):
             raise CompileError(self.problems)
         self._warn_of_unread()
         if self.incomplete or self.functions[key] is None:
-            self._explain(entry.span)
+            self._explain(entry.span, instance, sample)
         self._refuse_kept(entry.span, key)
         reachable = self._reachable()
         for name in reachable:  # some may have been told in trials only
             for problem in self.found_in.get(self.names[name], ()):
                 self.problem(problem)
         if self.closing and any(map(never_ends, reachable.values())):
-            self._explain(entry.span)
+            self._explain(entry.span, instance, sample)
         functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable
         self._check_placeholders(functions)
         if self.problems:
@@ -175,7 +175,10 @@ class ProgramBuilder(DiagnosedFunctions):
             raise CompileError([Problem(Span("<model>", 0), what, "define it: it computes the result for one instance")])
         definition, file = source_of(function)
         span = span_of(definition, file)
-        params, others = parameters(definition, function, bound, self.module, sample)
+        try:
+            params, others = parameters(definition, function, bound, self.module, sample)
+        except Refused as refused:
+            raise CompileError([Problem(span, refused.message, refused.advice)]) from None
         if strange := decorated(function):
             raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from typing import Any
 
@@ -26,8 +27,10 @@ BY_NAME: dict[str, tuple[str, str]] = {
     **dict.fromkeys(DEVICES.split(), ("is about devices, which `compile` is told", "leave it out")),
     **dict.fromkeys(COMPLEX.split(), ("is for complex numbers, which compiled models do not have", "compute it beforehand")),
     **dict.fromkeys(
-        OF_NUMPY.split(), ("gives an array, which compiled models do not have", "use torch's functions, or `tolist()`")
+        OF_NUMPY.split(),
+        ("gives an array, which compiled models do not have", "use torch's functions, or `tolist()`"),
     ),
+    "from_numpy": ("takes an array, which compiled models do not have", "write `torch.tensor` of a list"),
     "print": WRITES,
     "input": BESIDE,
     "open": ("reads or writes a file", "read it in `__init__`, into an attribute of the model"),
@@ -55,6 +58,28 @@ BY_HOME: dict[str, tuple[str, str]] = {
 """Module -> what its functions do, and what to write instead."""
 
 
+INSTEAD_OF_NUMPY = {
+    **dict.fromkeys(("array", "asarray"), "torch.tensor(xs)"),
+    "arange": "range(n)",
+    "argmax": "max(range(len(xs)), key=lambda i: xs[i])",
+    "argmin": "min(range(len(xs)), key=lambda i: xs[i])",
+    "argsort": "sorted(range(len(xs)), key=lambda i: xs[i])",
+    "concatenate": "xs + ys",
+    "cumsum": "list(itertools.accumulate(xs))",
+    "max": "max(xs)",
+    "mean": "sum(xs) / len(xs)",
+    "min": "min(xs)",
+    "prod": "math.prod(xs)",
+    "sort": "sorted(xs)",
+    "sum": "sum(xs)",
+    "unique": "sorted(set(xs))",
+    "where": "[i for i, x in enumerate(xs) if x > 0]",
+    "float64": "float(x)",
+    **dict.fromkeys(("int32", "int64"), "int(x)"),
+}
+"""Name of a function of numpy -> what gives the same for numbers and lists of them."""
+
+
 def home_of(function: Any) -> str:
     """The module of a function, or of the class of the object whose method it is."""
     owner = getattr(function, "__self__", None)
@@ -70,6 +95,14 @@ def of_home(written: str, function: Any) -> tuple[str, str] | None:
     home = f"{home_of(function)}."
     known = next((BY_HOME[name] for name in BY_HOME if home.startswith(f"{name}.")), None)
     return None if known is None else (f"`{written}` is not in the language: it {known[0]}", known[1])
+
+
+def of_numpy(written: str, name: str) -> tuple[str, str]:
+    """The message and the advice for a function of numpy, whose name there is `name`."""
+    instead = INSTEAD_OF_NUMPY.get(name) or (f"math.{name}(x)" if hasattr(math, name) else "")
+    of_numbers = f"write `{instead}`" if instead else "compute it where the instances are made, and give it with the instance"
+    advice = f"{of_numbers}; of tensors use torch's own functions, which compute in float32"
+    return f"`{written}` is not in the language: numpy makes arrays of float64, which compiled models do not have", advice
 
 
 def refusal(written: str, otherwise: str, advice: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -30,6 +30,8 @@ class Closure(Special):
     """A lambda, the values of the names that it uses, its function and file, and the values of its parameters' defaults. A call
     compiles its expression in place."""
 
+    passed = True
+    unkeyed = frozenset({"function", "file", "ended"})
     node: ast.Lambda
     env: dict[str, Any]
     function: Any = None
@@ -40,22 +42,14 @@ class Closure(Special):
 
     refusal: ClassVar[str] = "a lambda cannot be kept in a variable of the compiled program"
 
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "lambda", self.node, tuple((name, of(v)) for name, v in (*self.env.items(), *self.defaults))
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return [a for v in (*self.env.values(), *dict(self.defaults).values()) for a in of(v)]
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        env = {name: inner(v) for name, v in self.env.items()}
-        return replace(self, env=env, defaults=tuple((name, inner(v)) for name, v in self.defaults))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nested(Special):
     """A function inside a function. `env` has the values of the names that it uses from the functions around it, once it was
     given to another function; before that it is None, and the names have the values of the moment of the call."""
 
+    passed = True
+    unkeyed = frozenset({"file", "outer"})
     node: ast.FunctionDef
     file: str
     outer: FunctionType | None
@@ -66,20 +60,6 @@ class Nested(Special):
     @property
     def refusal(self) -> str:
         return f"the function `{self.node.name}` cannot be kept in a variable of the compiled program"
-
-    @property
-    def held(self) -> list[Value]:
-        return [v for _, v in self.defaults] + list((self.env or {}).values())
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "nested", self.node, self.lifted, tuple(of(v) for v in self.held)
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return [a for v in self.held for a in of(v)]
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        defaults = tuple((name, inner(v)) for name, v in self.defaults)
-        return replace(self, defaults=defaults, env=self.env and {name: inner(v) for name, v in self.env.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +109,11 @@ class Narrowed(Special):
     """An argument whose value is known to be an object of `cls`, one of several classes of its union. In the function that is
     called the parameter is an object of that class alone."""
 
+    passed = True
     value: Dyn
     cls: type
 
     refusal: ClassVar[str] = "an object of a known class is an argument of a function of the model here"
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "narrowed", self.cls, of(self.value)
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return of(self.value)
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        value = inner(self.value)
-        assert isinstance(value, Dyn)
-        return Narrowed(value, self.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +121,13 @@ class Absent(Special):
     """A method that objects of one class of a union do not have, or an attribute that is no function where one of several is
     called: choosing it is an error of the instance, with this text."""
 
+    passed = True
     chosen = True
     text: str
 
     @property
     def refusal(self) -> str:
         return self.text
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "absent", self.text
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return []
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +145,8 @@ class Outcome(Special):
 class Method(Special):
     """A method and the value that it belongs to. `function` is the Python function, None for methods that the tables handle."""
 
+    passed = True
+    unkeyed = frozenset({"function"})
     owner: Any
     name: str
     function: Any = None
@@ -190,15 +154,6 @@ class Method(Special):
     @property
     def refusal(self) -> str:
         return f"the method `{self.name}` cannot be kept in a variable of the compiled program"
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "method", of(self.owner), self.name
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return of(self.owner)
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return Method(inner(self.owner), self.name, self.function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,26 +171,12 @@ class SliceOf(Special):
 class Partial(Special):
     """A `functools.partial`: a function with its first arguments and some arguments by name."""
 
+    passed = True
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
 
     refusal: ClassVar[str] = "a `partial` function cannot be kept in a variable of the compiled program"
-
-    @property
-    def held(self) -> list[Value]:
-        return [self.function, *self.args, *(v for _, v in self.kwargs)]
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "partial", len(self.args), tuple(k for k, _ in self.kwargs), tuple(map(of, self.held))
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return [a for v in self.held for a in of(v)]
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        function, *rest = map(inner, self.held)
-        named = tuple((k, v) for (k, _), v in zip(self.kwargs, rest[len(self.args) :], strict=True))
-        return Partial(function, tuple(rest[: len(self.args)]), named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,18 +203,10 @@ class Super(Special):
 class Keywords(Special):
     """The value of a parameter `**kwargs`: the named arguments that belong to no other parameter."""
 
+    passed = True
     entries: tuple[tuple[Any, Value], ...]
 
     refusal: ClassVar[str] = "`**` arguments cannot be kept in a variable of the compiled program"
-
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return "keywords", tuple((k, of(v)) for k, v in self.entries)
-
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return [a for _, v in self.entries for a in of(v)]
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return type(self)(tuple((k, inner(v)) for k, v in self.entries))
 
 
 class AttributesByName(Keywords):

@@ -65,3 +65,15 @@ def before_brackets(definition: ast.FunctionDef) -> frozenset[ast.expr]:
 def parameter_names(function: ast.FunctionDef | ast.Lambda) -> list[str]:
     """The parameters of a function that take one value each and may be named in a call."""
     return [a.arg for a in (*function.args.args, *function.args.kwonlyargs)]
+
+
+def all_parameters(function: ast.FunctionDef) -> set[str]:
+    """The parameters of a function, `*args` and `**kwargs` among them."""
+    return {x.arg for x in every_node(function.args) if isinstance(x, ast.arg)}
+
+
+def bound_names(function: ast.FunctionDef) -> set[str]:
+    """The names to which a function, or one inside of it, gives values: others are those of the file, or Python's own."""
+    inside = {x.name for x in every_node(function) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
+    parameters = {x.arg for x in every_node(function) if isinstance(x, ast.arg)}
+    return inside | parameters | {*names_in(function, ast.Store, ast.Del)}

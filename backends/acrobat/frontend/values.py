@@ -4,18 +4,14 @@ time."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
 from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.types import (
-    UNKNOWN,
-    HeldT,
-    Mismatch,
-)
+from backends.acrobat.frontend.types import UNKNOWN, HeldT, Mismatch
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
@@ -74,6 +70,10 @@ class Special:
     __slots__ = ()
     unrolled: ClassVar[bool] = False
     """Whether a list with such a value in it is treated as a tuple: loops over it are unrolled."""
+    passed: ClassVar[bool] = False
+    """Whether it may be an argument of a compiled function: the values in its fields are passed."""
+    unkeyed: ClassVar[frozenset[str]] = frozenset()
+    """The fields that follow from the others, in which equal arguments may differ."""
     chosen: ClassVar[bool] = False
     """Whether a choice of such values at run time is a value, of which the program keeps the number."""
 
@@ -99,22 +99,33 @@ class Special:
     def signature(self, of: Callable[[Value], Any]) -> Any:
         """The key of this argument: calls of a function with equal keys share one compiled function. `of` gives the key of a
         value inside this one. Raises Mismatch."""
-        raise Mismatch(self.refusal)
+        keyed = (within(x, of) for name, x in self._fields() if name not in self.unkeyed)
+        return (type(self).__name__, *(tuple(x.items()) if isinstance(x, dict) else x for x in keyed))
 
     def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
         """The operands that a call passes for this argument; `of` gives those of a value inside. Raises Mismatch."""
-        raise Mismatch(self.refusal)
+        found: list[n.Atom] = []
+        for _, x in self._fields():
+            within(x, lambda inner: found.extend(of(inner)))
+        return found
 
     def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
         """The value that the called function has for this argument. `inner` gives that of a value inside; `weight` makes a
         parameter for a tensor of a module from its name in the module and its type. Raises Mismatch."""
-        raise Mismatch(self.refusal)
+        return replace(self, **{name: within(x, inner) for name, x in self._fields()})  # type: ignore[type-var]
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        """The fields of a value that may be an argument, by name. Raises Mismatch for other values."""
+        if not self.passed:
+            raise Mismatch(self.refusal)
+        return [(x.name, getattr(self, x.name)) for x in fields(self)]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class Held(Special):
     """A value with few uses. `kind` is a key of HELD."""
 
+    passed = True
     kind: str
     value: Value
 
@@ -122,14 +133,14 @@ class Held(Special):
     def refusal(self) -> str:
         return HELD[self.kind]
 
-    def signature(self, of: Callable[[Value], Any]) -> Any:
-        return self.kind, of(self.value)
 
-    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        return of(self.value)
-
-    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        return Held(self.kind, inner(self.value))
+def within(x: Any, work: Callable[[Value], Any]) -> Any:
+    """A field of a value, with `work` applied to the values in it."""
+    if isinstance(x, (Dyn, Static, Fixed, TupleV, Special)):
+        return work(x)
+    if isinstance(x, tuple):
+        return tuple(within(y, work) for y in x)
+    return {k: within(y, work) for k, y in x.items()} if isinstance(x, dict) else x
 
 
 class Nothing(Special):

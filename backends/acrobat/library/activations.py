@@ -40,6 +40,14 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     return torch.relu(input) - negative_slope * torch.relu(-input)
 
 
+def prelu(input, weight):
+    if weight.size(0) > 1:
+        if input.dim() < 2:
+            refuse("PReLU with several parameters, which takes a batch,")
+        weight = weight.reshape((weight.size(0),) + (1,) * (input.dim() - 2))
+    return torch.relu(input) - weight * torch.relu(-input)
+
+
 def elu(input, alpha=1.0, inplace=False):
     return torch.relu(input) + alpha * (torch.exp(-torch.relu(-input)) - 1.0)
 

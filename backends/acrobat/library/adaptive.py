@@ -53,14 +53,6 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return adaptive(input, output_size, torch.amax)
 
 
-def adaptive_avg_pool2d_module(self, input):
-    return adaptive_avg_pool2d(input, self.output_size)
-
-
-def adaptive_max_pool2d_module(self, input):
-    return adaptive_max_pool2d(input, self.output_size, self.return_indices)
-
-
 # ---- over one dimension, which may vary
 
 
@@ -72,11 +64,3 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
 
 def adaptive_avg_pool1d(input, output_size):
     return input.mean(-1, True) if output_size in ONE else adaptive_over_time(input, output_size, torch.mean)
-
-
-def adaptive_max_pool1d_module(self, input):
-    return adaptive_max_pool1d(input, self.output_size, self.return_indices)
-
-
-def adaptive_avg_pool1d_module(self, input):
-    return adaptive_avg_pool1d(input, self.output_size)

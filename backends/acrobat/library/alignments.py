@@ -59,7 +59,3 @@ def of_sequence(log_probs, labels, blank, zero_infinity):
     ends = alpha[-2:]
     loss = -ends.logsumexp(0)
     return torch.where(less(-0.5 * NEVER, loss), 0.0 if zero_infinity else math.inf, loss)
-
-
-def ctc_module(self, log_probs, targets, input_lengths, target_lengths):
-    return ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)

@@ -37,10 +37,6 @@ def windows_of_image(x, kernel, gap, around, step):
     return torch.stack(parts, 1).flatten(0, 1)
 
 
-def unfold_module(self, input):
-    return image_windows(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-
 def atleast_1d(input):
     return input.unsqueeze(0) if input.dim() == 0 else input
 
@@ -165,19 +161,3 @@ def pixel_unshuffle(input, downscale_factor):
 def channel_shuffle(input, groups):
     x = input.reshape(input.size(0), groups, input.size(1) // groups, -1).transpose(1, 2)
     return x.reshape(input.shape)
-
-
-def pixel_shuffle_module(self, input):
-    return pixel_shuffle(input, self.upscale_factor)
-
-
-def pixel_unshuffle_module(self, input):
-    return pixel_unshuffle(input, self.downscale_factor)
-
-
-def channel_shuffle_module(self, input):
-    return channel_shuffle(input, self.groups)
-
-
-def unflatten_module(self, input):
-    return input.unflatten(self.dim, self.unflattened_size)

@@ -131,25 +131,31 @@ def multihead_attention(
     return out.unsqueeze(batch), weights_of(shares, average_attn_weights).unsqueeze(0) if need_weights else None
 
 
+def residual(x, norm_first, norm, part):
+    """`x` with what `part` makes of it added; the norm is taken before that, or of the sum."""
+    return x + part(norm(x)) if norm_first else norm(x + part(x))
+
+
+def attending(attention, query, memory, key_padding_mask, attn_mask):
+    out, _ = multihead_attention(attention, query, memory, memory, key_padding_mask, False, attn_mask)
+    return out
+
+
+def fed_forward(self, x):
+    return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
 def transformer_encoder_layer(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-    x = src
-    if self.norm_first:
-        y = self.norm1(x)
-        attention, _ = multihead_attention(self.self_attn, y, y, y, src_key_padding_mask, False, src_mask)
-        x = x + self.dropout1(attention)
-        return x + self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(self.norm2(x))))))
-    attention, _ = multihead_attention(self.self_attn, x, x, x, src_key_padding_mask, False, src_mask)
-    x = self.norm1(x + self.dropout1(attention))
-    return self.norm2(x + self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x))))))
+    masks = src_key_padding_mask, src_mask
+    x = residual(src, self.norm_first, self.norm1, lambda y: self.dropout1(attending(self.self_attn, y, y, *masks)))
+    return residual(x, self.norm_first, self.norm2, lambda y: self.dropout2(fed_forward(self, y)))
 
 
 def transformer_encoder(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
     x = src
     for layer in self.layers:
         x = layer(x, mask, src_key_padding_mask)
-    if self.norm is not None:
-        x = self.norm(x)
-    return x
+    return x if self.norm is None else self.norm(x)
 
 
 def transformer_decoder_layer(
@@ -163,20 +169,10 @@ def transformer_decoder_layer(
     tgt_is_causal=False,
     memory_is_causal=False,
 ):
-    x = tgt
-    if self.norm_first:
-        y = self.norm1(x)
-        own, _ = multihead_attention(self.self_attn, y, y, y, tgt_key_padding_mask, False, tgt_mask)
-        x = x + self.dropout1(own)
-        y = self.norm2(x)
-        other, _ = multihead_attention(self.multihead_attn, y, memory, memory, memory_key_padding_mask, False, memory_mask)
-        x = x + self.dropout2(other)
-        return x + self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(self.norm3(x))))))
-    own, _ = multihead_attention(self.self_attn, x, x, x, tgt_key_padding_mask, False, tgt_mask)
-    x = self.norm1(x + self.dropout1(own))
-    other, _ = multihead_attention(self.multihead_attn, x, memory, memory, memory_key_padding_mask, False, memory_mask)
-    x = self.norm2(x + self.dropout2(other))
-    return self.norm3(x + self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x))))))
+    own, other = (tgt_key_padding_mask, tgt_mask), (memory_key_padding_mask, memory_mask)
+    x = residual(tgt, self.norm_first, self.norm1, lambda y: self.dropout1(attending(self.self_attn, y, y, *own)))
+    x = residual(x, self.norm_first, self.norm2, lambda y: self.dropout2(attending(self.multihead_attn, y, memory, *other)))
+    return residual(x, self.norm_first, self.norm3, lambda y: self.dropout3(fed_forward(self, y)))
 
 
 def transformer_decoder(

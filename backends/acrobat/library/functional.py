@@ -84,31 +84,15 @@ def standard_deviation(input, dim=None, unbiased=True, keepdim=False, correction
     return torch.sqrt(variance(input, dim, unbiased, keepdim, correction))
 
 
-def bilinear_function(input1, input2, weight, bias=None):
+def bilinear(input1, input2, weight, bias=None):
     """`F.bilinear`: x1' W_k x2 for each matrix W_k of `weight`, where x1 and x2 are vectors, or the rows of two matrices."""
     parts = [((input1 @ weight[k]) * input2).sum(-1) for k in unrolled(range(weight.size(0)))]
     out = torch.stack(parts, -1)
     return out if bias is None else out + bias
 
 
-def bilinear(self, input1, input2):
-    return bilinear_function(input1, input2, self.weight, self.bias)
-
-
-def flatten_module(self, input):
-    return input.flatten(self.start_dim, self.end_dim)
-
-
-def cosine_similarity_module(self, x1, x2):
-    return cosine_similarity(x1, x2, self.dim, self.eps)
-
-
 def generate_square_subsequent_mask(sz):
     return torch.triu(torch.full((sz, sz), float("-inf")), diagonal=1)
-
-
-def pairwise_distance_module(self, x1, x2):
-    return pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 def pdist(input, p=2.0):

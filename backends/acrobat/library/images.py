@@ -153,7 +153,3 @@ def folded(x, places, kernel, dilation, stride, padding, size):
             below, right = height + 2 * ph - a * dh - part.size(1), width + 2 * pw - b * dw - part.size(2)
             total = total + F.pad(part, (b * dw, right, a * dh, below))
     return total[:, ph : ph + height, pw : pw + width]
-
-
-def fold_module(self, input):
-    return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -25,6 +25,8 @@ def index_add(input, dim, index, source, alpha=1.0):
     """The input with `alpha` times each part of `source` added to the part that `index` names for it."""
     if dim != 0:
         return index_add(input.transpose(0, dim), 0, index, source.transpose(0, dim), alpha).transpose(0, dim)
+    if index.numel() != source.size(0):
+        raise IndexError(f"`index_add` of {source.size(0)} parts takes an index of as many ints, not {index.numel()}")
     index = within(index, input.size(0))
     total = []
     for at in range(input.size(0)):

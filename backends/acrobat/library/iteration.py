@@ -5,8 +5,8 @@ from backends.acrobat.library.searching import count
 from backends.acrobat.library.sets import distinct
 
 
-def pairwise(items):
-    return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
+def pairwise(iterable):
+    return [(iterable[i], iterable[i + 1]) for i in range(len(iterable) - 1)]
 
 
 def transposed(rows):
@@ -107,20 +107,25 @@ def reduced_alone(function, items):
     return reduced(function, items[1:], items[0])
 
 
-def filtered(function, items):
-    return [item for item in items if function(item)]
+def filtered(function, iterable):
+    if function is None:
+        return [item for item in iterable if item]
+    return [item for item in iterable if function(item)]
 
 
-def filtered_out(function, items):
-    return [item for item in items if not function(item)]
+def filtered_out(predicate, iterable):
+    if predicate is None:
+        return [item for item in iterable if not item]
+    return [item for item in iterable if not predicate(item)]
 
 
-def present(items):
-    return [item for item in items if item]
+def compressed(data, selectors):
+    return [item for item, selected in zip(data, selectors) if selected]
 
 
-def compressed(items, flags):
-    return [item for item, flag in zip(items, flags) if flag]
+def mapped_to_several(function, iterable):
+    """`itertools.starmap`."""
+    return [function(*items) for items in iterable]
 
 
 def cycled(items, count):
@@ -141,28 +146,31 @@ def at_least_two(items):
     return items
 
 
-def taken_while(function, items):
-    end = 0
-    while end < len(items) and function(items[end]):
-        end = end + 1
-    return items[:end]
+def count_while(predicate, items):
+    """How many items there are before the first one for which `predicate` does not hold."""
+    count = 0
+    while count < len(items) and predicate(items[count]):
+        count = count + 1
+    return count
 
 
-def dropped_while(function, items):
-    start = 0
-    while start < len(items) and function(items[start]):
-        start = start + 1
-    return items[start:]
+def taken_while(predicate, iterable):
+    return iterable[: count_while(predicate, iterable)]
 
 
-def zipped_longest(first, second, fill):
+def dropped_while(predicate, iterable):
+    return iterable[count_while(predicate, iterable) :]
+
+
+def zipped_longest(first, second, fillvalue=None):
     size = max(len(first), len(second))
-    return [(first[i] if i < len(first) else fill, second[i] if i < len(second) else fill) for i in range(size)]
+    return [(first[i] if i < len(first) else fillvalue, second[i] if i < len(second) else fillvalue) for i in range(size)]
 
 
-def grouped(function, items):
+def grouped(iterable, key=None):
     """`itertools.groupby`: the key and the items of each run of consecutive items with equal keys."""
-    keys = [function(item) for item in items]
+    items = iterable
+    keys = items if key is None else [key(item) for item in items]
     starts = [i for i in range(len(items)) if i == 0 or keys[i] != keys[i - 1]]
     ends = starts[1:] + [len(items)]
     return [(keys[start], items[start:end]) for start, end in zip(starts, ends)]

@@ -78,39 +78,3 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     difference = input - target
     losses = 0.5 * (torch.log(spread) + difference * difference / spread)
     return reduced(losses + 0.5 * math.log(2.0 * math.pi) if full else losses, reduction)
-
-
-def hinge_embedding_module(self, input, target):
-    return hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
-
-
-def margin_ranking_module(self, input1, input2, target):
-    return margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
-
-
-def cosine_embedding_module(self, input1, input2, target):
-    return cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
-
-
-def triplet_margin_module(self, anchor, positive, negative):
-    return triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction)
-
-
-def soft_margin_module(self, input, target):
-    return soft_margin_loss(input, target, reduction=self.reduction)
-
-
-def multilabel_soft_margin_module(self, input, target):
-    return multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
-
-
-def multi_margin_module(self, input, target):
-    return multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
-
-
-def poisson_nll_module(self, log_input, target):
-    return poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
-
-
-def gaussian_nll_module(self, input, target, var):
-    return gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)

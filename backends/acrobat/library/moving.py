@@ -104,7 +104,10 @@ def sort(input, dim=-1, descending=False, stable=False):
         if dim != -1 and dim != input.dim() - 1:
             values, places = sort(input.transpose(dim, -1), -1, descending)
             return values.transpose(dim, -1), places.transpose(dim, -1)
-        rows = [sort(row, -1, descending) for row in input]
+        if input.dtype == torch.int64 and is_fixed(input.size(0)):  # so that the number of rows stays known
+            rows = [sort(input[i], -1, descending) for i in unrolled(range(input.size(0)))]
+        else:
+            rows = [sort(row, -1, descending) for row in input]
         return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
     numbers = input.tolist()
     places = in_order(numbers, descending)

@@ -5,26 +5,13 @@ import torch
 from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 
-def batch_norm(self, input):
+def batch_norm_module(self, input):
     """`nn.BatchNorm1d` and `nn.BatchNorm2d` with their running statistics, of (batch, channels), (batch, channels, time),
     (channels, time) or (batch, channels, height, width)."""
-    if self.training or self.running_mean is None:
-        refuse("batch normalisation with the statistics of the batch", "call .eval() on the model first")
-    scale = 1.0 / torch.sqrt(self.running_var + self.eps)
-    if self.affine:
-        scale = scale * self.weight
-        shift = self.bias - self.running_mean * scale
-    else:
-        shift = -self.running_mean * scale
-    if input.dim() == 4:
-        return input * scale.reshape(-1, 1, 1) + shift.reshape(-1, 1, 1)
-    if input.dim() == 3 or input.size(-1) != self.num_features:
-        return input * scale.unsqueeze(1) + shift.unsqueeze(1)
-    return input * scale + shift
-
-
-def rms_norm_module(self, input):
-    return rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    if input.dim() == 2 and input.size(-1) != self.num_features:
+        return batch_norm_module(self, input.unsqueeze(0)).squeeze(0)
+    mean, var = self.running_mean, self.running_var
+    return batch_norm(input, mean, var, self.weight, self.bias, self.training, eps=self.eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
@@ -46,10 +33,6 @@ def layer_norm(self, input):
     if self.weight is not None:
         out = out * self.weight
     return out if self.bias is None else out + self.bias
-
-
-def group_norm_module(self, input):
-    return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -85,7 +68,7 @@ def instance_norm_module(self, input):
     if input.dim() == (2 if isinstance(self, torch.nn.InstanceNorm1d) else 3):
         return instance_norm_module(self, input.unsqueeze(0)).squeeze(0)
     if self.track_running_stats:
-        return batch_norm(self, input)
+        return batch_norm_module(self, input)
     return group_norm(input, self.num_features, self.weight, self.bias, self.eps)
 
 
@@ -99,10 +82,6 @@ def instance_norm(
     return group_norm(input, input.size(1), weight, bias, eps)
 
 
-def local_response_norm_module(self, input):
-    return local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Each channel of (batch, channels, ...) divided by a power of the mean square of so many channels around it."""
     if input.dim() < 3:
@@ -112,7 +91,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (k + alpha / size * torch.stack(sums, 1)) ** beta
 
 
-def batch_norm_function(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     if training or running_mean is None:
         refuse("batch normalisation with the statistics of the batch", "call .eval() on the model first")
     scale = 1.0 / torch.sqrt(running_var + eps)

@@ -1,7 +1,6 @@
-"""Padding with parts of the tensor itself, and the modules of padding."""
+"""Padding with parts of the tensor itself."""
 
 import torch
-import torch.nn.functional as F
 
 from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
@@ -27,19 +26,3 @@ def padded(input, dim, before, after, mode):
     if mode == "reflect":
         return torch.stack([parts[n - 1 - abs(n - 1 - abs(i))] for i in range(-before, n + after)], dim)
     return torch.stack([parts[i % n] for i in range(-before, n + after)], dim)
-
-
-def constant_pad_module(self, input):
-    return F.pad(input, self.padding, "constant", self.value)
-
-
-def reflection_pad_module(self, input):
-    return F.pad(input, self.padding, "reflect")
-
-
-def replication_pad_module(self, input):
-    return F.pad(input, self.padding, "replicate")
-
-
-def circular_pad_module(self, input):
-    return F.pad(input, self.padding, "circular")

@@ -89,16 +89,6 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     return total / counted(image, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-def max_pool2d_module(self, input):
-    return max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
-
-
-def avg_pool2d_module(self, input):
-    return avg_pool2d(
-        input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
-    )
-
-
 # ---- over one dimension, which may vary
 
 
@@ -170,11 +160,3 @@ def means(x, size, step, edge, ceil_mode, count_include_pad):
             count = min(t + size, length + edge) - max(t, edge)
         taken.append(total / count)
     return torch.stack(taken, 1)
-
-
-def max_pool1d_module(self, input):
-    return max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
-
-
-def avg_pool1d_module(self, input):
-    return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)

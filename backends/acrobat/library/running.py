@@ -54,6 +54,10 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     if append is not None:
         input = torch.cat([input, append], dim)
     at = dim + input.dim() if dim < 0 else dim
+    if at == 1:  # without a transpose: the columns that are left may be none, and then there is no row to turn back
+        for _ in unrolled(range(n)):
+            input = input[:, 1:] - input[:, :-1]
+        return input
     x = input if at == 0 else input.transpose(0, at)
     for _ in unrolled(range(n)):
         x = x[1:] - x[:-1]

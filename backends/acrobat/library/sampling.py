@@ -76,10 +76,6 @@ def interpolate(
     return out
 
 
-def upsample_module(self, input):
-    return interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
-
-
 def affine_grid(theta, size, align_corners=False):
     """The places of a grid of (batch, channels, height, width), from -1 to 1, after the affine map `theta` (batch, 2, 3)."""
     height, width = size[2], size[3]
@@ -95,6 +91,15 @@ def centres(count, aligned):
         return torch.zeros(1)
     end = 1.0 if aligned else 1.0 - 1.0 / count
     return torch.linspace(-end, end, count)
+
+
+def spaced(start, end, steps):
+    """`torch.linspace` of numbers that are known at run time only."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first = float(start)
+    last = max(steps - 1, 1)
+    return torch.tensor([first + (float(end) - first) * i / last for i in range(steps)])
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):

@@ -75,7 +75,13 @@ def bisect_right(items, target, first, last):
     return first
 
 
-def inserted(items, at, item):
+def inserted_left(items, item):
+    at = bisect_left(items, item, 0, len(items))
+    return items[:at] + [item] + items[at:]
+
+
+def inserted_right(items, item):
+    at = bisect_right(items, item, 0, len(items))
     return items[:at] + [item] + items[at:]
 
 

@@ -224,6 +224,36 @@ def repeated(text, times):
     return joined([text for _ in range(times)])
 
 
+def padding(text, width, fillchar):
+    """What `text` lacks to `width` letters, in letters `fillchar`. Raises TypeError where that is not one letter."""
+    if len(fillchar) != 1:
+        raise TypeError("The fill character must be exactly one character long")
+    return repeated(fillchar, width - len(text))
+
+
+def ljust(text, width, fillchar):
+    return text + padding(text, width, fillchar)
+
+
+def rjust(text, width, fillchar):
+    return padding(text, width, fillchar) + text
+
+
+def center(text, width, fillchar):
+    """`text.center(width, fillchar)`: of an odd number of letters the one left over stands on the left if `width` is odd."""
+    lacking = padding(text, width, fillchar)
+    left = (len(lacking) + width % 2) // 2
+    return repeated(fillchar, left) + text + repeated(fillchar, len(lacking) - left)
+
+
+def zfill(text, width):
+    """`text.zfill(width)`: with noughts in front, which stand behind a sign."""
+    zeros = padding(text, width, "0")
+    if text[:1] == "+" or text[:1] == "-":
+        return text[:1] + zeros + text[1:]
+    return zeros + text
+
+
 def ascii_codes(text):
     """`text.encode("ascii")`, as a list of ints."""
     codes = []

@@ -5,14 +5,7 @@ import torch
 from backends.acrobat.library.words import refuse, same
 
 
-def embedding_bag(self, input, offsets=None, per_sample_weights=None):
-    """`nn.EmbeddingBag`."""
-    if self.padding_idx is not None or self.include_last_offset or self.max_norm is not None:
-        refuse("an EmbeddingBag with `padding_idx`, `include_last_offset` or `max_norm`")
-    return bags(input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights)
-
-
-def bags(
+def embedding_bag(
     input,
     weight,
     offsets=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import re
 from collections.abc import Iterable, Sequence
@@ -152,3 +153,8 @@ def fields_by_name(x: Any) -> dict[str, Any]:
     """What is in the fields of a named tuple, by their names."""
     result: dict[str, Any] = x._asdict()
     return result
+
+
+def another(value: Any) -> Any:
+    """Another list or object with what one has in it."""
+    return copy.copy(value)

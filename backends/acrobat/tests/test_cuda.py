@@ -24,6 +24,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.benchmarks.cuda_steps import intervals
 from backends.acrobat.codegen.cuda.device import IMAGE, TEXT, check_versions
 from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.devices import DEVICES
@@ -75,6 +76,17 @@ def test_whole_tensors_are_read(driver: Emulated, cache: Path) -> None:
     driver.reset()
     executable = compile(Reading(), device="cuda", cache_folder=cache, checked=True)
     check_reading(lambda instance: executable([instance])[0])
+
+
+def test_clocks_of_a_walk_are_those_of_its_steps(cuda: Any) -> None:
+    executable, instances = cuda("drnn"), draw("drnn", 3)
+    executable(instances)
+    counters = executable.counters()
+    found = intervals(executable, instances)
+    assert sum(i.cycles for i in found) == 1000 * counters["steps"], "the emulated clock counts a thousand from step to step"
+    assert len(found) == counters["barriers"] + counters["executions"], "what follows a walk's last barrier is an interval too"
+    assert any("tell_rows" in i.kernels for i in found) and all(i.tiles > 0 for i in found)
+    check(executable, "drnn", instances)
 
 
 def test_a_walk_gives_eagers_answers(cuda: Any) -> None:

@@ -110,7 +110,7 @@ STAGED: list[Callable[..., Value | None]] = []
 NUMBERED: list[Callable[..., Value | None]] = []
 """(frame, constant) -> the constant object as a number, to which the program refers; None for other constants."""
 COMPONENTS: list[Callable[..., Any]] = []
-"""(frame, value) -> the components of a value that is a tuple with names; None for others."""
+"""(frame, value, count or None) -> the components of a value that is a tuple with `count` names; None for others."""
 RESULTS: list[Callable[..., Value | None]] = []
 """(frame, value) -> the value as the model's result has it; None where the rule does not apply."""
 SHARED_READ: list[Callable[..., Value]] = []

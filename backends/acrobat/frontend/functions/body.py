@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
@@ -63,6 +64,7 @@ class FunctionBody:
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
         self.sizes: list[Size] = []  # of the lists that each `return` gives
+        self.lengths: list[tuple[str, str]] = []  # the lists that are as long as these
         self.carried: dict[str, bool] = {}
         self.gives_back: list[str] = []
         self.wanted: Any = UNKNOWN
@@ -177,6 +179,7 @@ class FunctionBody:
             program.changed = True
         value = self._returned(at, value)
         self.sizes.append(sizes_in(f, value))
+        self.lengths.append(lengths_in(f, value))
         if not self.gives_back:
             return value
         for p in self.gives_back:
@@ -259,6 +262,14 @@ class FunctionBody:
         if program.sizes.setdefault(self.key, size) != size:  # a recursion has used another one
             program.changed |= program.sizes[self.key] != 0
             program.sizes[self.key] = 0
+        names = [p.name for p in self.params]
+        found = [{each[i] for each in self.lengths} for i in range(2)]
+        lengths = [names.index(min(x)) if len(x) == 1 and x <= {*names} else None for x in found]
+        before = program.lengths.setdefault(self.key, lengths)
+        if before != lengths:
+            both = [x if x == y else None for x, y in zip(before, lengths, strict=True)]
+            program.changed |= both != before
+            program.lengths[self.key] = both
 
     def _note_result(self, value: Value) -> bool:
         """Note the type of the result; False if it does not agree with what was found before, which is a problem."""

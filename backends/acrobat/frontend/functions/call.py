@@ -13,6 +13,8 @@ from backends.acrobat.frontend.evaluator.choices.nones import needs_value, prese
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
+from backends.acrobat.frontend.evaluator.ownership.origins import place_of
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
@@ -59,12 +61,21 @@ class FunctionCall(ChangingCall):
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)
-        node, caught = self.f.catching
-        if caught is not None and any(issubclass(c, caught) for c in self.program.raised.get(self.function, ())):
+        node, caught, *around = self.f.catching
+        raised = self.program.raised.get(self.function, ()) if caught is not None else ()
+        if passing := [c for c in raised if issubclass(c, tuple(around)) and not issubclass(c, caught or ())]:
+            what = f"`{self.called}` raises `{passing[0].__name__}`, which is caught around a `try` for other exceptions"
+            raise Refused(what, "have one `try` around it")
+        if any(issubclass(c, caught or ()) for c in raised):
             if self.node is node and not self.of_library and self.function not in self.f.in_place:
                 return with_exceptions(self, caught)
-            what = f"`{self.called}` raises an exception that is caught, in a call inside of the one that `try` has"
-            raise Refused(what, "have it give whether it has found something, and raise the exception where that is called")
+            place = (self.f.file, place_of(self.node)) if isinstance(self.node, ast.Call) else None
+            if place is not None and place not in self.program.raising:
+                self.program.raising.add(place)
+                self.program.changed = self.program.incomplete = True
+                return unknown()
+            what = f"`{self.called}` raises an exception that is caught, in a part of a statement in which that is not followed"
+            raise Refused(what, "give the result of the call a name, in a statement of its own outside of loops")
         if self.function in self.program.gives_functions:
             return compiled_in_place(self)
         self._find_changed()
@@ -238,6 +249,9 @@ class FunctionCall(ChangingCall):
         outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
         first, *changed = [outputs] if not self.changed else f.components(outputs) or []
         self._sized(key, first)
+        same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))
+        if isinstance(first, Dyn):
+            note_lengths(f, first, same, inside)
         new = program.newness.get(key) or entirely_new(type_or_none(first))
         if self.function in program.entered:
             program.newness_taken[key] = new

@@ -66,7 +66,7 @@ class CarriedValues:
     def at_first(self, f: Frame) -> dict[str, Value]:
         """All values as they are when an instance begins: dictionaries and lists are empty, attributes of modules have no
         value."""
-        lists = {x: empty_list_of(f, self.types[x]) for x in self.objects}
+        lists = {x: empty_list_of(f, t) for x, t in self.types.items() if x in self.objects}
         return lists | {
             x: NOTHING if x in self.attributes else empty_dictionary(f, t) for x, t in self.types.items() if x not in lists
         }

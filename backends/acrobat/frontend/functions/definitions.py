@@ -15,8 +15,10 @@ from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
 from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
+from backends.acrobat.frontend.functions.exceptions import with_calls_apart
 from backends.acrobat.frontend.functions.signatures import class_of
 from backends.acrobat.frontend.source import closure, source_of
+from backends.acrobat.frontend.syntax_nodes import every_node
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.functions.table import Functions
@@ -26,12 +28,15 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     """The tree of a function, a method of `owner` or else None, the same in all rounds: lambdas in it are parts of keys.
     `attributes` has the variables' names for attributes of the owner."""
     cls = class_of(owner)
-    key = (function, cls, tuple(attributes.items()))
+    written, file = source_of(function)
+    tried = any(isinstance(x, ast.Try) for x in every_node(written))
+    key = (function, cls, tuple(attributes.items()), raising := program.raising_in(file) if tried else frozenset())
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
-        walks = with_chosen_walks(plainly(source_of(function)[0]), namespace)
+        walks = with_chosen_walks(plainly(written), namespace)
         plain = with_displays(with_counters(walks, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if function is program.entered[0] else result
+        result = with_calls_apart(result, raising)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     return program.definitions[key]

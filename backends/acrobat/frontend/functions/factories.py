@@ -12,10 +12,10 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.callables.nested import for_good
 from backends.acrobat.frontend.evaluator.choices.choice import is_function
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.binding import BoundCall
@@ -74,9 +74,11 @@ def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value], caught: t
     attributes = {} if owner is None else program.carried.attributes_of(owner)
     definition = as_compiled(program, call.function, owner, attributes)
     if caught is not None:
-        key = (call.function, owner, tuple(attributes.items()), caught)
+        places = program.raising_in(call.file)
+        key = (call.function, owner, tuple(attributes.items()), caught, places)
         if key not in program.definitions:
-            program.definitions[key] = returning(definition, caught, call.function.__globals__ | closure(call.function))
+            namespace = call.function.__globals__ | closure(call.function)
+            program.definitions[key] = returning(definition, caught, namespace, places)
         definition = program.definitions[key]
     uses = {*names_in(definition)}.intersection(attributes.values())
     for x in uses:

@@ -19,6 +19,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
+from backends.acrobat.frontend.evaluator.ownership.origins import Place
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
@@ -62,6 +63,7 @@ class Functions:
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
         self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
+        self.raising: set[tuple[str, Place]] = set()  # calls that raise what is caught, and are not alone in their statement
         self.gives_iterators: set[Any] = set()  # functions that give iterators, as lists of what these give
         self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called
         self.newness: dict[Any, Newness] = {}  # function key -> whether nothing else refers to what it gives
@@ -84,6 +86,8 @@ class Functions:
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
+        # function key -> the indices of the parameters that are as long as the list that it returns, and as each list in it
+        self.lengths: dict[Any, list[int | None]] = {}
         self.sizes: dict[Any, Size] = {}  # function key -> how many elements the lists that it returns always have
         self.tuples: dict[tuple[Any, str], tuple[int, int]] = {}  # see `FunctionCall._note_tuples`
         self.lengthened: dict[tuple[Any, str], Any] = {}  # parameter whose tuples a recursion makes longer -> type of one
@@ -169,6 +173,10 @@ class Functions:
         raised = self.raised.setdefault(self.entered[-1], set())
         self.changed |= cls not in raised
         raised.add(cls)
+
+    def raising_in(self, file: str) -> frozenset[Place]:
+        """The places in a file of calls that raise what is caught, which the next round takes out of their statements."""
+        return frozenset(place for where, place in self.raising if where == file)
 
     def wrap(self, value: Any) -> Value:
         """The value of a global or closure variable of the source."""

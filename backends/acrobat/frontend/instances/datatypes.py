@@ -13,13 +13,7 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
-from backends.acrobat.frontend.instances.annotations import (
-    AnnotationError,
-    check_dataclass,
-    hints,
-    line_of_class,
-    unions_in,
-)
+from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, hints, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
@@ -62,6 +56,7 @@ class Datatypes(WrittenTypes):
         self.lists_made: dict[Site, Any] = {}  # where the source makes lists, sets and dictionaries, of which types
         self.made_for: dict[str, set[Site]] = {}  # those of them that make what attributes of this name get
         self.made_at: dict[Span, Site] = {}  # the same places, by the position at which problems are reported
+        self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
         self.seen_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
@@ -95,11 +90,7 @@ class Datatypes(WrittenTypes):
     def union_of_made(self, cls: type, names: Sequence[str]) -> str:
         """The name of the union of an ordinary class, whose objects the model makes with the attributes `names`."""
         if cls not in self.of_class:
-            name = cls.__name__
-            while name in self.cases:
-                name += "_"
-            self.cases[name] = (cls,)
-            self.of_class[cls] = name
+            self._add(cls.__name__, (cls,))
             self.made[cls] = tuple(names)
             self.fields |= {(cls, x): UNKNOWN for x in names}
         elif cls in self.made and self.made[cls] != tuple(names):
@@ -111,6 +102,14 @@ class Datatypes(WrittenTypes):
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def _add(self, name: str, classes: Sequence[type]) -> str:
+        """Enter a union of these classes by a name, or by one like it where another union has that. Gives the name."""
+        while name in self.cases:
+            name += "_"
+        self.cases[name] = tuple(classes)
+        self.of_class |= dict.fromkeys(classes, name)
+        return name
 
     def version_of(self, cls: type, key: Key) -> type:
         """The version of an ordinary class for an object that the model makes; `key` says where, and with which constants."""
@@ -128,11 +127,7 @@ class Datatypes(WrittenTypes):
         if cls in self.made:
             return version, self.union_of_made(version, names)
         if issubclass(cls, RecordOf) and version not in self.of_class:
-            name = cls.__name__
-            while name in self.cases:
-                name += "_"
-            SHOWN[name] = _shown(cls)
-            self.cases[name], self.of_class[version] = (version,), name
+            SHOWN[self._add(cls.__name__, (version,))] = _shown(cls)
             self.fields |= {(version, x): UNKNOWN for x in names}
         return version, self.of_class[version] if version in self.of_class else self.union_of(version)
 
@@ -206,13 +201,20 @@ class Datatypes(WrittenTypes):
         return bool(classes) and not any(c in self.seen or issubclass(c, RecordOf) and c.class_of_record for c in classes)
 
     def joined(
-        self, trees: bool = True, mixtures: bool = False, references: bool = False, shared: Choice | None = None
+        self,
+        trees: bool = True,
+        by_name: bool = False,
+        mixtures: bool = False,
+        references: bool = False,
+        shared: Choice | None = None,
     ) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
-        `trees` also those of numbers or strings and tuples, with `mixtures` those of different types of Python's, with
-        `references` the classes whose objects are numbers, with `shared` the lists that are. The same
-        object if there were none."""
+        `trees` also those of numbers or strings and tuples, with `by_name` dictionaries told apart by their names if one is
+        given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
+        numbers, with `shared` the lists that are. The same object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
+        if by_name and self.given_by_name and not unions.by_name:
+            unions = dataclasses.replace(unions, by_name=True)
         unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
@@ -278,12 +280,8 @@ class Datatypes(WrittenTypes):
         """Enter the unions of constant objects, of which there are new ones, or some that were found to stand in one place."""
         for members in self.graphs.unions():
             if self.cases.get(self.of_class.get(members[0], "")) != tuple(members):
-                name = "_or_".join(c.__name__ for c in members)
-                while name in self.cases:
-                    name += "_"
+                name = self._add("_or_".join(c.__name__ for c in members), members)
                 SHOWN[name] = " or ".join(dict.fromkeys(original(c).__name__ for c in members))
-                self.cases[name] = tuple(members)
-                self.of_class |= dict.fromkeys(members, name)
                 self.fields |= {(c, IDENTITY): INT for c in members}
 
     def _constants_apart(self, unions: Sequence[str]) -> None:
@@ -306,12 +304,8 @@ class Datatypes(WrittenTypes):
 
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
-        name = "_or_".join(c.__name__ for c in classes)
-        while name in self.cases:  # as that of the versions of these classes in results
-            name += "_"
+        name = self._add("_or_".join(c.__name__ for c in classes), classes)
         SHOWN[name] = " or ".join(_shown(c) for c in classes)
-        self.cases[name] = classes
-        self.of_class |= dict.fromkeys(classes, name)
         attributes = self._joined.attributes
         self.made |= {c: attributes[c] for c in classes if c in attributes}
         self._unresolved |= {c for c in classes if c not in attributes and not issubclass(c, RecordOf)}
@@ -347,9 +341,7 @@ class Datatypes(WrittenTypes):
     def _register(self, cls: type, written: Sequence[type]) -> None:
         """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
         if issubclass(cls, RecordOf):
-            self.cases[cls.__name__] = (cls,)
-            self.of_class[cls] = cls.__name__
-            SHOWN[cls.__name__] = _shown(cls)
+            SHOWN[self._add(cls.__name__, (cls,))] = _shown(cls)
             self.fields |= {(cls, key): UNKNOWN for key in cls.keys_of_record}
             return
         together = {cls, *written}
@@ -369,11 +361,7 @@ class Datatypes(WrittenTypes):
                 )
         ordered = sorted(together, key=lambda c: (c.__module__ != cls.__module__, c.__module__, line_of_class(c)))
         name = next((n for members, n in unions if n and members == together), "_or_".join(c.__name__ for c in ordered))
-        while name in self.cases:
-            name += "_"
-        self.cases[name] = tuple(ordered)
-        for member in ordered:
-            self.of_class[member] = name
+        self._add(name, ordered)
         for member in ordered:
             hinted = hints(member)
             for f in dataclasses.fields(member):
@@ -397,7 +385,7 @@ class Datatypes(WrittenTypes):
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         if self._sample is None or self._sample[0] is not instances:
-            self._sample = instances, Observer(instances, self.records)
+            self._sample = instances, Observer(instances, self.records, self._joined.by_name)
             self.values_tell = True
         observer = self._sample[1]
         self.seen = observer.fields
@@ -412,12 +400,8 @@ class Datatypes(WrittenTypes):
                     together[member] = joined
         for cls in observer.fields:
             if cls not in self.of_class:
-                members = tuple(c for c in observer.fields if c in together[cls])
-                name = "_or_".join(c.__name__ for c in members)
-                while name in self.cases:
-                    name += "_"
-                self.cases[name] = members
-                self.of_class |= dict.fromkeys(members, name)
+                members = [c for c in observer.fields if c in together[cls]]
+                self._add("_or_".join(c.__name__ for c in members), members)
         for cls, names in self.asked.items():
             for name in names:
                 if name != IDENTITY and (cls, name) not in self.refined:

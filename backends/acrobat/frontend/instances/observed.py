@@ -24,9 +24,10 @@ DEEPEST = 24
 
 
 class Observer:
-    """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields."""
+    """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields.
+    With `by_name` dictionaries with a few sets of names are told apart by these, whatever their values are."""
 
-    def __init__(self, instances: Sequence[Any], records: Records) -> None:
+    def __init__(self, instances: Sequence[Any], records: Records, by_name: bool = False) -> None:
         self.root = Place()
         self._records = records
         self.fields: dict[type, dict[str, Place]] = {}
@@ -35,6 +36,8 @@ class Observer:
         pending: list[tuple[Place, Any, str]] = [(self.root, x, f"instance {i}") for i, x in enumerate(instances)]
         while pending:
             pending += self._note(*pending.pop())
+        for place in self.places() if by_name else ():
+            place.by_name = len(place.classes) <= key_sets.MOST
         while self._fold():
             pass
         for place in self.places():

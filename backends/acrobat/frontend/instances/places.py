@@ -32,6 +32,7 @@ class Place:
     sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
     into: Place | None = None  # the place that this one has become a part of
     enums: bool = False  # whether members of Enums were seen
+    by_name: bool = False  # whether dictionaries with different names are told apart by these, whatever their values are
     recursive: bool = False  # whether it is also inside of itself
     deep: int = 0  # how many containers it is inside of, within the value of one field
 
@@ -103,6 +104,8 @@ class Place:
         several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
         if "dict" in self.kinds or not several or not all(issubclass(c, RecordOf) for c in self.classes):
             return "dict" in self.kinds
+        if self.by_name:
+            return False
         if self.value is None or _of_one_kind(self.value, set()):
             return True
         by_name = [place for fields in self.classes.values() for place in fields.values()]

@@ -71,20 +71,18 @@ class SampleTypes:
 
     def optional(self, inner: Any) -> Any:
         """The type of a value of type `inner` or None; unknown as long as `inner` is not known entirely."""
-        if contains_unknown(inner):
-            return UNKNOWN
-        name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
-        self.optionals[name] = inner
-        SHOWN[name] = f"{describe(inner)} or None"
-        return DataT(name)
+        return self._or_nothing(inner, "Optional", " or None")
 
     def unassigned(self, inner: Any) -> Any:
         """The type of a name to which a value of a type is assigned on some paths only."""
+        return self._or_nothing(inner, "Unassigned", ", or not assigned")
+
+    def _or_nothing(self, inner: Any, prefix: str, shown: str) -> Any:
         if contains_unknown(inner):
             return UNKNOWN
-        name = "Unassigned_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        name = f"{prefix}_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
         self.optionals[name] = inner
-        SHOWN[name] = f"{describe(inner)}, or not assigned"
+        SHOWN[name] = describe(inner) + shown
         return DataT(name)
 
     def either(self, types: dict[str, Any], prefix: str = "Either") -> Any:

@@ -52,7 +52,10 @@ def _called(f: Frame, function: Callable[..., Any], *args: Value) -> Any:
 
 
 def _one_by_one(f: Frame, x: Any, rows: Value) -> Value:
-    text = "RuntimeError: a tensor without parts is taken apart in parts of 1, which gives an empty tensor"
+    text = (
+        "RuntimeError: a tensor without parts is taken apart in parts of 1, which gives an empty tensor: "
+        "take `x[i : i + 1]` in a loop over `range(len(x))`, which has no round then"
+    )
     some = with_check(f, "gt", length(f, rows), Static(0), text, lambda: rows)
     return mapped(f, [some], lambda row: _alone(f, x, row))
 

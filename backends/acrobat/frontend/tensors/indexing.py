@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, s
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lists
-from backends.acrobat.frontend.evaluator.lists.lengths import item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, kind, known, retyped, type_of
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
@@ -24,6 +24,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     each_row,
+    extent_of,
     is_numbers,
     item,
     numbers,
@@ -186,8 +187,13 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
     flags = chosen.value
     if len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
+    parts, bools = shape(x)[dim], shape(flags)[0]
+    if parts is not None and bools is not None and parts != bools:
+        raise Refused(f"a mask of {bools} elements chooses among {parts} parts of a tensor", "give it one for each part")
     values = read_flags(f, flags)
     rows = as_rows(f, x, dim)
+    if None in (parts, bools) and not is_unknown(rows) and not (is_ragged(flags) and origin_of(f, rows) == origin_of(f, flags)):
+        check_equal(f, length(f, rows), extent_of(f, flags, 0))
     selected = f.call_with(selection.selected, [rows, values], node)
     if is_numbers(x) and dim == axis(x) and not is_unknown(selected):  # with the dimensions of extent 1 behind it
         return numbers(selected, dim, x.type.units)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, check_equal, is_length_of, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -125,8 +125,10 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
         if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
             continue
         if expand and extent != 1:
-            if extent is None and not is_known:
-                continue  # the tensor's own extent
+            if extent is None and not is_known:  # the tensor's own extent
+                if axis(x) != d or not is_length_of(f, repeats, x):
+                    check_equal(f, extent_of(f, x, d), repeats)
+                continue
             raise Refused("`expand` makes extents of 1 wider")
         if is_known:
             x = cat(f, [x] * count, d)

@@ -17,12 +17,12 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length, length_inside
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 
@@ -41,7 +41,11 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
         return elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint))  # type: ignore[return-value]
     atoms = [operand(f, a) for a in args]
     try:
-        return f.bind(make_op(name, atoms, attrs, f.span), hint or name)
+        made = make_op(name, atoms, attrs, f.span)
+        t = made.type
+        if isinstance(t, TensorT) and t.dtype == "float32" and not t.size:  # without elements: no kernel is made for it
+            made = make_op("full", [], {"shape": t.shape, "value": 0}, f.span)
+        return f.bind(made, hint or name)
     except ShapeError as error:
         raise Refused(str(error)) from error
 
@@ -164,7 +168,8 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         turned = transposed_lists(f, inner)
         if is_unknown(turned):
             return turned
-        return retyped(turned, ListT(replace(item_type(turned), rows=axis(value) - (k < axis(value)))))
+        inside = replace(item_type(turned), rows=axis(value) - (k < axis(value)), extent=value.type.extent)  # type: ignore[union-attr]
+        return retyped(turned, ListT(inside))
     extent = shape(value)[k]
     assert extent is not None
     parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]
@@ -188,7 +193,9 @@ def stack_parts(f: Frame, parts: Sequence[Any], k: int) -> Value:
             # a number of the host that is a part stands for a tensor with all dimensions of extent 1
             return numbers(part, inner, len(shape(first)) - 1 - inner) if is_numbers(part) and is_numbers(first) else part  # type: ignore[arg-type]
 
-        return of_rows(mapped(f, [as_rows(f, p, own) for p in parts], together), own + (k <= own))
+        result: Any = of_rows(mapped(f, [as_rows(f, p, own) for p in parts], together), own + (k <= own))
+        extent = first.type.extent if all(type_of(p) == first.type for p in parts) else None  # of tensors of ints
+        return retyped(result, replace(result.type, extent=extent)) if extent is not None and is_ragged(result) else result
     t = f.common([type_of(p) for p in parts])
     atoms = tuple(f.atom(f.coerce(p, t)) for p in parts)
     return f.bind(n.ListOf(atoms, ListT(t, k, extent=len(parts)), span=f.span), "parts")
@@ -218,7 +225,10 @@ def extent_of(f: Frame, x: Array, dim: int) -> Value:
         return Static(fixed)
     if axis(x) == dim:
         return length(f, x)
-    return extent_of(f, at(f, x, Static(0)), dim - (dim > axis(x)))
+    inner = dim - (dim > axis(x))
+    if is_ragged(guess(item_type(x))) and axis(guess(item_type(x))) == inner and (size := length_inside(f, x)) is not None:
+        return size
+    return extent_of(f, at(f, x, Static(0)), inner)
 
 
 def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:

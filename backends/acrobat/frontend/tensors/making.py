@@ -26,6 +26,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
+from backends.acrobat.library import sampling
 
 
 def full_of(f: Frame, shape: Any, value: float) -> Dyn:
@@ -137,9 +138,12 @@ def _arange(f: Frame, call: CallArguments) -> Value:
 
 
 @operation("linspace", of_tensor=False)
-def _linspace(f: Frame, call: CallArguments) -> Dyn:
+def _linspace(f: Frame, call: CallArguments) -> Value:
     remove_placement(call)
-    start, end, steps = (constant(v, "an argument of `linspace`") for v in call.bind("start", "end", "steps"))
+    bounds = call.bind("start", "end", "steps")
+    if not all(map(is_constant, bounds)):
+        return f.call_with(sampling.spaced, bounds)
+    start, end, steps = (constant(v, "an argument of `linspace`") for v in bounds)
     last = max(steps - 1, 1)
     numbers = [op(f, "full", [], {"shape": (), "value": start + (end - start) * i / last}) for i in range(steps)]
     return op(f, "stack", numbers, {"dim": 0})

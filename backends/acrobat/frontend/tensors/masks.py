@@ -21,15 +21,7 @@ from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESUL
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
-from backends.acrobat.frontend.tensors.lifting import (
-    elementwise,
-    item,
-    op,
-    operand,
-    select,
-    shape,
-    stack_parts,
-)
+from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
@@ -153,6 +145,11 @@ def bools_of(f: Frame, value: Any) -> Value:
 
     def work(parts: Any) -> Value:
         (part,) = parts
+        if shape(part) and not shape(part)[0]:
+            t: Any = BOOL
+            for extent in reversed(shape(part)):
+                t = ListT(t, rows=0, extent=extent)
+            return f.bind(n.ListOf((), t, span=f.span), "bools")
         if shape(part):
             return stack_parts(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
         return f.host("gt", [item(f, part), Static(0.5)], BOOL)

@@ -37,6 +37,9 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
         written = (index.lower, index.upper, index.step)
         bounds = [constant(f.expression(e), "a bound of a slice of modules") if e else None for e in written]
+        if type(module) is nn.Sequential:
+            part = module[slice(*bounds)]
+            return Module(part, tuple((k, a) for k, a in value.tensors if k.partition(".")[0] in part._modules))
         return TupleV(tuple(f.components(_children(f, value)) or ())[slice(*bounds)])
     at = as_index(f, f.expression(index))
     if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
@@ -47,13 +50,13 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         if isinstance(module, nn.ParameterList):
             parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(module))])
             return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")
-        return at_index(f, [value.child(str(i)) for i in range(len(module))], at)
+        return at_index(f, [value.child(name) for name in module._modules], at)
     i = constant(at, "the index of a ModuleList")
     if not isinstance(i, int) or not -len(module) <= i < len(module):
         return f.problem(node, f"index {i} is out of range for {len(module)} modules")
     if isinstance(module, nn.ParameterList):
         return _parameter(f, value, i % len(module))
-    return value.child(str(i % len(module)))
+    return value.child([*module._modules][i])
 
 
 def _parameter(f: Frame, parameters: Module, i: int) -> Value:
@@ -84,7 +87,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
 def _children(f: Frame, value: Module) -> Value:
     match value.module:
         case nn.ModuleList() | nn.Sequential() as children:
-            return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
+            return TupleV(tuple(map(value.child, children._modules)))
         case nn.ParameterList() as parameters:
             return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
         case nn.ModuleDict() | nn.ParameterDict() as entries:
@@ -102,7 +105,7 @@ def _count(f: Frame, value: Module) -> Value | None:
 
 @handles(TRUTHS, Module)
 def _truth(f: Frame, value: Module, node: ast.AST) -> Value:
-    return Static(True)
+    return Static(bool(value.module))
 
 
 @handles(MEMBERSHIP, Module)

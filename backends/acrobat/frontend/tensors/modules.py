@@ -14,6 +14,7 @@ from torch.nn.utils import parametrize
 
 from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
+from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken_apart
@@ -22,8 +23,9 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRAR
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.tensors.forwards import OneCall, as_one_call, forward_of, hooked, no_function
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
-from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows
+from backends.acrobat.frontend.tensors.lifting import op, over_rows
 from backends.acrobat.frontend.tensors.lookups import embedded
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
@@ -33,6 +35,8 @@ from backends.acrobat.library import MODULES, normalisation
 
 NEW = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
 """Modules of the library whose result is a new tensor, which may be changed in place."""
+OWN = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.modules.dropout._DropoutNd)
+"""Modules that are compiled by rules of their own, although each is a call of one function."""
 MISSING = object()
 """Stands for an attribute that an object does not have."""
 
@@ -90,35 +94,6 @@ def parametrized(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     for i in range(len(made_by)):
         values = [call(f, node, inside.child(str(i)), values, {})]
     return values[0]
-
-
-def hooked(module: nn.Module) -> bool:
-    """Whether calling the module does more than its `forward`."""
-    calls = type(module).__call__ is nn.Module.__call__ and type(module)._call_impl is nn.Module._call_impl
-    return bool(module._forward_hooks or module._forward_pre_hooks) or not calls or "_call_impl" in vars(module)
-
-
-def globally_hooked() -> bool:
-    """Whether calling any module does more than its `forward`."""
-    return any(getattr(nn.modules.module, name, None) for name in ("_global_forward_hooks", "_global_forward_pre_hooks"))
-
-
-def forward_of(module: nn.Module) -> tuple[types.FunctionType | None, bool]:
-    """The function that a call of the module runs, which may have been set on the instance (None if it is not a Python
-    function), and whether its first argument is the module."""
-    forward = module.forward
-    if isinstance(forward, types.FunctionType):
-        return forward, False
-    if isinstance(forward, types.MethodType) and forward.__self__ is module:
-        return (forward.__func__ if isinstance(forward.__func__, types.FunctionType) else None), True
-    return None, False
-
-
-def no_function(module: nn.Module) -> str:
-    """The message for a module whose `forward` is no function of Python's, or a method of another object."""
-    forward: Any = module.forward
-    what = "another object's method" if isinstance(forward, types.MethodType) else f"a {type(forward).__name__}"
-    return f"`forward` of this {type(module).__name__} is {what}, which was set on it"
 
 
 # ---- calls
@@ -181,9 +156,10 @@ def _in_sequence(f: Frame, node: ast.AST, m: Module, value: Value) -> Value:
     before: nn.Module | None = None
     for name, child in m.module.named_children():
         # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
-        plain = type(child) is nn.ReLU and not hooked(child)
-        if plain and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
-            value = call_operation(f, "relu", CallArguments("relu", [value], {}))
+        in_place = getattr(child, "inplace", False) and not isinstance(child, OWN) and not hooked(child)
+        one = as_one_call(type(child).forward) if in_place else None
+        if one is not None and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
+            value = _called_with_settings(f, node, m.child(name), one, [value], {}, inplace=False)
         else:
             value = call(f, node, m.child(name), [value], {})
         before = child
@@ -204,6 +180,25 @@ def _forward_of_base(function: Any) -> Callable[..., Value] | None:
 
 
 LIBRARIES.insert(0, _forward_of_base)  # before the rule for all of torch's functions
+
+
+def _called_with_settings(
+    f: Frame, node: ast.AST, m: Module, one: OneCall, args: list[Value], kwargs: dict[str, Value], **settings: Any
+) -> Value:
+    """The value of the one call that the module's `forward` consists of, with other `settings` than the module's own."""
+    bound = CallArguments(type(m.module).__name__, args, kwargs).bind(*one.parameters, **one.defaults)
+    given = dict(zip(one.parameters, bound, strict=True))
+
+    def value(written: ast.expr) -> Value:
+        match written:
+            case ast.Name(name):
+                return given[name]  # type: ignore[no-any-return]
+            case ast.Attribute(_, name):
+                return Static(settings[name]) if name in settings else attribute(f, node, m, name)
+        return Static(ast.literal_eval(written))
+
+    named = {str(k.arg): value(k.value) for k in one.keywords}
+    return called(f, node, Static(one.function), [value(x) for x in one.args], named)
 
 
 def run_forward(
@@ -236,9 +231,13 @@ def run_forward(
         tensor = tensor_of(f, m, name)
         return Static(None) if tensor is None else tensor
 
+    result: Value | None = None
     written = next((MODULES[c] for c in kind.__mro__ if c in MODULES and c.forward is function), None)
     if written is not None:
         result = f.program.call(f, node, written, [m, *args], kwargs)
+    elif not isinstance(module, OWN) and (one_call := as_one_call(function)) is not None:
+        result = _called_with_settings(f, node, m, one_call, args, kwargs)
+    if result is not None:
         if isinstance(module, NEW):
             f.builder.fresh.add(variable_of(result))
         return result
@@ -262,13 +261,4 @@ def run_forward(
                 return f.problem(node, "dropout in training mode is not in the language", "call .eval() on the model first")
             same: Value = CallArguments(kind.__name__, args, kwargs).bind("input")[0]
             return same
-        case nn.ReLU(inplace=True):
-            return in_place(f, CallArguments("ReLU", args, kwargs).bind("input")[0], lambda x: op(f, "relu", [x]))
-        case nn.Sigmoid() | nn.Tanh() | nn.ReLU():
-            return call_operation(f, kind.__name__.lower(), CallArguments(kind.__name__.lower(), args, kwargs))
-        case nn.GELU():
-            return call_operation(f, "gelu", CallArguments("gelu", args, {**kwargs, "approximate": Static(module.approximate)}))
-        case nn.Softmax() | nn.LogSoftmax():
-            name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
-            return call_operation(f, name, CallArguments(name, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")

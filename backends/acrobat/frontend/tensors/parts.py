@@ -37,13 +37,13 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
     """`x[start:stop]` along one dimension."""
     if start is None and stop is None:
         return x
+    bounds, extent, left = [None if b is None else known(b) for b in (start, stop)], shape(x)[dim], None
+    if extent is not None and all(b is None or b[0] for b in bounds):
+        first, last, _ = slice(*(None if b is None else b[1] for b in bounds)).indices(extent)
+        left = max(last - first, 0)
     if not is_ragged(x):
-        bounds = [None if b is None else known(b) for b in (start, stop)]
-        if all(b is None or b[0] for b in bounds):
-            extent = shape(x)[dim]
-            assert extent is not None
-            first, last, _ = slice(*(None if b is None else b[1] for b in bounds)).indices(extent)
-            return op(f, "slice", [x], {"dim": dim, "start": first, "stop": max(first, last)})
+        if left is not None:
+            return op(f, "slice", [x], {"dim": dim, "start": first, "stop": first + left})
         rows = as_rows(f, x, dim)
         return of_rows(f.host("list.slice", [rows, *_ends(f, start, stop)], rows.type), dim)
     k = axis(x)
@@ -53,7 +53,7 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
         assert isinstance(x, Dyn)
         flat = retyped(x, ListT(item_type(x)))
         part = f.host("list.slice", [flat, *_ends(f, start, stop)], flat.type)
-        return retyped(part, replace(x.type, extent=None))  # type: ignore[arg-type]
+        return retyped(part, replace(x.type, extent=left))  # type: ignore[arg-type]
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,7 @@ from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import with_flags
+from backends.acrobat.frontend.tensors.lifting import in_place
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot
 from backends.acrobat.frontend.tensors.one_hot import of_one_hot, settled
@@ -28,6 +30,7 @@ from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Held, Static, Value, unknown
+from backends.acrobat.library import elementwise
 
 ADDITIONS += [torch.add]
 
@@ -69,6 +72,16 @@ def torch_name(function: Any) -> str | None:
     return None
 
 
+CHANGES_NOTHING = (elementwise.dropout, elementwise.dropout_in_training)
+"""Functions that drop nothing here, also where they may change their tensor in place."""
+
+
+def _before_inplace(function: Callable[..., Any]) -> int:
+    """How many parameters a function of the library has before `inplace`."""
+    parameters = [*inspect.signature(function).parameters]
+    return parameters.index("inplace") if "inplace" in parameters else len(parameters)
+
+
 OF_TWO = {"min", "max", "maximum", "minimum", "add", "sub", "mul", "div", "dot", "matmul", "mm", "mv", "bmm"}
 """Functions of two tensors. A list of run-time length that is given to them with `*` must have as many elements as make two;
 other lengths are errors of the instance, for `max` and `min` too, which mean something else with one."""
@@ -92,7 +105,12 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
                 return result
             args, kwargs = settled(f, args, kwargs)
         if name in library.FUNCTIONS and not (name in MASK_OPERATIONS and args and is_mask(args[0])):
-            return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
+            function = library.FUNCTIONS[name]
+            before = _before_inplace(function)
+            if known(kwargs.get("inplace", [*args[before:], Static(False)][0]))[1] is True and function not in CHANGES_NOTHING:
+                given, named = args[1:before], kwargs | {"inplace": Static(False)}
+                return in_place(f, args[0], lambda x: f.program.call(f, node, function, [x, *given], named))
+            return f.program.call(f, node, function, args, kwargs)
         if any(is_mask(a) for a in (*args, *kwargs.values())):
             return with_masks(f, name, CallArguments(name, args, kwargs))
         if args and isinstance(args[0], Held):

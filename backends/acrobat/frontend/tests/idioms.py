@@ -420,6 +420,20 @@ def itertools_longest(xs):
     return [a + b for a, b in zip_longest(xs, [1, 2, 3, 4], fillvalue=0)], list(repeat(5, 3))
 
 
+def itertools_filters(xs):
+    small = list(takewhile(lambda x: x < 4, xs)), list(itertools.dropwhile(lambda x: x < 4, xs))
+    return list(itertools.filterfalse(None, xs)), list(itertools.filterfalse(lambda x: x > 2, xs)), small
+
+
+def itertools_of_several(xs):
+    chosen = list(itertools.compress(xs, [x > 1 for x in xs]))
+    return chosen, list(itertools.starmap(lambda i, x: i - 2 * x, enumerate(xs))), list(itertools.starmap(max, pairwise(xs)))
+
+
+def itertools_groupby_key(xs):
+    return [(k, list(g)) for k, g in groupby(xs, key=lambda x: x % 2)]
+
+
 def itertools_groupby(xs):
     return [(k, len(list(g))) for k, g in groupby(sorted(xs))]
 

@@ -60,6 +60,12 @@ def nested_lists_of_bools(xs):
     return torch.tensor([[True, False], [False, len(xs) > 1]]), torch.tensor([True, len(xs) > 2]), several, several.float()
 
 
+def numbers_at_equal_steps(xs):
+    n = len(xs)
+    of_a_size = torch.linspace(-1, 1, 2 * n).unsqueeze(1), torch.linspace(0.5, 2.0, steps=n - 1, dtype=torch.float32)
+    return of_a_size, torch.linspace(start=xs[0], end=n / 2, steps=3).reshape(3, 1) * torch.ones(2)
+
+
 def rows_of_different_lengths(xs):
     return torch.tensor([[x for x in xs if x > i] for i in range(3)])
 

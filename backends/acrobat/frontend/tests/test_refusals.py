@@ -191,3 +191,29 @@ def test_a_model_without_forward() -> None:
 
     with pytest.raises(CompileError, match="`Empty` has no `forward`"):
         build(Empty(), sample=ROWS)
+
+
+def test_an_instance_that_would_be_given_by_name() -> None:
+    class ByName(nn.Module):
+        def forward(self, x: torch.Tensor, *, y: torch.Tensor) -> torch.Tensor:
+            return x + y
+
+    with pytest.raises(CompileError, match="`forward` takes `y` by name only, and an instance is given by position"):
+        build(ByName(), sample=[(torch.ones(2), torch.ones(2))])
+
+
+def depth(tree: tuple[str, list[object]]) -> int:
+    return 1 + max((depth(child) for child in tree[1]), default=0)  # type: ignore[arg-type]
+
+
+def test_lists_that_are_empty_in_the_whole_sample() -> None:
+    def of_tree(self: nn.Module, tree: tuple[str, list[object]]) -> int:
+        return depth(tree)
+
+    def of_rows(self: nn.Module, given: dict[str, list[torch.Tensor]]) -> torch.Tensor:
+        return torch.stack([row.sum() for row in given["rows"]]) if given["rows"] else torch.zeros(1)
+
+    with pytest.raises(CompileError, match="an element of the instance is empty in all instances of the sample"):
+        build(with_forward(nn.Module(), of_tree), sample=[("a", []), ("b", [])])
+    with pytest.raises(CompileError, match=r"the instance\['rows'\] is empty in all instances of the sample"):
+        build(with_forward(nn.Module(), of_rows), sample=[{"rows": []}])

@@ -11,6 +11,8 @@ using int64_t = long long;
 using uint64_t = unsigned long long;
 #define INFINITY __int_as_float(0x7f800000)
 #define ACROBAT_DEVICE __device__ __forceinline__
+// A function with much code, which is compiled by itself: with all such code in one walker, compiling it took five times as long.
+#define ACROBAT_LARGE __device__ __noinline__
 #define ACROBAT_KERNEL extern "C" __global__
 #define ACROBAT_GLOBAL __device__
 

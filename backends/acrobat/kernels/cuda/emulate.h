@@ -22,6 +22,7 @@
 #endif
 
 #define ACROBAT_DEVICE inline
+#define ACROBAT_LARGE inline
 #define ACROBAT_KERNEL static
 #define ACROBAT_GLOBAL static
 #define __launch_bounds__(...)

@@ -317,7 +317,7 @@ struct Many {
 };
 
 template <class K, int RT, int PT, class P>
-ACROBAT_DEVICE void many_rows(const typename K::Args& a, int tile, char* shared, int thread) {
+ACROBAT_LARGE void many_rows(const typename K::Args& a, int tile, char* shared, int thread) {
     using M = Many<K, RT, PT, P>;
     using T = typename M::T;
     constexpr int G = K::kGates;
@@ -388,7 +388,7 @@ ACROBAT_DEVICE void copy_right(int step, float* to, const float* const* from, in
 }
 
 template <class K, int RT, int PT, class P>
-ACROBAT_DEVICE void both_rows(const typename K::Args& a, int tile, char* shared, int thread) {
+ACROBAT_LARGE void both_rows(const typename K::Args& a, int tile, char* shared, int thread) {
     using B = Both<K, RT, PT, P>;
     using T = typename B::T;
     float* const ring = reinterpret_cast<float*>(shared);

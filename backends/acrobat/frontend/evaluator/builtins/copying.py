@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT
+from backends.acrobat.core.types import IDENTITY, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
@@ -18,7 +21,7 @@ from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.objects.referenced import attribute_of, is_referenced
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import has_plain_items
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
@@ -31,7 +34,8 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.types import is_shared
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
+from backends.acrobat.library import copying, words
 
 
 def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -49,6 +53,8 @@ def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[
         return f.problem(node, f"`{name}` copies lists, sets, dictionaries, objects and tensors")
     if name == "copy" and is_referenced(f, value) and not is_shared(f.without_none(type_or_none(value))):
         return _another(f, node, value)  # type: ignore[arg-type]
+    if name == "deepcopy" and (made := _deep(f, node, value, True)) is not None:
+        return made
     if cls := _with_own_copy(f, value, name):
         what = f"`{cls.__name__}` says itself how it is copied, or its objects are told apart by identity"
         return f.problem(node, what, "write a method that makes the copy")
@@ -63,10 +69,55 @@ def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[
     return result
 
 
-def _another(f: Frame, node: ast.AST, value: Dyn) -> Value:
-    """Another object with what one that is a number has in its attributes."""
+def _deep(f: Frame, node: ast.AST, value: Value, alone: bool) -> Value | None:
+    """A deep copy of an object or a list that is a number, or of a list or dictionary of such. None where there are no such
+    inside, and where they have others in them, of which one may be there twice. `alone` says that nothing else is copied that
+    may have them too."""
+    t = type_or_none(value)
+    if not _have_numbers(f, [t]):
+        return None if alone else value
+    if is_referenced(f, value):
+        inside = _in_attributes(f, f.without_none(t))
+        if inside is None or not alone or sum(_have_numbers(f, [x]) for x in inside) > 1:
+            return None
+        return _another(f, node, value, lambda x: _deep(f, node, x, False))  # type: ignore[arg-type]
+    match t:
+        case ListT(TupleT([_, part]), kind="dict"):
+            work = copying.values_once
+        case ListT(DataT() as part, kind="list"):
+            work = copying.each_once
+        case _:
+            return None
+    inside = _in_attributes(f, part)
+    return None if inside is None or _have_numbers(f, inside) else f.call_with(work, [value], node)
+
+
+def _have_numbers(f: Frame, types: Sequence[Any]) -> bool:
+    """Whether values of these types are objects or lists that the program has as numbers, or have such in them."""
+    return any(isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name) for t in types_inside(f, types))
+
+
+def _in_attributes(f: Frame, t: Any) -> list[Any] | None:
+    """The types of the attributes of objects that are numbers; None of other values, and where the objects say how they are
+    copied."""
+    datatypes = f.program.datatypes
+    if not isinstance(t, DataT) or not datatypes.is_referenced(t.name):
+        return None
+    classes = datatypes.cases[t.name]
+    if any(hasattr(c, "__deepcopy__") for c in classes):
+        return None
+    return [datatypes.field_type(c, x) for c in classes for x in datatypes.attribute_names(c)]
+
+
+@handles(FUNCTIONS, words.another)
+def _another_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return unknown() if is_unknown(args[0]) else _another(f, node, args[0], lambda x: x)  # type: ignore[arg-type]
+
+
+def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value | None] | None = None) -> Value:
+    """Another object with what one that is a number has in its attributes; with `work` of each for a deep copy."""
     if optional(f, value) is not None:
-        return open_optional(f, node, value, lambda some: _another(f, node, some), lambda: Static(None))  # type: ignore[arg-type]
+        return open_optional(f, node, value, lambda some: _another(f, node, some, work), lambda: Static(None))  # type: ignore[arg-type]
     assert isinstance(value.type, DataT)
     t, datatypes = value.type, f.program.datatypes
     classes = datatypes.cases[t.name]
@@ -75,7 +126,12 @@ def _another(f: Frame, node: ast.AST, value: Dyn) -> Value:
 
     def of(cls: type) -> Value:
         attributes = {x: attribute_of(f, value, classes, cls, x) for x in datatypes.attribute_names(cls)}
-        return new_object(f, node, cls, t, attributes)
+        if work is None:
+            return new_object(f, node, cls, t, attributes)
+        copies = {x: work(v) for x, v in attributes.items()}
+        if not all(copies.values()):
+            raise Refused("`deepcopy` of lists with several names is not followed here", "write a method that makes the copy")
+        return new_object(f, node, cls, t, copies, shared=False)  # type: ignore[arg-type]
 
     return among(
         f, node, number_of_class(f, value, classes) if len(classes) > 1 else Static(0), [partial(of, c) for c in classes]

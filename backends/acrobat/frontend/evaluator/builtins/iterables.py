@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.expressions.callees import called
-from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
+from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import operator
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, sliced
-from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy
@@ -44,38 +45,38 @@ def _once(value: Value) -> Value:
     return unknown() if nothing_known(value) else Held("iterator", value)
 
 
-def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Value]:
-    """A handler that calls a function of `backends/acrobat/library`. Of the parameters some are lists."""
+BY_LIBRARY: dict[Any, Callable[..., Any]] = {
+    filter: iteration.filtered,
+    itertools.compress: iteration.compressed,
+    itertools.dropwhile: iteration.dropped_while,
+    itertools.filterfalse: iteration.filtered_out,
+    itertools.groupby: iteration.grouped,
+    itertools.pairwise: iteration.pairwise,
+    itertools.starmap: iteration.mapped_to_several,
+    itertools.takewhile: iteration.taken_while,
+    itertools.zip_longest: iteration.zipped_longest,
+}
+"""Functions that the library has on lists, with the same parameters."""
+ITERATED = {"iterable", "data", "selectors", "first", "second"}
+"""Those of their parameters that are walked over."""
+
+
+def _by_library(theirs: Any, ours: Callable[..., Any]) -> Callable[..., Value]:
+    """The handler of a function that the library has."""
+    parameters = inspect.signature(ours).parameters
+    defaults = {p.name: Static(p.default) for p in parameters.values() if p.default is not p.empty}
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        bound = CallArguments(name, args, kwargs).bind(*parameters)
-        are_lists = [p in ("iterable", "data", "selectors") for p in parameters]
-        values = [items_of(f, node, v) if listed else v for listed, v in zip(are_lists, bound, strict=True)]
+        bound = CallArguments(theirs.__name__, args, kwargs).bind(*parameters, **defaults)
+        values = [items_of(f, node, v) if p in ITERATED else v for p, v in zip(parameters, bound, strict=True)]
         if any(map(nothing_known, values)):
             return unknown()
-        return _once(f.call_with(function, values, node))
+        return _once(f.call_with(ours, values, node))
 
     return work
 
 
-FUNCTIONS |= {
-    itertools.pairwise: _by_library("pairwise", iteration.pairwise, "iterable"),
-    itertools.takewhile: _by_library("takewhile", iteration.taken_while, "predicate", "iterable"),
-    itertools.compress: _by_library("compress", iteration.compressed, "data", "selectors"),
-    itertools.dropwhile: _by_library("dropwhile", iteration.dropped_while, "predicate", "iterable"),
-}
-
-
-@handles(FUNCTIONS, filter, itertools.filterfalse)
-def _filter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    function, xs = CallArguments("filter", args, kwargs).bind("function", "iterable")
-    items = items_of(f, node, xs)
-    if nothing_known(items):
-        return unknown()
-    if function == Static(None):
-        return _once(f.call_with(iteration.present, [items], node))
-    kept = iteration.filtered if ast.unparse(node.func).endswith("filter") else iteration.filtered_out
-    return _once(f.call_with(kept, [function, items], node))
+FUNCTIONS |= {theirs: _by_library(theirs, ours) for theirs, ours in BY_LIBRARY.items()}
 
 
 @handles(FUNCTIONS, itertools.chain)
@@ -213,41 +214,6 @@ def _islice(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
     return _once(sliced(f, node, items, *bounds))
 
 
-@handles(FUNCTIONS, itertools.zip_longest)
-def _zip_longest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    if len(args) != 2:
-        raise Refused("`zip_longest` takes two lists here")
-    lists = [items_of(f, node, a) for a in args]
-    fill = kwargs.get("fillvalue", Static(None))
-    if any(nothing_known(v) for v in (*lists, fill)):
-        return unknown()
-    return _once(f.call_with(iteration.zipped_longest, [*lists, fill], node))
-
-
-@handles(FUNCTIONS, itertools.starmap)
-def _starmap(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    function, xs = CallArguments("starmap", args, kwargs).bind("function", "iterable")
-    items = items_of(f, node, xs)
-    if nothing_known(items):
-        return unknown()
-    where = ast.copy_location(ast.Pass(), node)
-    return _once(mapped(f, [items], lambda x: called(f, where, function, f.components(x) or [], {})))
-
-
-@handles(FUNCTIONS, itertools.groupby)
-def _groupby(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    xs, key = CallArguments("groupby", args, kwargs).bind("iterable", "key", key=Static(None))
-    items = items_of(f, node, xs)
-    if nothing_known(items):
-        return unknown()
-    function = Static(same) if key == Static(None) else key
-    return _once(f.call_with(iteration.grouped, [function, items], node))
-
-
-def same(item):  # type: ignore[no-untyped-def]
-    return item
-
-
 @handles(FUNCTIONS, iter)
 def _iter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     (xs,) = CallArguments("iter", args, kwargs).bind("object")
@@ -301,18 +267,16 @@ def _called(f: Frame, node: ast.AST, callee: Partial, args: list[Value], kwargs:
     return called(f, node, callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, hint)
 
 
+def _operator(work: Callable[..., Value], of: type[ast.operator] | type[ast.unaryop], *names: str) -> Callable[..., Value]:
+    """The handler of a function that is an operator."""
+
+    def handler(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        return work(f, node, of(), *CallArguments("the operator", args, kwargs).bind(*names))
+
+    return handler
+
+
 UNARY: dict[Any, type[ast.unaryop]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.inv: ast.Invert}
-
-
-def _unary_operator(of: type[ast.unaryop]) -> Callable[..., Value]:
-    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        (a,) = CallArguments("the operator", args, kwargs).bind("a")
-        return unary(f, node, of(), a)
-
-    return work
-
-
-FUNCTIONS |= {function: _unary_operator(of) for function, of in UNARY.items()}
 OPERATORS: dict[Any, type[ast.operator]] = {
     operator.add: ast.Add,
     operator.sub: ast.Sub,
@@ -322,14 +286,5 @@ OPERATORS: dict[Any, type[ast.operator]] = {
     operator.mod: ast.Mod,
     operator.matmul: ast.MatMult,
 }
-
-
-def _operator(of: type[ast.operator]) -> Callable[..., Value]:
-    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        a, b = CallArguments("the operator", args, kwargs).bind("a", "b")
-        return binary(f, node, of(), a, b)
-
-    return work
-
-
-FUNCTIONS |= {function: _operator(of) for function, of in OPERATORS.items()}
+FUNCTIONS |= {function: _operator(unary, of, "a") for function, of in UNARY.items()}
+FUNCTIONS |= {function: _operator(binary, of, "a", "b") for function, of in OPERATORS.items()}

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int
-from backends.acrobat.frontend.evaluator.tables import LIBRARIES
+from backends.acrobat.frontend.evaluator.tables import LIBRARIES, NEED_VALUES
 from backends.acrobat.frontend.kinds import is_number, known, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value, unknown
@@ -27,11 +27,19 @@ OF_VALUES = ("prod", "dist")
 """Functions that take lists."""
 
 
+def _is_of_math(function: Any) -> bool:
+    """Whether an object is one of the functions of `math` that are in the language."""
+    return callable(function) and getattr(function, "__module__", "") == "math" and function in NAMES
+
+
+NEED_VALUES.append(lambda callee: isinstance(callee, Static) and _is_of_math(callee.value))
+
+
 def _of_math(function: Any) -> Callable[..., Value] | None:
     """The handler of a function of `math`; None for other objects."""
-    name = NAMES.get(function) if callable(function) and getattr(function, "__module__", "") == "math" else None
-    if name is None:
+    if not _is_of_math(function):
         return None
+    name = NAMES[function]
 
     def work(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         if any(nothing_known(a) for a in (*args, *kwargs.values())):

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.expressions.callees import called
-from backends.acrobat.frontend.evaluator.expressions.indexing import length_of
+from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import open_optional, op
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
@@ -22,12 +22,6 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.library import words
 
 Make = Callable[[Frame, ast.AST, dict[str, Value]], Value]
-
-
-def _by_name(f: Frame, node: ast.AST, fields: dict[str, Value]) -> Value:
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(x), node) for x in fields]
-    values: list[ast.expr] = [ast.copy_location(Given(v), node) for v in fields.values()]
-    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
 
 
 def _in_order(f: Frame, node: ast.AST, fields: dict[str, Value]) -> Value:
@@ -82,7 +76,7 @@ def _function(name: str, make: Make, f: Frame, node: ast.AST, args: list[Value],
     return result
 
 
-FUNCTIONS[dataclasses.asdict] = partial(_function, "asdict", _by_name)
+FUNCTIONS[dataclasses.asdict] = partial(_function, "asdict", dict_of)
 FUNCTIONS[dataclasses.astuple] = partial(_function, "astuple", _in_order)
 
 
@@ -96,7 +90,7 @@ def _of_named_tuple(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str
     classes = f.program.datatypes.cases[value.type.name]
     if len(classes) > 1:
         raise Refused("named tuples of several classes are taken apart here", "ask for the class before")
-    result = _by_name(f, node, {x: field(f, node, value, x) for x in classes[0]._fields})  # type: ignore[attr-defined]
+    result = dict_of(f, node, {x: field(f, node, value, x) for x in classes[0]._fields})  # type: ignore[attr-defined]
     if variable := variable_of(result):
         f.new_lists.add(variable)
     return result

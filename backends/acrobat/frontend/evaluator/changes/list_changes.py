@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
-from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -48,10 +48,8 @@ CHANGE_FIRST.add(next)
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes a list: `xs.append(x)` and the like."""
     if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
-        arms = [
-            ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
-        ]
-        f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
+        text = "if test: one.method(*args)\nelse: other.method(*args)"
+        f.straight(quoted(s, text, test=owner.test, one=owner.body, other=owner.orelse, method=name, args=args))
         return
     owner = in_source_order(f, owner)
     owned = set(f.owned)

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constan
 from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
     may_change_inside,
@@ -200,6 +201,8 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     elif isinstance(type_or_none(value), DataT):
         note_seen_elsewhere(f, value)
         advice = "make a new object with the new value, or keep the values in a list or a dictionary beside the objects"
+        if records_of(f, value):  # objects of classes are numbers in the next build
+            advice = "write a class with these names as attributes: its objects may be changed under several names"
         f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
     elif is_array(value):
         advice = "make a tensor of its own first, with `.clone()`"

@@ -58,10 +58,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
     """Bind `value` to a target: a name, an item, an attribute, or a tuple or list of targets. Raises Mismatch."""
     match target:
         case ast.Name(name):
-            if is_iterator(value):
-                raise Mismatch(ENDLESS if isinstance(value.value, Endless) else HELD["iterator"])
-            if holds_iterator(value):
-                raise Mismatch(HELD["iterator"])
+            if is_iterator(value) or holds_iterator(value):
+                raise Mismatch(ENDLESS if isinstance(getattr(value, "value", None), Endless) else HELD["iterator"])
             if isinstance(value, AttributesByName):
                 raise Mismatch(value.refusal)
             f.rebind(name, value)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
 from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Dyn, Value, unknown
@@ -24,16 +24,7 @@ from backends.acrobat.frontend.values import NOTHING, Dyn, Value, unknown
 def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> ast.FunctionDef:
     """A method with variables in place of attributes of its object; `attributes` has the variables' names."""
     me = definition.args.args[0].arg if definition.args.args else ""
-
-    class AttributesAsVariables(ast.NodeTransformer):
-        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-            self.generic_visit(node)
-            if isinstance(node.value, ast.Name) and node.value.id == me and node.attr in attributes:
-                return ast.copy_location(ast.Name(attributes[node.attr], node.ctx), node)
-            return node
-
-    changed: ast.FunctionDef = AttributesAsVariables().visit(deepcopy(definition))
-    return changed
+    return attributes_as_names(definition, me, attributes)  # type: ignore[no-any-return]
 
 
 def may_have_none(f: Frame, name: str) -> bool:

@@ -14,7 +14,7 @@ from backends.acrobat.core.types import RANKS, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, of_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
-from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, Unbound
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -139,6 +139,8 @@ def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]
             work()
         if f.cause is not None:
             text, advice = f.cause.message, f.cause.advice
+    except Unbound:
+        raise  # whatever the types are: the caller knows whether another function is called for other instances
     except Refused as refused:
         text, advice = refused.message, refused.advice
     except (Mismatch, AnnotationError) as error:

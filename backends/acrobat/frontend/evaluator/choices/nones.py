@@ -13,9 +13,10 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, open_option
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.bodies import raises, returns
+from backends.acrobat.frontend.evaluator.syntax.order import always_computed
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, SHARED_READ
 from backends.acrobat.frontend.kinds import is_list, untupled, variable_of
-from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import is_shared, is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value
 
@@ -109,16 +110,5 @@ def needs_value(definition: ast.FunctionDef, name: str) -> bool:
 def _always(node: ast.AST) -> Iterator[ast.AST]:
     """The parts of an expression or of a simple statement that are always computed."""
     yield node
-    match node:
-        case ast.IfExp(test):
-            parts: list[ast.AST] = [test]
-        case ast.BoolOp(values=[first, *_]):
-            parts = [first]
-        case ast.Lambda() | ast.FunctionDef():
-            parts = []
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            parts = [node.generators[0].iter]
-        case _:
-            parts = children(node)
-    for part in parts:
+    for part in always_computed(node):
         yield from _always(part)

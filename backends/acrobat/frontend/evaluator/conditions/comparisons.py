@@ -9,23 +9,18 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, is_none, negation, open_optional, optional
+from backends.acrobat.core.types import BOOL, DataT, TupleT
+from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.choices.mixed_order import SIGNS, has_order, of_several_in_order
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.identity import is_same
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lengths, lists
 from backends.acrobat.frontend.evaluator.objects.fields import identity
-from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
-from backends.acrobat.frontend.evaluator.tables import (
-    COMPARED,
-    COMPARED_AS_WHOLES,
-    COMPARED_SETS,
-    EQUALITY,
-)
+from backends.acrobat.frontend.evaluator.tables import COMPARED, COMPARED_AS_WHOLES, COMPARED_SETS, EQUALITY
 from backends.acrobat.frontend.kinds import (
     as_kind,
     is_list,
@@ -41,7 +36,6 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
-    NONE,
     SYMBOL,
     contains_unknown,
     describe,
@@ -49,7 +43,7 @@ from backends.acrobat.frontend.types import (
     is_tuple_type,
     word_of_type,
 )
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_empty, unknown
 from backends.acrobat.library import comparing, strings
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
@@ -75,7 +69,7 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         a, b = b, a
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
-        return _same_object(f, node, a, b, negate=isinstance(op, (ast.IsNot, ast.NotEq)))
+        return is_same(f, node, a, b, negate=isinstance(op, (ast.IsNot, ast.NotEq)))
     by_cases = _by_cases(f, node, op, a, b)
     if by_cases is None and type(op) in SIGNS:
         by_cases = of_several_in_order(f, node, op, a, b, lambda one, other: comparison(f, node, op, one, other))
@@ -99,53 +93,12 @@ def never_compared(f: Frame, a: Value, b: Value) -> Value | None:
 EQUALITY.append(lambda f, node, a, b: comparison(f, node, ast.Eq(), a, b))
 
 
-def _same_object(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
-    """`a is b`, or `a is not b` with `negate`: of None, and of objects of the instance."""
-    same = type_or_none(a)
-    if b != Static(None) and isinstance(same, DataT) and same == type_or_none(b) and optional(f, a) is None:
-        return f.host("ne" if negate else "eq", [identity(f, node, a), identity(f, node, b)], BOOL)
-    if all(isinstance(v, Static) and isinstance(v.value, type) for v in (a, b)):  # `type(x) is int`
-        return Static((a == b) != negate)
-    for one, other in ((a, b), (b, a)):
-        if b != Static(None) and isinstance(one, Dyn) and f.mixed(one.type):
-            return by_type(f, node, one, lambda _, inner, other=other: _same_of_types(f, node, inner, other, negate))  # type: ignore[misc]
-    if b != Static(None):
-        inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
-        if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
-            for one in (a, b):
-                note_list_seen_elsewhere(f, None, f.without_none(type_or_none(one)))
-            return f.problem(node, "`is` only compares with None, and objects of the instance")
-        result = f.call_with(comparing.same_object, [a, b], node)
-        return negation(f, result) if negate and not is_unknown(result) else result
-    if isinstance(a, Static):
-        return Static((a.value is None) != negate)
-    if isinstance(a, OneOf):
-        return among(f, node, a.index, [partial(_same_object, f, node, v, b, negate) for v in a.alternatives])
-    if isinstance(a, Dyn) and optional(f, a) is not None:
-        return is_none(f, a, negate)
-    if type_or_none(a) is NONE:  # an element of a list of None
-        return Static(not negate)
-    return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
-
-
-def _same_of_types(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
-    """As `_same_object`, where one value is of one of the types of a mixed union: an object is no value of another type."""
-    plain = [isinstance(t, (ScalarT, TupleT, ListT)) or t is SYMBOL for t in map(type_or_none, (a, b))]
-    objects = [isinstance(v, Dyn) and not f.mixed(v.type) and optional(f, v) is None and is_object(v) for v in (a, b)]
-    if plain[0] and objects[1] or plain[1] and objects[0]:
-        return Static(negate)
-    return _same_object(f, node, a, b, negate)
-
-
 def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value | None:
     """A comparison with a value that is one of several, or may be None, each of its cases compared; None for other values."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OneOf) and all(isinstance(v, Static) for v in (other, *one.alternatives)):
-            if not isinstance(op, (ast.Eq, ast.NotEq)):
-                pairs = [(v, other) if one is a else (other, v) for v in one.alternatives]
-                return among(f, node, one.index, [partial(comparison, f, node, op, *pair) for pair in pairs])
-            same = [Static((v.value == other.value) != isinstance(op, ast.NotEq)) for v in one.alternatives]  # type: ignore
-            return among(f, node, one.index, [lambda v=v: v for v in same])  # type: ignore[misc]
+            pairs = [(v, other) if one is a else (other, v) for v in one.alternatives]
+            return among(f, node, one.index, [partial(comparison, f, node, op, *pair) for pair in pairs])
     if not isinstance(op, (ast.Eq, ast.NotEq)):
         return None
     for one, other in ((a, b), (b, a)):

@@ -72,7 +72,8 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
                 return unknown()
             if isinstance(whole, str):
                 return f.call_with(strings.contains, [b, a], node)
-            return constants.contains(f, a, list(whole))
+            in_order = sorted(whole, key=repr) if isinstance(whole, (set, frozenset)) else whole  # the same in each process
+            return constants.contains(f, a, list(in_order))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
             return f.call_with(method, [b, a], node)
     b = untupled(b)

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
@@ -152,11 +153,6 @@ def told_constants(f: Frame, node: ast.expr) -> tuple[Any, ...]:
     if not isinstance(told, TupleV) or told.items[0] != f.env.get(str(root)):
         return ()
     return tuple(v.value for v in told.items[1:] if isinstance(v, Static))
-
-
-def class_key(path: str) -> str:
-    """The key of `Frame.env` under which the class is kept that a name or field is known to be of."""
-    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
 
 
 def path_of(node: ast.expr) -> str | None:

@@ -10,7 +10,13 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, is_none, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class
+from backends.acrobat.frontend.evaluator.objects.classes import (
+    class_attribute,
+    classes_here,
+    names_in_class,
+    number_of_class,
+    owner_of,
+)
 from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
@@ -94,16 +100,18 @@ def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     """The truth of an object: what its `__bool__` gives, else whether its `__len__` is not 0."""
     if always_true(f, value.type):
         return Static(True)
-    assert isinstance(value.type, DataT)
-    classes = f.program.datatypes.cases[value.type.name]
-    if all(issubclass(c, (RecordOf, tuple)) for c in classes):
-        names = [getattr(c, "keys_of_record", ()) or getattr(c, "_fields", ()) for c in classes]
-        filled = [bool(x) for x in names]
-        return (
-            Static(filled[0]) if len({*filled}) == 1 else number_of_class(f, value, classes, [n.Lit(x, BOOL) for x in filled])
-        )
-    name = next(x for x in TRUTH_METHODS if any(hasattr(c, x) for c in classes))
-    method = class_attribute(f, node, value, classes, name)
-    if not isinstance(method, Method):
+    classes = classes_here(f, value)
+    asked = [next((x for x in TRUTH_METHODS if hasattr(c, x)), "") for c in classes]
+    methods = [class_attribute(f, node, value, (c,), name) for c, name in zip(classes, asked, strict=True)]
+    if isinstance(methods[0], Method) and all(m == methods[0] for m in methods):
+        return condition(f, f.call_with(methods[0].function, [owner_of(f, value, classes)]), node)
+
+    def arm(cls: type, method: Value | None) -> Value:
+        if isinstance(method, Method):
+            return condition(f, f.call_with(method.function, [owner_of(f, value, (cls,))]), node)
+        return Static(names_in_class(cls) != ())
+
+    if any(name and m is None and not issubclass(c, tuple) for c, name, m in zip(classes, asked, methods, strict=True)):
         return None
-    return condition(f, f.call_with(method.function, [value]), node)
+    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
+    return among(f, node, which, [partial(arm, c, m) for c, m in zip(classes, methods, strict=True)])

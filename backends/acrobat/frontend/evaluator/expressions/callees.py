@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
-import functools
-import operator
 import types
 from collections.abc import Hashable, Sequence
-from enum import EnumType
 from functools import partial
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, RANKS, DataT
+from backends.acrobat.core.types import BOOL, INT, RANKS, DataT
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
@@ -26,45 +22,15 @@ from backends.acrobat.frontend.evaluator.choices.each_type import (
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, mixed, of_type
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.containers.containers import as_set
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import NoRoom, is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
-from backends.acrobat.frontend.evaluator.objects.constants import method_of, of_constant
-from backends.acrobat.frontend.evaluator.objects.construction import construct
-from backends.acrobat.frontend.evaluator.objects.enumerations import member
-from backends.acrobat.frontend.evaluator.objects.initialisation import instantiate
 from backends.acrobat.frontend.evaluator.ownership.ownership import refuse_earlier_owner
-from backends.acrobat.frontend.evaluator.scalars import numbers
-from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
-from backends.acrobat.frontend.evaluator.tables import (
-    ATTRIBUTES,
-    CALLS,
-    FUNCTIONS,
-    LIBRARIES,
-    METHODS,
-    NEED_VALUES,
-    handles,
-    lookup,
-)
-from backends.acrobat.frontend.instances.annotations import computes_fields
-from backends.acrobat.frontend.kinds import (
-    is_container,
-    is_list,
-    is_number,
-    is_string,
-    kind,
-    known,
-    nothing_known,
-    type_inside,
-    type_of,
-    type_or_none,
-)
-from backends.acrobat.frontend.refusals import home_of, of_home, refusal
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, NEED_VALUES, handles
+from backends.acrobat.frontend.kinds import is_container, is_list, kind, known, nothing_known, type_inside, type_or_none
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -126,7 +92,7 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
     """A call of a module that is chosen by an index known at run time only: one arm for each alternative. Choosing one that
     takes other arguments is an error of the instance, unless all do."""
     arms, others = [], set[int]()
-    if all(_of_text(each) for each in callee.alternatives) and not kwargs and all(known(a)[0] for a in args):
+    if all(is_method_of_text(each) for each in callee.alternatives) and not kwargs and all(known(a)[0] for a in args):
         return mapped_choice(f, node, callee, lambda each: called(f, node, each, args, kwargs))  # `type(x).__name__.lower()`
 
     def one(i: int, each: Value, narrowed: bool) -> Value:
@@ -242,82 +208,7 @@ def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: 
     return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
 
 
-def _of_number(f: Frame, node: ast.AST, function: Any, args: list[Value]) -> Value | None:
-    """The result of a method of ints or floats: of a number that is known, or called with the number as `float.is_integer(x)`;
-    None for other functions."""
-    if isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, (int, float)):
-        return numbers.method(f, node, Static(function.__self__), function.__name__, args)
-    if isinstance(function, types.MethodDescriptorType) and function.__objclass__ in (int, float) and args:
-        owner = args[0]
-        if is_number(owner) and function.__objclass__ is (float if type_of(owner) == FLOAT else int):
-            return numbers.method(f, node, owner, function.__name__, args[1:])
-    return None
-
-
-def _of_text(callee: Value) -> bool:
+def is_method_of_text(callee: Value) -> bool:
     """Whether a value is a method of a string that is known at compile time."""
     function = callee.value if isinstance(callee, Static) else None
     return isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, str)
-
-
-@handles(CALLS, Static)
-def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    value = callee.value
-    if isinstance(value, operator.attrgetter) and len(args) == 1 and not kwargs:
-        return attribute(f, node, args[0], value.__reduce__()[1][0])
-    if isinstance(value, operator.itemgetter) and len(args) == 1 and not kwargs:
-        keys = [ast.Constant(key) for key in value.__reduce__()[1]]
-        parts = [f.borrowed(ast.copy_location(ast.Subscript(Given(args[0]), key, ast.Load()), node)) for key in keys]
-        return parts[0] if len(parts) == 1 else TupleV(tuple(parts))
-    if isinstance(value, type) and dataclasses.is_dataclass(value):
-        return (instantiate if computes_fields(value) else construct)(f, node, value, args, kwargs)
-    if (handler := lookup(FUNCTIONS, value)) is not None:
-        result: Value = handler(f, node, args, kwargs, hint)
-        return result
-    if (outside := of_home(ast.unparse(getattr(node, "func", node)), value)) is not None:
-        return f.problem(node, *outside)
-    for find in LIBRARIES:
-        if (of_library := find(value)) is not None:
-            return of_library(f, node, args, kwargs, hint)
-    if isinstance(value, EnumType) and len(args) == 1 and not kwargs:
-        return member(f, node, value, args[0])
-    if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
-        return instantiate(f, node, value, args, kwargs)
-    if isinstance(value, types.FunctionType):
-        return f.program.call(f, node, value, args, kwargs)
-    if isinstance(value, types.MethodType) and isinstance(value.__self__, type):
-        return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
-    if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
-        return instantiate(f, node, value, args, kwargs)
-    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
-        return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)
-    if isinstance(value, functools.partial):
-        named = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
-        return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], named)
-    if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
-        return f.program.call(f, node, call, [Static(value), *args], kwargs)
-    if isinstance(value, types.MethodDescriptorType) and value.__objclass__ is str and args:  # `key=str.lower`
-        of_string = method_of_string(f, node, args[0], value.__name__, args[1:], kwargs) if is_string(args[0]) else None
-        if of_string is not None:
-            return of_string
-    if _of_text(callee) and (kwargs or not all(known(a)[0] for a in args)):
-        of_string = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
-        if of_string is not None:
-            return of_string
-    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (set, frozenset)) and value.__self__:
-        owner = as_set(f, node, Static(value.__self__))
-        return _method(f, node, Method(owner, value.__name__, None), args, kwargs, hint)
-    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
-        return of_constant(f, node, value, args)
-    if (of_number := _of_number(f, node, value, args)) is not None and not kwargs:
-        return of_number
-    facts = [known(a) for a in args]
-    if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
-        return Static(value(*(v for _, v in facts)))
-    if home_of(value).partition(".")[0] == "numpy" and args and not kwargs and all(k for k, _ in facts):
-        number = value(*(v for _, v in facts))
-        if getattr(number, "ndim", None) == 0:  # `np.sqrt(2.0)`: a number of the source
-            return Static(number.item())
-    written = ast.unparse(getattr(node, "func", node))
-    what = f"`{written}` is not in the language"
-    return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the functions and operations"))

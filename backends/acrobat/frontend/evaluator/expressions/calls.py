@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,14 @@ from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
 from backends.acrobat.frontend.evaluator.containers.any_order import over_set
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_arguments_on, note_seen_whole
 from backends.acrobat.frontend.evaluator.expressions.callees import called
-from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.expressions.given_by_name import given_by_name, with_several_sets_of_names
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
-from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
@@ -37,9 +37,8 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
-from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_object, is_plain, is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.specials import Keywords, Method, Nested
+from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
@@ -68,6 +67,8 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     f.keeping_nothing.discard(as_written)
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
+    if (one_of_several := with_several_sets_of_names(f, node, hint)) is not None:
+        return one_of_several
     callee = f.callees[node] = f.borrowed(node.func)
     note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
@@ -152,7 +153,7 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     ]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
-        named = {k.arg: read(k.value)} if k.arg is not None else _given_by_name(f, k.value, read)
+        named = {k.arg: read(k.value)} if k.arg is not None else given_by_name(f, k.value, read)
         if twice := [name for name in named if name in kwargs]:
             raise Refused(f"`{twice[0]}` is given twice in this call")
         kwargs |= named
@@ -217,42 +218,6 @@ def _spread(f: Frame, written: ast.expr) -> list[Value]:
     if holds_parts(f, whole):
         seen_inside(f, written)
     return [Held("spread", whole)]
-
-
-def _given_by_name(f: Frame, written: ast.expr, read: Callable[[ast.expr], Value]) -> dict[str, Value]:
-    """The arguments that `**written` gives to a call, of which `read` compiles an expression. Displays, `dict(...)` and `|` of
-    dictionaries are no dictionaries of the program for that: their entries are the arguments. Raises Refused."""
-    entries: dict[str, Value] = {}
-    match written:
-        case ast.Dict(keys, values):
-            for key, value in zip(keys, values, strict=True):
-                name = "" if key is None else str(constant(f.expression(key), "the name of an argument"))
-                entries |= _given_by_name(f, value, read) if key is None else {name: read(value)}
-        case ast.Call(ast.Name("dict"), [] | [_], keywords) if f.is_builtin("dict"):
-            for part in (*written.args, *(k.value for k in keywords if k.arg is None)):
-                entries |= _given_by_name(f, part, read)
-            entries |= {k.arg: read(k.value) for k in keywords if k.arg is not None}
-        case ast.BinOp(left, ast.BitOr(), right):
-            entries = _given_by_name(f, left, read) | _given_by_name(f, right, read)
-        case _:
-            entries = _entries(f, read(written))
-    if any(changeable(f, type_or_none(v)) for v in entries.values()):
-        f.owned -= {c for x in every_node(written) if isinstance(x, ast.Name) for c in claims(x.id)}
-    return entries
-
-
-def _entries(f: Frame, value: Value) -> dict[str, Value]:
-    """The arguments that `**xs` gives to a call. Raises Refused."""
-    match value:
-        case Keywords(entries):
-            return dict(entries)
-        case Static(dict() as entries):
-            return {str(k): f.program.wrap(v) for k, v in entries.items()}
-        case Dyn(type=DataT(name)):
-            classes = f.program.datatypes.cases.get(name, ())
-            if len(classes) == 1 and issubclass(classes[0], RecordOf):
-                return {x: field(f, ast.Pass(), value, x) for x in f.program.datatypes.record_fields(classes[0])}
-    raise Refused("`**` takes a dictionary whose keys are names written in the source")
 
 
 def _as_always(keywords: Sequence[ast.keyword]) -> bool:

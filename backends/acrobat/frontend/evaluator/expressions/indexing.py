@@ -1,40 +1,33 @@
-"""Indexing and slicing of lists, tuples and objects with names, and their length."""
+"""Indexing and slicing of lists, tuples and objects with names."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import EnumType
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.changes.putting import give
+from backends.acrobat.core.types import INT, DataT, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, by_type, mixed, not_taken
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
-from backends.acrobat.frontend.evaluator.containers import containers
-from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
+from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.lists import lengths
+from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, records_of
+from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
 from backends.acrobat.frontend.evaluator.objects.constants import alike
 from backends.acrobat.frontend.evaluator.objects.fields import field
-from backends.acrobat.frontend.evaluator.objects.referenced import write_attribute
-from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
-from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, MEMBERSHIP, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, INDICES, MEMBERSHIP, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import (
     as_kind,
     as_tuple,
@@ -46,10 +39,10 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.specials import AttributesByName, Keywords, Method, OneOf, SliceOf
+from backends.acrobat.frontend.specials import AttributesByName, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe, is_never_filled, is_shared
-from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, is_empty, unknown
+from backends.acrobat.frontend.types import describe, is_shared
+from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -68,7 +61,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         either = opened(f, node, value)  # a slice of a list is a list, and one of a tuple a tuple
         assert isinstance(either, Dyn)
         return for_types_that_take(f, node, either, lambda one: subscript(f, node, one, index))
-    if is_shared(type_or_none(value)) and (entered := _of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
+    if is_shared(type_or_none(value)) and (entered := of_shared_dict(f, node, value, index)) is not None:  # type: ignore[arg-type]
         return entered
     value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
@@ -171,9 +164,7 @@ def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
     constants = known(value)[1]
     if type(constants) is not dict:
         return f.staged(value)
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in constants]
-    entries = [ast.copy_location(Given(_as_entry(f, node, f.program.wrap(v))), node) for v in constants.values()]
-    return f.expression(ast.copy_location(ast.Dict(keys, list(entries)), node))
+    return dict_of(f, node, {k: _as_entry(f, node, f.program.wrap(v)) for k, v in constants.items()})
 
 
 @handles(SUBSCRIPTS, OneOf)
@@ -228,42 +219,6 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     return as_one(f, part) if isinstance(index, ast.Slice) and not is_unknown(part) else part
 
 
-@handles(SUBSCRIPTS, "dict")
-def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    if isinstance(index, ast.Slice):
-        return _of_list(f, node, value, index)
-    key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
-    if would_show(f, node, value):
-        missing = (
-            "KeyError: looking up a missing key in this defaultdict enters it, which the program can notice: write `.get(...)`"
-        )
-        return containers.look_up(f, node, value, key, lambda: fail(f, missing))
-    result = containers.look_up(f, node, value, key)
-    name = containers.entered_by_lookup(f, node)
-    if name is None and containers.keeps_default(f, value):
-        note_list_seen_elsewhere(f, node.value if isinstance(node, ast.Subscript) else None, value.type)
-        message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
-        return f.problem(node, message, "write `.get(key, default)`")
-    if name is not None:
-        after = containers.put(f, node, value, key, result)
-        give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
-    return result
-
-
-def _of_shared_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value | None:
-    """An item of a shared `defaultdict`, which has the key from then on; None for other shared lists and dictionaries."""
-    whole = opened(f, node, value)
-    if not containers.enters_missing_keys(whole) or isinstance(index, ast.Slice):
-        return None
-    key = f.borrowed(index)
-    result = containers.look_up(f, node, whole, key)  # type: ignore[arg-type]
-    if nothing_known(key) or is_unknown(result):
-        f.program.incomplete = True
-        return result
-    write_attribute(f, node, value, ITEMS, containers.put(f, node, whole, key, result), still=True)
-    return result
-
-
 @handles(SUBSCRIPTS, "object")
 def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Constant) and isinstance(index.value, str):
@@ -283,9 +238,9 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_unknown(key):
             return unknown()
         return field(f, node, value, str(known(key)[1])) if known(key)[0] else as_dict(f, *records)
-    method = class_attribute(f, node, value, classes, "__getitem__") if classes else None
-    if isinstance(method, Method) and not isinstance(index, ast.Slice):
-        return f.program.call(f, node, method.function, [value, f.expression(index)], {})
+    method = special_method(f, node, value, "__getitem__", "{} object is not subscriptable")
+    if method is not None and not isinstance(index, ast.Slice):
+        return CALLS[kind(method)](f, node, method, [f.expression(index)], {}, "")
     if (components := f.components(value)) is not None:  # a named tuple
         return _of_tuple(f, node, TupleV(tuple(components)), index)
     return f.problem(node, "this cannot be indexed")
@@ -327,41 +282,3 @@ def as_index(f: Frame, i: Value) -> Value:
     i = opened(f, ast.Pass(), i, "an index needs a value", COMPUTED)
     handler = INDICES.get(kind(i))
     return i if handler is None else handler(f, i)
-
-
-def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
-    """`len(a)`."""
-    if len(mixed(f, a)) > 1:
-
-        def of_one_type(word: str, inner: Value) -> Value:
-            return length_of(f, node, inner) if kind(inner) in LENGTHS else not_taken(f, node, word)
-
-        return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]
-    a = opened(f, node, a, types=ITERABLE)
-    handler = LENGTHS.get(kind(a))
-    result = None if handler is None else handler(f, a)
-    return f.problem(node, "this has no length") if result is None else result
-
-
-@handles(LENGTHS, OneOf)
-def _length_of_one(f: Frame, value: OneOf) -> Value | None:
-    if not value.constants and not value.of_containers:
-        return None
-    return mapped_choice(f, ast.Pass(), value, lambda each: length_of(f, ast.Pass(), each))
-
-
-@handles(LENGTHS, TupleV, Static, "tuple", "varying tuple", "list", "set", "dict")
-def _length(f: Frame, a: Value) -> Value | None:
-    match a:
-        case TupleV(items):
-            return Static(len(items))
-        case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
-            return Static(len(value))
-    if isinstance(a, Static) and (method := constants.method_of(a.value, "__len__")) is not None:
-        return f.call_with(method, [a])
-    match type_or_none(a):
-        case ListT():
-            return Static(0) if is_empty(a) or is_never_filled(a.type) else lengths.length(f, a)  # type: ignore[union-attr]
-        case TupleT(types):
-            return Static(len(types))
-    return None

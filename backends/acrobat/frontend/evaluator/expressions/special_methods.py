@@ -17,29 +17,36 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class, record_of, records_of
+from backends.acrobat.frontend.evaluator.objects.classes import (
+    classes_here,
+    names_in_class,
+    number_of_class,
+    record_of,
+    records_of,
+    special_method,
+)
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.kinds import known, type_or_none
-from backends.acrobat.frontend.specials import Method, Narrowed
+from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 
-def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
-    """The result of an object's special method, such as `__len__`; None if its classes have no such method."""
-    assert isinstance(value.type, DataT)
-    classes = f.program.datatypes.cases.get(value.type.name, ())
-    method = class_attribute(f, node, value, classes, name) if classes else None
-    return called(f, node, method, args, {}) if isinstance(method, Method) else None
+def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value], missing: str = "") -> Value | None:
+    """The result of an object's special method, such as `__len__`; None if there is no such method (`special_method`)."""
+    method = special_method(f, node, value, name, missing)
+    return None if method is None else called(f, node, method, args, {})
 
 
 @handles(LENGTHS, "object")
 def _length(f: Frame, value: Dyn) -> Value | None:
-    if records := records_of(f, value):
-        sizes = [len(r.keys_of_record) for r in records]  # type: ignore[attr-defined]
+    classes = classes_here(f, value)
+    named = [(c, x) for c in classes if (x := names_in_class(c)) is not None]
+    sizes = [len(x) for c, x in named if not _is_written(getattr(c, "__len__", None))]
+    if sizes and len(sizes) == len(classes):
         alike = len({*sizes}) == 1
-        return Static(sizes[0]) if alike else number_of_class(f, value, records, [n.Lit(size, INT) for size in sizes])
-    return special(f, ast.Pass(), value, "__len__", [])
+        return Static(sizes[0]) if alike else number_of_class(f, value, classes, [n.Lit(size, INT) for size in sizes])
+    return special(f, ast.Pass(), value, "__len__", [], "object of type {} has no len()")
 
 
 @handles(TEXTS, "object")
@@ -72,7 +79,7 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
     if f.program.datatypes.graphs.are_modules(classes):
         which = number_of_class(f, callee, classes) if len(classes) > 1 else Static(0)
         return among(f, node, which, [partial(_called_module, f, node, callee, c, args, kwargs) for c in classes])
-    result = special(f, node, callee, "__call__", args) if not kwargs else None
+    result = special(f, node, callee, "__call__", args, "{} object is not callable") if not kwargs else None
     return f.problem(node, "this object cannot be called") if result is None else result
 
 
@@ -92,7 +99,7 @@ def _iterated(f: Frame, value: Dyn) -> Value:
         return walked(f, ast.Pass(), value)
     if (components := f.components(value)) is not None:  # a named tuple
         return TupleV(tuple(components))
-    found = special(f, ast.Pass(), value, "__iter__", [])
+    found = special(f, ast.Pass(), value, "__iter__", [], "{} object is not iterable")
     if found is None:
         raise Refused("only lists, ranges, tuples and module lists can be iterated over")
     if type_or_none(found) == value.type:

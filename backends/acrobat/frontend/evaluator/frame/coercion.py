@@ -10,7 +10,6 @@ from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
-from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
 from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
@@ -57,7 +56,10 @@ class CoercingFrame(CoveringFrame):
         """Bind the result, of this type, of a host operation. It is a placeholder if an argument or the type is unknown."""
         if any(is_unknown(a) for a in args) or contains_unknown(type):
             return guess(type)
-        return self.bind(n.Host(op, tuple(self.atom(a) for a in args), type, span=self.span), hint or op.removeprefix("list."))
+        result = self.bind(n.Host(op, tuple(map(self.atom, args)), type, span=self.span), hint or op.removeprefix("list."))
+        if op == "range" and (args[0], args[2]) == (Static(0), Static(1)) and (size := variable_of(args[1])) in self.lengths:
+            self.lengths_of[variable_of(result)] = self.lengths[size]
+        return result
 
     def atom(self, value: Value) -> n.Atom:
         """The value as an operand. Raises Mismatch if it cannot be one."""
@@ -275,56 +277,3 @@ class CoercingFrame(CoveringFrame):
         """A placeholder for a list with elements that is made here, and whose type is known in part only."""
         self.program.incomplete = True
         return Dyn(FilledPlaceholder("", type, span=self.span))
-
-    def merge(
-        self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span, apart: bool = False
-    ) -> tuple[Any, list[n.Expr]]:
-        """The common type of the branches' values, each branch as an expression of it; with `apart` ints beside floats
-        stay ints, and in a part of the model's result numbers stay numbers beside tensors."""
-        try:
-            branches = [(b, self._staged_in(b, v)) for b, v in branches]
-            types = [type_of(v) for _, v in branches]
-            kept = self.program.datatypes.numbers_apart(types) if apart else None
-            if where in self.result_parts and (found := self.program.datatypes.number_or_tensor(types)):
-                kept = self.program.datatypes.either({word: self.common(its) for word, its in found.items()}, "Result")
-            type = self.common(types, numbers=True) if kept is None else kept
-        except Mismatch:
-            places = self.places([v for _, v in branches])
-            self.problem(where, f"the branches differ in type: {places}", "give the same type on every path")
-            return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
-        out = []
-        for b, v in branches:
-            outer, self.builder = self.builder, b
-            try:
-                atom: n.Expr = unknown().atom if contains_unknown(type) else self.atom(self.coerce(v, type))
-            except Mismatch as error:
-                self.problem(where, str(error))
-                atom = unknown().atom
-            finally:
-                self.builder = outer
-            out.append(b.finish(atom))
-        return type, out
-
-    def _staged_in(self, branch: Builder, value: Value) -> Value:
-        outer, self.builder = self.builder, branch
-        try:
-            return self.staged(value)
-        finally:
-            self.builder = outer
-
-    def places(self, values: Sequence[Value]) -> str:
-        """For messages: the types of `values` and the lines that they come from."""
-        out: dict[str, None] = {}
-        for v in values:
-            t, line = type_or_none(v), self.line_of(v)
-            what = type(v).__name__.lower() if t is None else "None" if t is NONE else describe(t)
-            out[what + (f" (line {line})" if line else "")] = None
-        return ", ".join(out)
-
-    def line_of(self, value: Value) -> int:
-        match value:
-            case Dyn(atom):
-                return atom.span.line
-            case TupleV(items):
-                return max((self.line_of(v) for v in items), default=0)
-        return 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
+from backends.acrobat.frontend.evaluator.frame.branches import MergingFrame
 from backends.acrobat.frontend.evaluator.tables import COMPONENTS
 from backends.acrobat.frontend.kinds import retyped, variable_of
 from backends.acrobat.frontend.types import NONE
@@ -14,7 +14,7 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 
-class TakingApartFrame(CoercingFrame):
+class TakingApartFrame(MergingFrame):
     """A frame that takes tuples and lists apart."""
 
     def display(self, value: Value) -> list[Value] | None:
@@ -57,7 +57,7 @@ class TakingApartFrame(CoercingFrame):
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
                 return self._elements(retyped(value, ListT(atom.type.item)), count)
-            case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value)) is not None:
+            case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value, count)) is not None:
                 out = parts
             case Dyn(atom) if isinstance(atom.type, TupleT):
                 out = [
@@ -71,9 +71,9 @@ class TakingApartFrame(CoercingFrame):
                 return None
         return out if count is None or len(out) == count else None
 
-    def _named(self, value: Dyn) -> list[Value] | None:
+    def _named(self, value: Dyn, count: int | None) -> list[Value] | None:
         for rule in COMPONENTS:
-            result = rule(self, value)
+            result = rule(self, value, count)
             if result is not None:
                 return list(result)
         return None

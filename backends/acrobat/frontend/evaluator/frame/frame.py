@@ -9,8 +9,9 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.syntax_nodes import every_node
@@ -128,20 +129,17 @@ class Frame(TakingApartFrame):
     def _as_statement(self, node: ast.IfExp) -> Value:
         """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""
         name = f"{HIDDEN}either{node.lineno}_{node.col_offset}"
-        arms = [ast.Assign([ast.Name(name, ast.Store())], side) for side in (node.body, node.orelse)]
-        self.straight([placed(node, ast.If(node.test, [arms[0]], [arms[1]]))])
+        text = "if test: name = one\nelse: name = other"
+        self.straight(quoted(node, text, test=node.test, name=name, one=node.body, other=node.orelse))
         return self.env.pop(name, unknown())
 
     def _operands_in_turn(self, node: ast.BoolOp) -> Value:
         """The value of `a or b`, or `a and b`, of which `b` is to have its effects only where it is computed."""
         name = f"{HIDDEN}operand{node.lineno}_{node.col_offset}"
-        first, *others = (ast.Assign([ast.Name(name, ast.Store())], x) for x in node.values)
-        steps: list[ast.stmt] = [placed(node, first)]
-        for s in others:
-            so_far: ast.expr = ast.Name(name, ast.Load())
-            test = so_far if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), so_far)
-            steps.append(placed(node, ast.If(test, [s], [])))
-        self.straight(steps)
+        text = "if name: name = value" if isinstance(node.op, ast.And) else "if not name: name = value"
+        self.straight(quoted(node, "name = value", name=name, value=node.values[0]))
+        for value in node.values[1:]:
+            self.straight(quoted(node, text, name=name, value=value))
         return self.env.pop(name, unknown())
 
     def statement(self, s: ast.stmt) -> None:

@@ -23,7 +23,18 @@ from backends.acrobat.ir.renaming import Names
 
 Env = dict[str, Value]
 
-FACTS = ("displays", "sizes", "empties", "lengths", "nonempty", "vectors", "lengths_of", "new_lists")
+FACTS = (
+    "displays",
+    "sizes",
+    "empties",
+    "lengths",
+    "nonempty",
+    "vectors",
+    "lengths_of",
+    "sources",
+    "lengths_inside",
+    "new_lists",
+)
 """What a frame knows of variables, by their names."""
 
 
@@ -78,10 +89,12 @@ class FrameState:
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
+        self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
+        self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
-        self.catching: tuple[ast.AST | None, type | None] = (None, None)  # the call in a `try`, what is caught there
+        self.catching: tuple[Any, ...] = (None, None)  # the call alone in a `try`, what is caught there, what is caught around
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
@@ -93,6 +106,7 @@ class FrameState:
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
         span = node if isinstance(node, Span) else span_of(node, self.file)
+        span = span if span.line else self.span  # of what has no place of its own the statement's
         if not self.trials:
             self.program.problem(Problem(span, message, advice))
         elif self.cause is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -22,3 +24,10 @@ class Given(ast.expr):
 @handles(EXPRESSIONS, Given)
 def _given(f: Frame, node: Given, hint: str) -> Value:
     return node.value
+
+
+def dict_of(f: Frame, node: ast.AST, entries: Mapping[Any, Value]) -> Value:
+    """The dictionary with these constant keys and these values, as if it were written out."""
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in entries]
+    values: list[ast.expr] = [ast.copy_location(Given(v), node) for v in entries.values()]
+    return f.expression(ast.copy_location(ast.Dict(keys, values), node))

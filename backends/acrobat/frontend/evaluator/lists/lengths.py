@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import retyped
-from backends.acrobat.frontend.values import END, Dyn, Static, Value
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 Array: TypeAlias = Any
 """A value that is a tensor, ragged or not, or a list: a `Dyn`, in most places."""
@@ -23,7 +24,38 @@ def item_type(value: Any) -> Any:
 def origin_of(f: Frame, xs: Array) -> str:
     """The variable of the list from which a chain of maps has made `xs`: all lists of the chain have one length."""
     name = getattr(xs.atom, "name", "")
+    if name not in f.lengths_of:
+        f.sources.setdefault(name, xs)
     return f.lengths_of.get(name, name)
+
+
+def lengths_in(f: Frame, xs: Value) -> tuple[str, str]:
+    """The variables of lists that are as long as a list or ragged tensor, and as each list in it; "" where none is known."""
+    if not isinstance(xs, Dyn) or not isinstance(xs.type, ListT):
+        return "", ""
+    inside = f.lengths_inside.get(getattr(xs.atom, "name", ""))
+    return origin_of(f, xs), "" if inside is None else origin_of(f, inside)
+
+
+def note_lengths(f: Frame, xs: Dyn, same: Value | None, inside: Value | None) -> None:
+    """Note that a list is as long as the list `same`, and each list in it as `inside`."""
+    name = getattr(xs.atom, "name", "")
+    if isinstance(same, Dyn):
+        f.lengths_of[name] = origin_of(f, same)
+    if isinstance(inside, Dyn):
+        f.lengths_inside[name] = inside
+
+
+def note_item(f: Frame, xs: Array, item: Array) -> None:
+    """Note that `item` is an item of the list `xs`: if all items of that have one length which is known, `item` has it too."""
+    if isinstance(item, Dyn) and (inside := f.lengths_inside.get(getattr(xs.atom, "name", ""))) is not None:
+        f.lengths_of[getattr(item.atom, "name", "")] = origin_of(f, inside)
+
+
+def length_inside(f: Frame, xs: Array) -> Dyn | None:
+    """The length of each item of a list of lists, where another list tells it; None where it takes an item to know it."""
+    inside = f.lengths_inside.get(getattr(xs.atom, "name", ""))
+    return None if inside is None else length(f, inside)
 
 
 def has_items(f: Frame, xs: Array) -> bool:
@@ -34,19 +66,17 @@ def has_items(f: Frame, xs: Array) -> bool:
 def of_length(f: Frame, xs: Array, other: Array) -> Dyn:
     """The list `xs`, which must be as long as `other`: extents that differ are an error of the instance."""
     if origin_of(f, xs) == origin_of(f, other):
-        same: Dyn = xs
-        return same
-    sizes = [f.host("list.len", [each], INT, "size") for each in (xs, other)]
-    return _of_equal_sizes(f, xs, sizes)
+        return xs  # type: ignore[no-any-return]
+    check_equal(f, *(f.host("list.len", [each], INT, "size") for each in (xs, other)))
+    return xs  # type: ignore[no-any-return]
 
 
 def of_size(f: Frame, xs: Array, size: Value) -> Dyn:
     """The list `xs`, which must have `size` items: another number is an error of the instance."""
     if is_length_of(f, size, xs):
         return xs  # type: ignore[no-any-return]
-    checked = _of_equal_sizes(f, xs, [f.host("list.len", [xs], INT, "size"), size])
-    f.lengths_of[getattr(checked.atom, "name", "")] = origin_of(f, xs)
-    return checked
+    check_equal(f, f.host("list.len", [xs], INT, "size"), size)
+    return xs  # type: ignore[no-any-return]
 
 
 def is_length_of(f: Frame, value: Value, xs: Array) -> bool:
@@ -54,12 +84,11 @@ def is_length_of(f: Frame, value: Value, xs: Array) -> bool:
     return isinstance(value, Dyn) and f.lengths.get(getattr(value.atom, "name", "")) == origin_of(f, xs)
 
 
-def _of_equal_sizes(f: Frame, xs: Array, sizes: Sequence[Value]) -> Dyn:
-    difference = f.host("sub", sizes, INT, "difference")
-    only = f.host("range", [Static(0), Static(1), Static(1)], ListT(INT))
-    size = f.host("mul", [difference, difference], INT, "difference")
-    start = f.host("list.get", [only, size], INT, "start")  # 0, or outside of the list
-    return f.host("list.slice", [xs, start, Static(END)], xs.type, "rows")
+def check_equal(f: Frame, one: Value, other: Value) -> None:
+    """Have it be an error of the instance if these two extents differ."""
+    text = "RuntimeError: two extents must be equal here, and are {0} and {1}; one that varies is not broadcast where it is 1"
+    equal = f.host("eq", [one, other], BOOL, "equal")
+    choose(f, ast.Pass(), equal, lambda: Static(0), lambda: fail(f, text, [one, other]))
 
 
 def indices(f: Frame, xs: Array) -> Dyn:
@@ -77,4 +106,6 @@ def length(f: Frame, xs: Array) -> Dyn:
 def at(f: Frame, xs: Array, i: Value) -> Dyn:
     """The item of a list, or the part of a ragged tensor, at index `i`."""
     assert isinstance(xs, Dyn)
-    return f.host("list.get", [retyped(xs, ListT(item_type(xs))), i], item_type(xs), "row")
+    row = f.host("list.get", [retyped(xs, ListT(item_type(xs))), i], item_type(xs), "row")
+    note_item(f, xs, row)
+    return row

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -17,16 +17,13 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     has_items,
     indices,
     item_type,
+    note_item,
     of_length,
     origin_of,
 )
 from backends.acrobat.frontend.evaluator.tables import RESULTS
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, retyped, type_of, type_or_none
-from backends.acrobat.frontend.types import (
-    contains_held,
-    contains_unknown,
-    is_shared,
-)
+from backends.acrobat.frontend.types import contains_held, contains_unknown, is_shared
 from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -44,6 +41,8 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
     earlier, f.mutated = f.mutated, set()
     with f.branch() as b:
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
+        for xs, part in zip(plain, parts, strict=True):
+            note_item(f, xs, part)
         result = body(*parts)
         t = type_of(result)
         carried = f.program.carried.types
@@ -53,12 +52,16 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
             raise Refused(f"{f.shown(min(others))} is changed for each element here", "write a loop")
         if contains_unknown(t):
             return unknown()
+        origin = origin_of(f, result) if isinstance(t, ListT) and isinstance(result, Dyn) else ""
+        within = {var.name, *(v.name for v, _ in b.bindings)}
         rows_body = b.finish(f.atom(result))
     if changed:
         rows = _in_order(f, together, body if len(plain) == 1 else lambda pair: body(*(f.components(pair) or [])), t, changed)
     else:
         rows = f.bind(n.Map(var, together.atom, rows_body, ListT(t), span=f.span), "rows")
     f.lengths_of[getattr(rows.atom, "name", "")] = origin_of(f, plain[0])
+    if not changed and origin in f.sources and origin not in within:  # a list outside of this map is as long as each row
+        f.lengths_inside[getattr(rows.atom, "name", "")] = f.sources[origin]
     if any(has_items(f, xs) for xs in plain):
         f.nonempty.add(getattr(rows.atom, "name", ""))
     return rows
@@ -95,8 +98,15 @@ def stacked(f: Frame, xs: Array) -> Dyn:
 
 def transposed_lists(f: Frame, xs: Array) -> Dyn:
     """A list of lists of equal lengths with the two levels exchanged."""
-    first = f.host("list.get", [xs, Static(0)], item_type(xs), "first")
-    return mapped(f, [indices(f, first)], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
+    inside = f.lengths_inside.get(getattr(xs.atom, "name", ""))
+    if inside is not None:
+        places = indices(f, inside)
+        f.lengths_of[getattr(places.atom, "name", "")] = origin_of(f, inside)
+    elif (extent := getattr(item_type(xs), "extent", None)) is not None:  # tensors of ints: there may be none to look at
+        places = f.host("range", [Static(0), Static(extent), Static(1)], ListT(INT))
+    else:
+        places = indices(f, f.host("list.get", [xs, Static(0)], item_type(xs), "first"))
+    return mapped(f, [places], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
 
 
 def flattened(f: Frame, xs: Array) -> Dyn:

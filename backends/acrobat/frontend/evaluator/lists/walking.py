@@ -15,9 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
 from backends.acrobat.frontend.kinds import as_kind, is_list, is_unknown, kind, known, type_or_none
 from backends.acrobat.frontend.specials import Endless, OneOf
-from backends.acrobat.frontend.types import (
-    is_never_filled,
-)
+from backends.acrobat.frontend.types import is_never_filled
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 
 

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.loops.named_entries import named_entrie
 from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
@@ -154,17 +155,11 @@ def _is_constant_only(f: Frame, item: Value) -> bool:
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """Compile a comprehension as a loop that computes and appends its elements in order."""
     name = _name_of(node)
-    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-    body: ast.stmt = ast.Expr(ast.Call(append, [node.elt], []))
-    for g in reversed(node.generators):
-        for test in reversed(g.ifs):
-            body = ast.If(test, [body], [])
-        body = ast.For(g.target, g.iter, [body], [])
     targets = assigned([g.target for g in node.generators])
     hidden = {x: f.env.pop(x) for x in targets if x in f.env}
     f.env[name] = empty_list(f)
     f.owned.add(name)
-    f.straight([placed(node, body)])
+    f.straight(_appending(node, name, node.elt))
     kept = f.env.pop(name)
     f.owned.discard(name)
     for target in targets:
@@ -172,6 +167,16 @@ def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
         f.poisoned.pop(target, None)
     f.env |= hidden
     return kept
+
+
+def _appending(node: ast.ListComp | ast.GeneratorExp, name: str, elt: ast.expr) -> list[ast.stmt]:
+    """The loops of a comprehension, which append `elt` to the list `name` for each element that the conditions keep."""
+    body = quoted(node, "name.append(elt)", name=name, elt=elt)
+    for g in reversed(node.generators):
+        for test in reversed(g.ifs):
+            body = quoted(node, "if test: body", test=test, body=body)
+        body = quoted(node, "for target in iterable: body", target=g.target, iterable=g.iter, body=body)
+    return body
 
 
 def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
@@ -188,18 +193,12 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """The list of the targets' values, one item for each element that the conditions keep, made by nested loops."""
     names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
     kept_as = _name_of(node)
-    append = ast.Attribute(ast.Name(kept_as, ast.Load()), "append", ast.Load())
-    body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))
-    for g in reversed(node.generators):
-        for test in reversed(g.ifs):
-            body = ast.If(test, [body], [])
-        body = ast.For(g.target, g.iter, [body], [])
     with f.branch() as b:
         for name in names:
             f.env.pop(name, None)
         f.env[kept_as] = empty_list(f)
         f.owned.add(kept_as)
-        f.straight(statements([placed(node, body)]))
+        f.straight(statements(_appending(node, kept_as, _tuple(node, names, ast.Load()))))
         kept = f.env[kept_as]
     f.builder.bindings += b.bindings
     f.owned &= f.owned_at_end
@@ -243,10 +242,7 @@ def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value |
     parts = [f.components(pair) for pair in pairs]
     if not parts or not all(part and isinstance(known(part[0])[1], str) for part in parts):
         return None
-    entries = {known(key)[1]: value for key, value in parts}  # type: ignore[misc]
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in entries]
-    values: list[ast.expr] = [ast.copy_location(Given(value), node) for value in entries.values()]
-    return f.expression(ast.copy_location(ast.Dict(keys, values), node))
+    return dict_of(f, node, {known(key)[1]: value for key, value in parts})  # type: ignore[misc]
 
 
 @handles(EXPRESSIONS, ast.SetComp)

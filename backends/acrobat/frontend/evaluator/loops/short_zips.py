@@ -13,7 +13,8 @@ from backends.acrobat.frontend.evaluator.lists.sizes import size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.kinds import is_list, is_unknown
 from backends.acrobat.frontend.values import Static, TupleV, Value
 
@@ -52,9 +53,9 @@ def guarded(f: Frame, s: ast.For) -> tuple[TupleV, ast.For] | None:
     if start is not None:
         item = ast.Tuple([ast.BinOp(number, ast.Add(), start), item], ast.Load())
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    body = ast.If(test, [ast.Assign([s.target], item), *s.body], [])
-    loop = ast.copy_location(ast.For(ast.Name(name, ast.Store()), s.iter, [body], []), s)
-    placed(s, loop)
+    text = "for number in iterable:\n    if test:\n        target = item\n        body"
+    (loop,) = quoted(s, text, number=name, iterable=s.iter, test=test, target=s.target, item=item, body=s.body)
+    assert isinstance(loop, ast.For)
     return TupleV(tuple(map(Static, range(rows.count)))), loop
 
 

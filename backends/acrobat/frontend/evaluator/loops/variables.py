@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
-from backends.acrobat.frontend.evaluator.conditions.narrowing import class_key, of_class
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
+from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.objects.constant_graphs import reference
 from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, leaves, stored
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use

@@ -13,13 +13,27 @@ from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.specials import Method, Narrowed, OneOf, Partial
+from backends.acrobat.frontend.specials import Absent, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import words
+
+
+def class_key(path: str) -> str:
+    """The key of `Frame.env` under which the class is kept that a name or field is known to be of."""
+    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
+
+
+def classes_here(f: Frame, value: Dyn) -> tuple[type, ...]:
+    """The classes that an object may be of: those of its union, or the one that a test around says of a name of it."""
+    classes = f.program.datatypes.cases.get(getattr(value.type, "name", ""), ())
+    names = [x for x, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom] if len(classes) > 1 else []
+    told = [f.env.get(class_key(x)) for x in names]
+    return next(((x.value,) for x in told if isinstance(x, Static)), classes)
 
 
 def is_method(classes: Sequence[type], name: str) -> bool:
@@ -74,6 +88,13 @@ def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequ
     return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
 
 
+def names_in_class(cls: type) -> tuple[str, ...] | None:
+    """The names of what an object of a class holds that is a tuple or a dictionary in Python; None for other classes."""
+    if issubclass(cls, tuple):
+        return tuple(cls._fields)  # type: ignore[attr-defined]
+    return cls.keys_of_record if issubclass(cls, RecordOf) else None
+
+
 METHODS_OF_RECORDS = ("copy", "get", "items", "keys", "pop", "values")
 
 
@@ -91,6 +112,30 @@ def records_of(f: Frame, value: Value) -> tuple[type, ...]:
     return classes if all(issubclass(c, RecordOf) and c.class_of_record is None for c in classes) else ()
 
 
+def owner_of(f: Frame, value: Dyn, classes: Sequence[type]) -> Value:
+    """An object as an argument, where it is known to be of one of `classes`."""
+    every = f.program.datatypes.cases.get(getattr(value.type, "name", ""), ())
+    return Narrowed(value, classes[0]) if len(classes) == 1 < len(every) else value
+
+
+def special_method(f: Frame, node: ast.AST, value: Dyn, name: str, missing: str = "") -> Value | None:
+    """The special method `name` of an object, to be called with its other arguments: by its class, where its classes have
+    several. An object of a class without it is an error of the instance with the text `missing`. None where no class has such
+    a method of the source, where one has another kind of method, and without a text where one has none."""
+    classes = classes_here(f, value)
+    found = [class_attribute(f, node, value, (c,), name) for c in classes]
+    methods = [x for x in found if isinstance(x, Method)]
+    others = [c for c, x in zip(classes, found, strict=True) if not isinstance(x, Method)]
+    if not methods or others and (not missing or any(inspect.getattr_static(c, name, None) is not None for c in others)):
+        return None
+    if not others and all(x == methods[0] for x in methods):
+        owner = owner_of(f, value, classes)
+        return methods[0] if owner == value else Partial(Static(methods[0].function), (owner,), ())
+    texts = [Absent("TypeError: " + missing.format(repr(original(c).__name__))) for c in classes]
+    either = tuple(x if isinstance(x, Method) else text for x, text in zip(found, texts, strict=True))
+    return OneOf(number_of_class(f, value, classes), either, value, classes)
+
+
 def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
     """A method, property or constant that all `classes` of an object's union have in common; None if there is none."""
     if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
@@ -100,9 +145,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
     attributes = [inspect.getattr_static(c, name, None) for c in classes]
     if attributes[0] is None or any(x is not attributes[0] for x in attributes):
         return None
-    assert isinstance(value.type, DataT)
-    alone = len(classes) == 1 < len(f.program.datatypes.cases.get(value.type.name, ()))
-    owner: Value = Narrowed(value, classes[0]) if alone else value
+    owner = owner_of(f, value, classes)
     match attributes[0]:
         case property(fget=types.FunctionType() as getter):
             return f.program.call(f, node, getter, [owner], {})

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import (
     METHODS_OF_RECORDS,
     class_attribute,
     class_of,
+    classes_here,
     is_method,
     number_of_class,
     records_of,
@@ -215,14 +216,29 @@ def identity(f: Frame, node: ast.AST, x: Value) -> Value:
     return f.host("add", [of_all, number_of_class(f, x, classes)], INT, "identity")
 
 
-def parts_of_tuple(f: Frame, value: Value) -> list[Value] | None:
-    """The components of a named tuple; None for other values."""
-    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+def parts_of_tuple(f: Frame, value: Value, count: int | None) -> list[Value] | None:
+    """The components of a named tuple of `count` fields, where that is given; None for other values. One of another class of
+    its union with more or fewer fields is an error of the instance."""
+    classes = classes_here(f, value) if isinstance(value, Dyn) else ()
+    if not classes or not all(issubclass(c, tuple) for c in classes):
         return None
-    classes = f.program.datatypes.cases.get(value.type.name, ())
-    if len(classes) != 1 or not issubclass(classes[0], tuple):
+    assert isinstance(value, Dyn) and isinstance(value.type, DataT)
+    names = {c: list(c._fields) for c in classes}  # type: ignore[attr-defined]
+    counts = {len(x) for x in names.values()} if count is None else {count}
+    if len(counts) > 1 or not any(len(x) in counts for x in names.values()):
         return None
-    return [field(f, ast.Pass(), value, name) for name in classes[0]._fields]  # type: ignore[attr-defined]
+    (size,), node = counts, ast.Pass()
+    if len(f.program.datatypes.cases[value.type.name]) == 1:
+        return [field(f, node, value, name) for name in names[classes[0]]]
+
+    def part(i: int, cls: type) -> Value:
+        if len(names[cls]) != size:
+            many = "too many values to unpack" if len(names[cls]) > size else "not enough values to unpack"
+            return fail(f, f"ValueError: {many}, a {cls.__name__} where {size} are expected")
+        return of_known_class(f, node, value, cls, names[cls][i])
+
+    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
+    return [among(f, node, which, [functools.partial(part, i, c) for c in classes]) for i in range(size)]
 
 
 COMPONENTS.append(parts_of_tuple)

@@ -13,7 +13,7 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import DataT
@@ -26,12 +26,15 @@ from backends.acrobat.frontend.evaluator.objects.construction import defaults_of
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.kinds import nothing_known, type_or_none
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.values import Special, Static, Value, unknown
+from backends.acrobat.library import CLASSES
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -69,6 +72,14 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
     f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
     return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+
+
+def _made_instead(cls: type, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return instantiate(f, node, cls, args, kwargs)
+
+
+FUNCTIONS |= {theirs: partial(_made_instead, ours) for theirs, ours in CLASSES.items()}
+"""Classes of Python's and of PyTorch's of which objects of the library's classes take the place."""
 
 
 def _constant(value: Value) -> Hashable:
@@ -178,7 +189,7 @@ class _Initialisation:
         """Compile a statement of an `__init__`, or of a method that it calls. False, with a problem noted, if it cannot be."""
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
             return True
-        rewritten = _Attributes(me, {*own, *self.held}).visit(deepcopy(s))
+        rewritten = attributes_as_names(s, me, {x: _variable(me, x) for x in (*own, *self.held)})
         match rewritten:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
                 called = self._of_bases(function, name)
@@ -229,19 +240,6 @@ class _Initialisation:
         mro = self.cls.__mro__
         owner = next((c for c in mro if vars(c).get(function.__name__) is function), self.cls)
         return next((vars(c)[name] for c in mro[mro.index(owner) + 1 :] if name in vars(c)), None)
-
-
-class _Attributes(ast.NodeTransformer):
-    """Replaces the attributes `names` of the object that an `__init__` makes by variables with hidden names."""
-
-    def __init__(self, me: str, names: set[str]) -> None:
-        self.me, self.names = me, names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == self.me and node.attr in self.names:
-            return ast.copy_location(ast.Name(_variable(self.me, node.attr), node.ctx), node)
-        return node
 
 
 def _variable(me: str, name: str) -> str:

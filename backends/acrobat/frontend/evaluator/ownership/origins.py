@@ -57,7 +57,7 @@ def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
                     follow(value)
             case ast.Call(ast.Attribute(owner, method), args) if method in TAKING:
                 inside(owner)
-                for a in args[1:2] if method in ("get", "setdefault") else ():
+                for a in args[1:2]:
                     follow(a)
             case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
                 inside(owner)
@@ -99,7 +99,7 @@ def _sources(definition: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
 
 
 def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr]:
-    """What is put into the list or dictionary that `owner` names."""
+    """What is put into the list or dictionary that `owner` names, or stands in for what is not in it."""
     text = ast.unparse(owner)
     for x in every_node(definition):
         match x:
@@ -108,6 +108,8 @@ def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr
                     yield value
             case ast.Call(ast.Attribute(whole, method), [*_, last]) if method in PUTTING and ast.unparse(whole) == text:
                 yield last
+            case ast.Call(ast.Attribute(whole, "get" | "pop"), [_, default]) if ast.unparse(whole) == text:
+                yield default
     for source in _sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
         yield from _elements(source)
 

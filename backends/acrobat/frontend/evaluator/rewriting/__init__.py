@@ -2,6 +2,6 @@
 
 `desugar.py` first: `plainly` gives a function in the form that is compiled. It uses `named_expressions.py`, `aliases.py`,
 `iterators_or_none.py` and `limits.py`. `counting.py`, `chosen_walks.py`, `dict_calls.py` and `indexed.py` each rewrite one form
-more, for the compiler of a function, of a test or of a display; `numbers_given.py` is for the model's own `forward` alone.
-`meanings.py` says which functions a call may mean, and `outputs.py` which parameters a function changes.
+more, for the compiler of a function, of a test or of a display; `numbers_given.py`, with `named_sums.py`, is for the model's
+own `forward` alone. `meanings.py` says which functions a call may mean, and `outputs.py` which parameters a function changes.
 """

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from copy import deepcopy
 
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, replaced_in
 from backends.acrobat.frontend.evaluator.syntax.reading import way_to
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.syntax_nodes import all_parameters, every_node, names_in
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
@@ -30,7 +30,6 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
     inner = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
     in_other_scopes = {*names_in(s for s in nodes if isinstance(s, inner))}
     callees = {id(x.func) for x in nodes if isinstance(x, ast.Call)}
-    parameters = {x.arg for x in every_node(definition.args) if isinstance(x, ast.arg)}
     elsewhere = set().union(*map(_bound, nodes))
     methods: dict[str, ast.expr] = {}
     for s in candidates:
@@ -40,7 +39,7 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
         behind = _behind(definition.body, s)
         if (
             len(s.targets) == len(stores[name]) == 1
-            and name not in in_other_scopes | parameters | elsewhere
+            and name not in in_other_scopes | all_parameters(definition) | elsewhere
             and uses
             and all(id(x) in callees and id(x) in behind for x in uses)
             and len(stores.get(root, [])) == len(earlier) <= 1
@@ -51,7 +50,16 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
             methods[name] = s.value
     if not methods:
         return list(definition.body)
-    return [_Replace(methods).visit(deepcopy(s)) for s in definition.body]
+
+    def written_out(node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Assign([ast.Name(name), *_]) if name in methods:
+                return ast.copy_location(ast.Pass(), node)
+            case ast.Call(ast.Name(name)) if name in methods:
+                node.func = copied(methods[name])
+        return node
+
+    return replaced_in(definition.body, written_out)
 
 
 def _bound(node: ast.AST) -> set[str]:
@@ -97,21 +105,3 @@ def _root(path: ast.expr) -> str:
 
 def _place(node: ast.stmt | ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
-
-
-class _Replace(ast.NodeTransformer):
-    """Takes out the assignments of names for methods, and puts the methods in place of the names."""
-
-    def __init__(self, methods: dict[str, ast.expr]) -> None:
-        self.methods = methods
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.methods:
-            return ast.copy_location(ast.Pass(), node)
-        return self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.methods:
-            node.func = deepcopy(self.methods[node.func.id])
-        return node

@@ -15,7 +15,8 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter, start_and_step
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
+from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node
 
 NEW = frozenset({"range", "sorted", "list", "tuple"})
 """Functions of Python's that compute all that they give when they are called."""
@@ -52,11 +53,9 @@ class _Walks:
         self.namespace = namespace
         nodes = every_node(definition)
         self.names = [x for x in nodes if isinstance(x, ast.Name)]
-        arguments = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
-        self.local = arguments | {x.id for x in self.names if not isinstance(x.ctx, ast.Load)}
+        self.local, self.arguments = bound_names(definition), all_parameters(definition)
         inner = (x for n in nodes if n is not definition and isinstance(n, INNER) for x in every_node(n))
         self.seen_inside = {x.id for x in inner if isinstance(x, ast.Name)}
-        self.arguments = arguments
 
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -122,34 +121,34 @@ class _Walks:
         counter, walked = (choice.body, choice.orelse) if first else (choice.orelse, choice.body)
         names = {what: f"{HIDDEN}{what}_{s.lineno}_{s.col_offset}" for what in ("endless", "start", "step", "items", "at")}
 
-        def read(what: str) -> ast.expr:
-            return ast.Name(names[what], ast.Load())
-
-        def given(what: str, value: ast.expr) -> ast.stmt:
-            return ast.Assign([ast.Name(names[what], ast.Store())], value)
-
         def chosen(if_endless: ast.expr, otherwise: ast.expr) -> ast.expr:
             arms = (if_endless, otherwise) if first else (otherwise, if_endless)
             return ast.IfExp(deepcopy(choice.test), *arms)
 
         start, step = start_and_step(counter)
-        before = [
-            given("endless", chosen(ast.Constant(True), ast.Constant(False))),
-            given("start", chosen(start, ast.Constant(0))),
-            given("step", chosen(step, ast.Constant(1))),
-            given("items", chosen(ast.List([], ast.Load()), _listed(walked))),
-            given("at", ast.Constant(0)),
-        ]
-        number = ast.BinOp(read("start"), ast.Add(), ast.BinOp(read("at"), ast.Mult(), read("step")))
-        element = ast.Subscript(read("items"), read("at"), ast.Load())
-        size = ast.Call(ast.Name("len", ast.Load()), [read("items")], [])
-        going = ast.BoolOp(ast.Or(), [read("endless"), ast.Compare(read("at"), [ast.Lt()], [size])])
-        round_begins = [
-            ast.Assign([s.target], ast.IfExp(read("endless"), number, element)),
-            given("at", ast.BinOp(read("at"), ast.Add(), ast.Constant(1))),
-        ]
-        loop = ast.While(going, [*round_begins, *s.body], s.orelse)
-        return [placed(s, x) for x in (*before, loop)]
+        statements = quoted(
+            s,
+            """
+endless = is_endless
+start = from_there
+step = by_so_much
+items = walked
+at = 0
+while endless or at < len(items):
+    target = start + at * step if endless else items[at]
+    at = at + 1
+    body
+""",
+            is_endless=chosen(ast.Constant(True), ast.Constant(False)),
+            from_there=chosen(start, ast.Constant(0)),
+            by_so_much=chosen(step, ast.Constant(1)),
+            walked=chosen(ast.List([], ast.Load()), _listed(walked)),
+            target=s.target,
+            body=s.body,
+            **names,
+        )
+        statements[-1].orelse = s.orelse  # type: ignore[attr-defined]
+        return statements
 
     def _stays(self, arm: ast.expr, s: ast.For) -> bool:
         """Whether an iterable is one whose elements may all be taken before the loop `s` begins."""
@@ -203,4 +202,4 @@ def _listed(arm: ast.expr) -> ast.expr:
     """`list(arm)`, or the arm itself where that is a new list."""
     if isinstance(arm, (ast.List, ast.ListComp)):
         return arm
-    return ast.copy_location(ast.Call(ast.Name("list", ast.Load()), [arm], []), arm)
+    return quoted_expression(arm, "list(arm)", arm=arm)

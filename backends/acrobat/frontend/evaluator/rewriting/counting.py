@@ -13,17 +13,18 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
-from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, names_in
+from backends.acrobat.frontend.evaluator.syntax.order import always_computed
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
+from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, every_node, mentions
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
     nodes = every_node(definition)
-    parameters = {a.arg for a in every_node(definition.args) if isinstance(a, ast.arg)}
-    local = parameters | {*names_in(definition, ast.Store, ast.Del)}
+    local = bound_names(definition)
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
-    counters = {x: step for x in names - parameters if (step := _step(x, assignments, definition))}
+    counters = {x: step for x in names - all_parameters(definition) if (step := _step(x, assignments, definition))}
     if not counters:
         return definition
     named = (s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters)
@@ -91,16 +92,7 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
     """The expressions that are always computed when a statement or an expression is, once each, in order."""
     if isinstance(s, (ast.While, ast.FunctionDef, ast.ClassDef, ast.Assert)):
         return
-    inner = children(s)
-    if isinstance(s, ast.IfExp):
-        inner = [s.test]
-    elif isinstance(s, (ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
-        inner = []
-    elif isinstance(s, ast.BoolOp):
-        inner = s.values[:1]  # type: ignore[assignment]
-    elif isinstance(s, ast.Compare):
-        inner = [s.left, s.comparators[0]]
-    for child in inner:
+    for child in always_computed(s):
         if isinstance(child, ast.expr | ast.keyword | ast.withitem):
             yield from _computed(child)
             yield child
@@ -122,9 +114,8 @@ class _Counters(ast.NodeTransformer):
             name = _counter(e)
             if name in self.counters and isinstance(e, ast.expr):
                 value = f"{HIDDEN}next{e.lineno}_{e.col_offset}"
-                step = ast.BinOp(ast.Name(name, ast.Load()), ast.Add(), ast.Constant(self.counters[name]))
-                before.append(placed(e, ast.Assign([ast.Name(value, ast.Store())], ast.Name(name, ast.Load()))))
-                before.append(placed(e, ast.Assign([ast.Name(name, ast.Store())], step)))
+                step = ast.Constant(self.counters[name])
+                before += quoted(e, "value = name; name = name + step", value=value, name=name, step=step)
                 self.values[id(e)] = ast.copy_location(ast.Name(value, ast.Load()), e)
         if isinstance(node, ast.Assign) and (node.lineno, node.col_offset) in self.assignments:
             start = ast.Assign(node.targets, _parts(node.value)[0])

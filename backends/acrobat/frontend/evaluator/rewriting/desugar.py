@@ -7,17 +7,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from typing import TypeVar
 
 from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, ends, leaves, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, ends, leaves
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
 from backends.acrobat.frontend.syntax_nodes import children
 
-Node = TypeVar("Node", bound=ast.AST)
 YIELDED = HIDDEN + "yielded"
 """The list of what a generator function has given so far."""
 UNSEEN = HIDDEN + "unseen"
@@ -40,20 +39,18 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]
     if is_generator(definition):
-        start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
-        end = ast.Return(ast.Name(YIELDED, ast.Load()))
-        result.body = [placed(definition, start), *result.body, placed(definition.body[-1], end)]
+        start = quoted(definition, "yielded = []", yielded=YIELDED)
+        result.body = [*start, *result.body, *quoted(definition.body[-1], "return yielded", yielded=YIELDED)]
     return result
 
 
 class _ListsReturned(ast.NodeTransformer):
     """Has an `__iter__` give the list of what its iterator would give: each call makes a new one, which one loop walks over."""
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
         if node.value is None or isinstance(node.value, (ast.Name, ast.Constant)):
             return node
-        listed = ast.Call(ast.Name("list", ast.Load()), [node.value], [])
-        return placed(node, ast.copy_location(ast.Return(listed), node))
+        return quoted(node, "return list(value)", value=node.value)[0]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node
@@ -105,15 +102,16 @@ class _Statements:
             case ast.Delete(targets):
                 return [result for t in targets for result in self._delete(s, t)]
             case ast.Expr(ast.Yield(value)):
-                return [placed(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
+                return quoted(s, "yielded.append(value)", yielded=YIELDED, value=value or ast.Constant(None))
             case ast.Expr(ast.YieldFrom(value)):
-                return [placed(s, _changed(YIELDED, "extend", value))]
+                return quoted(s, "yielded.extend(values)", yielded=YIELDED, values=value)
             case ast.Expr(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], [])):
-                return self._put_default(s, owner, key, default)
+                return self._default_item(s, owner, key, default)[0]
             case ast.Expr(
                 ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
             ):
-                return self._put_default(s, owner, key, default, change, args)
+                put, item = self._default_item(s, owner, key, default)
+                return [*put, *quoted(s, "item.change(*args)", item=item, change=change, args=args)]
             case ast.AugAssign(ast.Subscript(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), index)):
                 put, item = self._default_item(s, owner, key, default)
                 target = ast.copy_location(ast.Subscript(item, index, ast.Store()), s.target)
@@ -124,32 +122,22 @@ class _Statements:
                 target = ast.copy_location(ast.Subscript(item, index, ast.Store()), place)
                 return [*first, *put, ast.copy_location(ast.Assign([target], value), s)]
             case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
-                end: ast.stmt = ast.Return(ast.Name(YIELDED, ast.Load()))
-                unseen = [] if value is None else [placed(s, ast.Assign([ast.Name(UNSEEN, ast.Store())], value))]
-                return [*self.body(unseen), placed(s, end)]
+                unseen = [] if value is None else quoted(s, "unseen = value", unseen=UNSEEN, value=value)
+                return [*self.body(unseen), *quoted(s, "return yielded", yielded=YIELDED)]
             case ast.FunctionDef():
                 return [s]
             case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
                 return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
 
-    def _put_default(
-        self, s: ast.Expr, owner: ast.expr, key: ast.expr, default: ast.expr, change: str = "", args: Sequence[ast.expr] = ()
-    ) -> list[ast.stmt]:
-        """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
-        `d[k].append(x)` follows."""
-        statements, item = self._default_item(s, owner, key, default)
-        if change:
-            statements.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
-        return statements
-
     def _default_item(
         self, s: ast.stmt, owner: ast.expr, key: ast.expr, default: ast.expr
     ) -> tuple[list[ast.stmt], ast.Subscript]:
-        """The statements that `d.setdefault(k, default)` becomes, and the item that it gives, `d[k]`."""
+        """The statements that `d.setdefault(k, default)` becomes, `if k not in d: d[k] = default`, and the item that it gives,
+        `d[k]`."""
         statements, key = self._named(s, key)
-        put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
-        statements.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        text = "if key not in owner: owner[key] = default"
+        statements += quoted(s, text, key=copied(key), owner=copied(owner), default=default)
         return statements, ast.copy_location(ast.Subscript(owner, key, ast.Load()), s)
 
     def _named(self, s: ast.stmt, value: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
@@ -158,8 +146,7 @@ class _Statements:
             return [], value
         self.count += 1
         name = f"{HIDDEN}named{self.count}"
-        statements = placed(s, ast.Assign([ast.Name(name, ast.Store())], value))
-        return [statements], ast.copy_location(ast.Name(name, ast.Load()), value)
+        return quoted(s, "name = value", name=name, value=value), ast.copy_location(ast.Name(name, ast.Load()), value)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
@@ -178,16 +165,16 @@ class _Statements:
         """`while test` as `while True` that is left where the test fails; its `else` follows where it is left there."""
         self.count += 1
         flag = f"{HIDDEN}ended{self.count}"
-        noted: list[ast.stmt] = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))] if s.orelse else []
         tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
-        leave = [ast.If(ast.UnaryOp(ast.Not(), test), [*map(copy, noted), ast.Break()], []) for test in tests]
-        endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [*leave, *s.body], []), s))
+        text = f"if not test:\n    {'flag = True; ' if s.orelse else ''}break"
+        leave = [x for test in tests for x in quoted(s, text, test=test, flag=flag)]
+        endless = self.body(quoted(s, "while True:\n    leave\n    body", leave=leave, body=s.body))
         if not s.orelse:
-            return self.statement(endless)
-        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
-        if not any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x)):
-            return [start, *self.statement(endless), *self.body(s.orelse)]
-        return [start, *self.statement(endless), placed(s, ast.If(ast.Name(flag, ast.Load()), self.body(s.orelse), []))]
+            return endless
+        start, orelse = quoted(s, "flag = False", flag=flag), self.body(s.orelse)
+        if any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x)):
+            orelse = quoted(s, "if flag: orelse", flag=flag, orelse=orelse)
+        return [*start, *endless, *orelse]
 
     def _loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
         result = copy(s)
@@ -201,24 +188,21 @@ class _Statements:
             return [result, *self.body(s.orelse)]
         self.count += 1
         flag = f"{HIDDEN}left{self.count}"
-        result.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
-        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
-        test = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
-        return [start, result, placed(s, ast.If(test, self.body(s.orelse), []))]
+        result.body = self.body([_Flagged(flag).visit(copied(x)) for x in s.body])
+        end = quoted(s, "if not flag: orelse", flag=flag, orelse=self.body(s.orelse))
+        return [*quoted(s, "flag = False", flag=flag), result, *end]
 
     def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
         """`del xs[i]` becomes `xs.pop(i)`, `del xs[a:b]` becomes `xs[a:b] = []`, and `del name` stays."""
         match target:
             case ast.Subscript(owner, ast.Slice()):
-                cut = ast.Subscript(owner, target.slice, ast.Store())
-                return [placed(s, ast.Assign([cut], ast.List([], ast.Load())))]
+                return quoted(s, "owner[part] = []", owner=owner, part=target.slice)
             case ast.Attribute():
                 return [s]
             case ast.Subscript(owner, index):
                 self.count += 1
-                gone = ast.Name(f"{HIDDEN}gone{self.count}", ast.Store())
-                owner = ast.copy_location(copy(owner), owner)
-                return [placed(s, ast.Assign([gone], ast.Call(ast.Attribute(owner, "pop", ast.Load()), [index], [])))]
+                gone = f"{HIDDEN}gone{self.count}"
+                return quoted(s, "gone = owner.pop(index)", gone=gone, owner=copy(owner), index=index)
         return [ast.copy_location(ast.Delete([target]), s)]
 
     def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
@@ -226,7 +210,7 @@ class _Statements:
         if not names_inside(s):
             return [s]
         hoist = Hoist(s)
-        result = hoist.visit(_copied(s))
+        result = hoist.visit(copied(s))
         return [*hoist.before, result]
 
 
@@ -242,10 +226,6 @@ def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[
     return []
 
 
-def _changed(name: str, method: str, value: ast.expr) -> ast.stmt:
-    return ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [value], []))
-
-
 def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a loop's body whose `break` leaves that loop."""
     yield node
@@ -257,17 +237,6 @@ def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
             yield from _of_this_loop(child)
 
 
-def _copied(s: Node) -> Node:
-    """A copy that can be rewritten without changing the source's tree."""
-    result = copy(s)
-    for name, value in ast.iter_fields(s):
-        if isinstance(value, ast.AST):
-            setattr(result, name, _copied(value))
-        elif isinstance(value, list):
-            setattr(result, name, [_copied(x) if isinstance(x, ast.AST) else x for x in value])
-    return result
-
-
 class _Flagged(ast.NodeTransformer):
     """Sets a flag before each `break` of a loop."""
 
@@ -275,7 +244,7 @@ class _Flagged(ast.NodeTransformer):
         self.flag = flag
 
     def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
-        return [placed(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
+        return [*quoted(node, "flag = True", flag=self.flag), node]
 
     def visit_For(self, node: ast.For) -> ast.For:
         node.orelse = [new for x in node.orelse for new in _as_list(self.visit(x))]

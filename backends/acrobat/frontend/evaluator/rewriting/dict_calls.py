@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.evaluator.syntax.quoting import replaced
+from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
 
 
 class DictCall(ast.Dict):
@@ -22,13 +22,9 @@ class DictCall(ast.Dict):
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with displays in place of such calls. `namespace` has the values of the names from outside of it."""
     calls = [x for x in every_node(definition) if _of_dict(x)]
-    names = {*names_in(definition, ast.Store, ast.Del)}
-    names |= {x.arg for x in every_node(definition) if isinstance(x, ast.arg)}
-    names |= {x.name for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
-    if not calls or "dict" in names or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
+    if not calls or "dict" in bound_names(definition) or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
-    result: ast.FunctionDef = _Displays().visit(deepcopy(definition))
-    return result
+    return replaced(definition, lambda x: as_display(x, x.func) if _of_dict(x) else x)  # type: ignore[no-any-return]
 
 
 def _of_dict(node: ast.AST) -> bool:
@@ -37,12 +33,6 @@ def _of_dict(node: ast.AST) -> bool:
         case ast.Call(ast.Name("dict"), [] | [_] as args, [_, *_]):
             return not any(isinstance(a, ast.Starred) for a in args)
     return False
-
-
-class _Displays(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        return as_display(node, node.func) if _of_dict(node) else node
 
 
 def as_display(node: ast.Call, dict_: ast.expr) -> DictCall:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import types
-from copy import deepcopy
+from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changed_roots
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced, replaced_in
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 
@@ -32,13 +33,10 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
         return definition
     places = {(s.lineno, s.col_offset) for s in loops_with_changes}
 
-    class LoopsOverPlaces(ast.NodeTransformer):
-        def visit_For(self, s: ast.For) -> ast.AST:
-            self.generic_visit(s)
-            return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in places else s
+    def over_places(node: ast.AST) -> Any:
+        return _over_places(node) if isinstance(node, ast.For) and (node.lineno, node.col_offset) in places else node
 
-    changed: ast.FunctionDef = LoopsOverPlaces().visit(deepcopy(definition))
-    return changed
+    return replaced(definition, over_places)  # type: ignore[no-any-return]
 
 
 def _walked(s: ast.For) -> tuple[str, str, str]:
@@ -84,17 +82,15 @@ def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
     return any(id(x) not in inside for x in mentions(definition, item))
 
 
-def _over_places(s: ast.For) -> ast.For:
+def _over_places(s: ast.For) -> list[ast.stmt]:
     item, whole, at = _walked(s)
     at = at or f"{HIDDEN}at{s.lineno}_{s.col_offset}"
 
-    class ItemByPlace(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            if node.id != item:
-                return node
-            read = ast.Subscript(ast.Name(whole, ast.Load()), ast.Name(at, ast.Load()), node.ctx)
-            return ast.copy_location(read, node)
+    def by_place(node: ast.AST) -> ast.AST:
+        if not isinstance(node, ast.Name) or node.id != item:
+            return node
+        read = ast.Subscript(ast.Name(whole, ast.Load()), ast.Name(at, ast.Load()), node.ctx)
+        return ast.copy_location(read, node)
 
-    count = ast.Call(ast.Name("len", ast.Load()), [ast.Name(whole, ast.Load())], [])
-    body = [ItemByPlace().visit(b) for b in s.body]
-    return ast.For(ast.Name(at, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [count], []), body, [])
+    body = replaced_in(s.body, by_place)
+    return quoted(s, "for at in range(len(whole)): body", at=at, whole=whole, body=body)

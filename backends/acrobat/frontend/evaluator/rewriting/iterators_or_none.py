@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced_in
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
@@ -22,8 +22,7 @@ def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> 
     found = {name for x in nodes if (name := _name_of(x)) and _is_simple(definition, body, nodes, name)}
     if not found:
         return list(body)
-    whole = _Parted(found).visit(ast.Module([deepcopy(s) for s in body], []))
-    return list(whole.body)
+    return replaced_in(body, lambda node: _parted(node, found))
 
 
 def _name_of(s: ast.AST) -> str:
@@ -66,46 +65,25 @@ def _next_of(node: ast.AST) -> str:
     return ""
 
 
-class _Parted(ast.NodeTransformer):
-    """Has a bool beside each of the names."""
-
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        if (name := _name_of(node)) not in self.names:
-            return node
-        assert isinstance(node.value, ast.IfExp)
-        there = not _is_none(node.value.body)
-        whole = node.value.body if there else node.value.orelse
-        assert isinstance(whole, ast.Call)
-        nothing: ast.expr = ast.List([], ast.Load())
-        arms = (whole.args[0], nothing) if there else (nothing, whole.args[0])
-        test = ast.IfExp(node.value.test, ast.Constant(there), ast.Constant(not there))
-        # The test is not computed twice where it calls something; otherwise it says in its arms what is not None.
-        calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(node.value.test))
-        again = _bool_of(name, there) if calls else deepcopy(node.value.test)
-        items = ast.IfExp(again, *arms)
-        return [
-            placed(node, ast.Assign([ast.Name(_hidden(name), ast.Store())], test)),
-            placed(node, ast.Assign(node.targets, ast.Call(whole.func, [items], []))),
-        ]
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        if (name := _compared(node)) not in self.names:
-            return node
-        return ast.copy_location(_bool_of(name, isinstance(node.ops[0], ast.IsNot)), node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`next(name, default)`: of None it is an error, as `next(name)` of an iterator that gives nothing is."""
-        self.generic_visit(node)
-        if (name := _next_of(node)) not in self.names or len(node.args) < 2:
-            return node
-        of_none = ast.Call(deepcopy(node.func), [deepcopy(node.args[0])], [])
-        choice = ast.IfExp(_bool_of(name, True), node, of_none)
-        return placed(node, ast.Expr(choice)).value  # type: ignore[attr-defined, no-any-return]
+def _parted(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
+    """A node with a bool beside each of the names. `next(name, default)` of None is an error, as `next(name)` of an iterator
+    that gives nothing is."""
+    match node:
+        case ast.Assign(value=ast.IfExp() as choice) if (name := _name_of(node)) in names:
+            there = not _is_none(choice.body)
+            made = choice.body if there else choice.orelse
+            assert isinstance(made, ast.Call)
+            arms = "items if again else []" if there else "[] if again else items"
+            # The test is not computed twice where it calls something; otherwise it says in its arms what is not None.
+            calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(choice.test))
+            again = _bool_of(name, there) if calls else copied(choice.test)
+            text = f"has = {there} if test else {not there}; name = iter({arms})"
+            return quoted(node, text, has=_hidden(name), test=choice.test, name=name, again=again, items=made.args[0])
+        case ast.Compare(ops=[how]) if (name := _compared(node)) in names:
+            return ast.copy_location(_bool_of(name, isinstance(how, ast.IsNot)), node)
+        case ast.Call(args=[_, _]) if (name := _next_of(node)) in names:
+            return quoted_expression(node, "given if has else next(name)", has=_hidden(name), given=node, name=name)
+    return node
 
 
 def _hidden(name: str) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from copy import deepcopy
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced_in
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 OPPOSITE = {"append": "popleft", "appendleft": "pop"}
@@ -28,7 +28,7 @@ def without_limits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     limited = {name for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)}
     if not limited:
         return list(body)
-    return [part for s in body for part in _Limits(limited).written_out(deepcopy(s))]
+    return replaced_in(body, lambda node: _written_out(node, limited))
 
 
 def _limited(s: ast.AST) -> str:
@@ -78,46 +78,25 @@ def _is_seen(name: str, nodes: Sequence[ast.AST]) -> bool:
     return True
 
 
-class _Limits(ast.NodeTransformer):
-    """Writes out the limits of the deques with these names."""
+def _written_out(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
+    """A statement with what the limits of these deques do written out behind it; other nodes unchanged."""
+    match node:
+        case ast.Assign(value=ast.Call() as made) | ast.AnnAssign(value=ast.Call() as made) if (
+            name := _limited(node)
+        ) in names:
+            limit = _limit(made)
+            assert limit is not None
+            made.args, made.keywords = made.args[:1], []
+            first = quoted(node, "name = limit", name=_limit_of(name), limit=limit)
+            return [*first, node, *(_cut(node, "while", name, "popleft") if made.args else [])]
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method))) if name in names and method in OPPOSITE:
+            return [node, *_cut(node, "if", name, OPPOSITE[method])]
+    return node
 
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
 
-    def written_out(self, s: ast.stmt) -> list[ast.stmt]:
-        result = self.visit(s)
-        return result if isinstance(result, list) else [result]
+def _limit_of(name: str) -> str:
+    return f"{HIDDEN}limit_of_{name}"
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
-        return self._made(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
-        return self._made(node)
-
-    def _made(self, node: ast.Assign | ast.AnnAssign) -> ast.AST | list[ast.stmt]:
-        name = _limited(node)
-        if name not in self.names:
-            return node
-        call = node.value
-        assert isinstance(call, ast.Call)
-        limit = _limit(call)
-        assert limit is not None
-        call.args, call.keywords = call.args[:1], []
-        first = placed(node, ast.Assign([ast.Name(self._limit_of(name), ast.Store())], limit))
-        return [first, node, *([self._cut(node, ast.While, name, "popleft")] if call.args else [])]
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
-        match node.value:
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if name in self.names and method in OPPOSITE:
-                return [node, self._cut(node, ast.If, name, OPPOSITE[method])]
-        return node
-
-    def _limit_of(self, name: str) -> str:
-        return f"{HIDDEN}limit_of_{name}"
-
-    def _cut(self, where: ast.stmt, kind: type[ast.If] | type[ast.While], name: str, method: str) -> ast.stmt:
-        """`if len(name) > limit: name.method()`"""
-        size = ast.Call(ast.Name("len", ast.Load()), [ast.Name(name, ast.Load())], [])
-        test = ast.Compare(size, [ast.Gt()], [ast.Name(self._limit_of(name), ast.Load())])
-        popped = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
-        return placed(where, kind(test, [popped], []))
+def _cut(where: ast.stmt, keyword: str, name: str, method: str) -> list[ast.stmt]:
+    return quoted(where, f"{keyword} len(name) > limit: name.method()", name=name, limit=_limit_of(name), method=method)

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
 """Python's functions that a part of a result may call and be computed twice: for numbers, and for tensors."""
-DISPLAYS = (ast.Tuple, ast.Dict, ast.Call)
-"""Expressions that make a whole with parts."""
 COUNTS = frozenset({"float", "int", "len"})
 """Python's functions that give numbers, whatever they are given."""
 
@@ -32,6 +32,8 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     outside of it."""
     if any(_calls_forward(x) for x in own_nodes_of(definition)):
         return definition
+    if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
+        definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
     starts = _starts(definition)
@@ -43,21 +45,19 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     if not numbers and not lists:
         return definition
     changed: ast.FunctionDef = deepcopy(definition)
-    writing = _WithNumbers(numbers | {x: _hidden("value", x) for x in derived}, lists)
+    writing = _WithNumbers(numbers | {x: ast.Name(_hidden_names(x)["value"], ast.Load()) for x in derived}, lists)
     chosen = {part: writing.chosen(part, part) for part in parts_of_result(changed, namespace) if _is_plain(part)}
     _Replacing(chosen).visit(changed)
     _Noting({*numbers}, {*derived}, writing).generic_visit(changed)
-    begins = {"number": (False, {*numbers, *derived}), "value": (0, derived)}
-    first = [
-        ast.Assign([_hidden(what, x, ast.Store())], ast.Constant(v)) for what, (v, xs) in begins.items() for x in sorted(xs)
-    ]
-    changed.body = [*(placed(definition.body[0], s) for s in first), *changed.body]
+    first = [("number = False", x) for x in sorted({*numbers, *derived})] + [("value = 0", x) for x in sorted(derived)]
+    before = [s for text, x in first for s in quoted(definition.body[0], text, **_hidden_names(x))]
+    changed.body = [*before, *changed.body]
     return changed
 
 
-def _hidden(what: str, of: str, context: ast.expr_context | None = None) -> ast.Name:
-    """The name that says of the name `of` whether it holds a number (`number`), or which number (`value`)."""
-    return ast.Name(f"{HIDDEN}{what}_{of}", context or ast.Load())
+def _hidden_names(of: str) -> dict[str, str]:
+    """The names that say of the name `of` whether it holds a number (`number`), and which number (`value`)."""
+    return {what: f"{HIDDEN}{what}_{of}" for what in ("number", "value")}
 
 
 def _calls_forward(node: ast.AST) -> bool:
@@ -146,16 +146,19 @@ def _is_list(definition: ast.FunctionDef, name: str) -> bool:
 
 
 def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> ast.expr | None:
-    """What is assigned to a name, where that is computed from names that hold numbers at first; else None."""
+    """What is assigned to a name where that is computed from names that hold numbers at first or sums up a list; else None."""
     value = _only_value(definition, name)
-    return value if value is not None and _is_plain(value) and starts.intersection(names_in(value, ast.Load)) else None
+    if value is None or not _is_plain(value):
+        return None
+    of_lists = any(_is_list(definition, summed) for _, summed in _sums(value))
+    return value if of_lists or starts.intersection(names_in(value, ast.Load)) else None
 
 
 def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
-    seen = {x for x, values in _assigned(definition).items() if not all(isinstance(v, DISPLAYS) for v in values)}
+    seen = {x for x, values in _assigned(definition).items() if not all(_is_whole(v, namespace) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
@@ -163,13 +166,21 @@ def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -
                 pending += [one, other]
             case ast.Tuple(parts) | ast.Dict(values=parts):
                 pending += parts
-            case ast.Call(ast.Name(name), parts, keywords) if isinstance(namespace.get(name), type):
+            case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
                 pending += [*parts, *(k.value for k in keywords)]
             case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
                 seen.add(name)
                 pending.append(whole)
             case _:
                 yield part
+
+
+def _is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:
+    """Whether an expression makes a whole with parts: a tuple, a dictionary, an object."""
+    match node:
+        case ast.Call(ast.Name(name)):
+            return isinstance(namespace.get(name), type)
+    return isinstance(node, (ast.Tuple, ast.Dict))
 
 
 def _is_plain(part: ast.expr) -> bool:
@@ -193,7 +204,7 @@ def _sums(part: ast.expr) -> Iterator[tuple[ast.Call, str]]:
                 yield node, name
 
 
-class _WithNumbers(ast.NodeTransformer):
+class _WithNumbers:
     """Writes numbers in place of names that hold them, and in place of sums of these lists."""
 
     def __init__(self, numbers: dict[str, ast.expr], lists: set[str]) -> None:
@@ -202,23 +213,23 @@ class _WithNumbers(ast.NodeTransformer):
     def chosen(self, part: ast.expr, otherwise: ast.expr) -> ast.expr | None:
         """`part` of numbers where all its names hold numbers and all lists that it sums up are empty, else `otherwise`. None
         for an expression without such names."""
-        tests: list[ast.expr] = [_hidden("number", x) for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
+        names = [x for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
+        tests = [quoted_expression(part, "number", **_hidden_names(x)) for x in names]
         summed = dict.fromkeys(name for _, name in _sums(part) if name in self.lists)
-        tests += [ast.UnaryOp(ast.Not(), ast.Name(x, ast.Load())) for x in summed]
+        tests += [quoted_expression(part, "not values", values=x) for x in summed]
         if not tests:
             return None
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        result = ast.IfExp(test, self.visit(deepcopy(part)), deepcopy(otherwise))
-        placed(part, ast.copy_location(ast.Expr(result), part))
-        return result
+        text, number = "number if test else otherwise", replaced(part, self._number)
+        return quoted_expression(part, text, test=test, number=number, otherwise=deepcopy(otherwise))
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.copy_location(deepcopy(self.numbers[node.id]), node) if node.id in self.numbers else node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if any(name in self.lists for call, name in _sums(node) if call is node):
-            return ast.copy_location(ast.Constant(0), node)
-        return self.generic_visit(node)
+    def _number(self, node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Name(name) if name in self.numbers:
+                return ast.copy_location(copied(self.numbers[name]), node)
+            case ast.Call() if any(name in self.lists for call, name in _sums(node) if call is node):
+                return ast.copy_location(ast.Constant(0), node)
+        return node
 
 
 class _Replacing(ast.NodeTransformer):
@@ -246,11 +257,10 @@ class _Noting(ast.NodeTransformer):
         notes: list[ast.stmt] = []
         for x, value in _assignments(node):
             if x in self.names:
-                notes.append(ast.Assign([_hidden("number", x, ast.Store())], ast.Constant(_is_number(value))))
+                notes += quoted(node, f"number = {_is_number(value)}", **_hidden_names(x))
             elif x in self.derived and value is not None:
-                for what, otherwise in (("value", ast.Constant(0)), ("number", ast.Constant(False))):
-                    chosen = self.writing.chosen(value, otherwise)
-                    assert isinstance(chosen, ast.IfExp)
-                    chosen.body = ast.Constant(True) if what == "number" else chosen.body
-                    notes.append(ast.Assign([_hidden(what, x, ast.Store())], chosen))
-        return [node, *(placed(node, ast.copy_location(s, node)) for s in notes)]
+                chosen = self.writing.chosen(value, ast.Constant(0))
+                assert isinstance(chosen, ast.IfExp)
+                text = "value = chosen; number = True if test else False"
+                notes += quoted(node, text, chosen=chosen, test=deepcopy(chosen.test), **_hidden_names(x))
+        return [node, *notes]

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.evaluator.scalars.formatting import percent
+from backends.acrobat.frontend.evaluator.scalars.text_fields import percent
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
 from backends.acrobat.frontend.kinds import (
     as_kind,

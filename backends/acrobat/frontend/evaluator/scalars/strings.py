@@ -19,11 +19,12 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one, concatenation, formatted, shown
+from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, as_one, concatenation, shown
+from backends.acrobat.frontend.evaluator.scalars.text_fields import formatted
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 from backends.acrobat.library import strings, words
 
@@ -105,6 +106,16 @@ def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> V
     return f.call_with(IN_LIBRARY[name][0], [text, part])
 
 
+def _strings(f: Frame, node: ast.AST, items: Value) -> Value:
+    """A list of strings, of one whose elements may be None or no strings: such an element is an error of the instance."""
+    item = getattr(type_or_none(items), "item", SYMBOL)
+    if item == SYMBOL or contains_unknown(item) or item is NEVER:
+        return items
+    if f.without_none(item) != SYMBOL and "str" not in f.mixed(f.without_none(item)):
+        raise Refused(f"`join` takes strings, not {describe(item)}", "write `str(x)` for each")
+    return mapped(f, [items], lambda x: opened(f, node, x, types=("str",)))
+
+
 @handles(METHODS, "string")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return method_of_string(f, node, method.owner, method.name, args, kwargs)
@@ -137,8 +148,7 @@ def method_of_string(
             return Held("iterator", f.call_with(ENCODINGS[known(encoding)[1]], [text]))
         case "join":
             (parts,) = bind("iterable")
-            items = as_list(f, node, iterable(f, parts))
-            return f.call_with(strings.join, [text, items])
+            return f.call_with(strings.join, [text, _strings(f, node, as_list(f, node, iterable(f, parts)))])
         case "split":
             separator, most = bind("sep", "maxsplit", sep=Static(None), maxsplit=Static(-1))
             if separator == Static(None):
@@ -156,6 +166,11 @@ def method_of_string(
                 raise Refused("`translate` takes a constant table, as `str.maketrans` makes it")
             old, new = map(Static, _by_letters(whole))
             return f.call_with(strings.translate, [text, old, new]) if whole else text
+        case "ljust" | "rjust" | "center":
+            width, fillchar = bind("width", "fillchar", fillchar=Static(" "))
+            return f.call_with(getattr(strings, name), [text, width, fillchar])
+        case "zfill":
+            return f.call_with(strings.zfill, [text, *bind("width")])
         case "replace":
             old, new = bind("old", "new")
             return f.call_with(strings.replace, [text, _not_empty(old), new])

@@ -1,14 +1,16 @@
 """`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises.
 
 The function that is called is compiled in place, with its `raise` of such an exception as a `return`: whether it has raised
-one, what it gives, and the exception are three values of the program. Of the exceptions that Python raises by itself only those
-of lookups are caught (`caught_lookups`).
+one, what it gives, and the exception are three values of the program. Calls that raise one elsewhere in a `try`, or in a
+function that it calls, stand alone in a `try` from the next round on (`functions/exceptions.py`). Of the exceptions that Python
+raises by itself only those of lookups are caught (`caught_lookups`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from backends.acrobat.core.types import BOOL
@@ -20,6 +22,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
 from backends.acrobat.frontend.evaluator.statements.merging import merging
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_object, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import Outcome
@@ -29,7 +32,7 @@ from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, unk
 
 INIT = "give the class an `__init__` that keeps in attributes what is read"
 FORM = (
-    "exceptions of a class of the model's own are caught where `try` has one call in it: `try: x = f(y)`, `except Exit as e:`"
+    "exceptions of a class of the model's own are caught by one `except` with the class: `try: x = f(y)`, `except Exit as e:`"
 )
 
 
@@ -39,10 +42,15 @@ def _try(f: Frame, s: ast.Try) -> None:
         if (classes := _of_python(f, s)) is not None:
             f.straight([as_test(f, s, classes)])
             return
-        call, cls = _form(f, s)
+        cls, call = _class_caught(f, s), _alone(s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
         f.straight(s.body)  # for the problems in it and the names that it assigns
+        return
+    if call is None:
+        with _catching(f, cls):
+            f.straight(s.body)
+        f.straight(s.orelse)
         return
     merging(f, s, lambda arm: _attempted(f, s, call, cls, lambda: arm(s.orelse), lambda: arm(s.handlers[0].body)))
 
@@ -52,10 +60,19 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     try:
         if (classes := _of_python(f, s)) is not None:
             return f.value_of([as_test(f, s, classes), *rest], exits)
-        call, cls = _form(f, s)
+        cls, call = _class_caught(f, s), _alone(s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
         return f.value_of([*s.body, *rest], exits)
+    if call is None:
+        with _catching(f, cls):
+            left = any(map(leaves, s.body))
+            if left and not isinstance(s.body[-1], ast.Return):
+                f.problem(s, "a `try` is left here in a way that is not followed", "leave it in an `else` of it")
+            if left:
+                return f.value_of(s.body, exits)
+            f.straight(s.body)
+        return f.value_of([*s.orelse, *rest], exits)
     first, handler = s.body[0], s.handlers[0]
 
     def caught() -> Value:
@@ -82,19 +99,31 @@ def _of_python(f: Frame, s: ast.Try) -> Any:
     return classes if every and all(getattr(cls, "__module__", "") == "builtins" for cls in every) else None
 
 
-def _form(f: Frame, s: ast.Try) -> tuple[ast.Call, type]:
-    """The call in a `try`, and the class of the exceptions that are caught. Raises Refused for other forms."""
+def _class_caught(f: Frame, s: ast.Try) -> type:
+    """The class of the exceptions that a `try` catches. Raises Refused for other forms."""
     kind = _caught(f, s)
-    match s:
-        case ast.Try(
-            [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)],
-            [ast.ExceptHandler(ast.expr())],
-            _,
-            [],
-        ):
-            if isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception):
-                return call, kind.value
+    if not s.finalbody and isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception):
+        return kind.value
     raise Refused("this `try` is not in the language", FORM)
+
+
+def _alone(s: ast.Try) -> ast.Call | None:
+    """The call that is all that a `try` has in it; None where it has more."""
+    match s.body:
+        case [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)]:
+            return call
+    return None
+
+
+@contextmanager
+def _catching(f: Frame, cls: type, call: ast.Call | None = None) -> Iterator[None]:
+    """A context for compiling what is in a `try`: a call of which exceptions are caught, or else what raises none. A call in it
+    that does is noted, and stands alone in a `try` in the next round."""
+    before, f.catching = f.catching, (call, cls, *filter(None, f.catching[1:]))
+    try:
+        yield
+    finally:
+        f.catching = before
 
 
 def _attempted(
@@ -108,11 +137,8 @@ def _attempted(
 ) -> Value:
     """The value of a `try`: `ends()` after what it assigns, or `returns` of what it gives; `caught()` for an exception."""
     first, name = s.body[0], s.handlers[0].name
-    before, f.catching = f.catching, (call, cls)
-    try:
+    with _catching(f, cls, call):
         result = f.expression(call)
-    finally:
-        f.catching = before
     f.owned -= {c for x in every_node(call) if isinstance(x, ast.Name) for c in claims(x.id)}
 
     def went_well(value: Value) -> Value:
@@ -125,7 +151,7 @@ def _attempted(
     def was_raised(error: Value) -> Value:
         if name is not None:
             f.rebind(name, error)
-            if not is_object(error) and not is_unknown(error):
+            if not is_object(error) and not is_unknown(error) and not name.startswith(HIDDEN):
                 f.env.pop(name)
                 f.poisoned[name] = f"is an exception of the class `{cls.__name__}`, which keeps nothing", INIT
         return caught()

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_string, nothing_known, type_or_none
 from backends.acrobat.frontend.syntax_nodes import children, every_node
@@ -67,7 +68,7 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
 def _kept(first: ast.stmt) -> list[ast.stmt]:
     """The first statement of a `try`; one that only tries a lookup, as `float(text)`, gives the value a name."""
     if isinstance(first, ast.Expr) and not (isinstance(first.value, ast.Call) and isinstance(first.value.func, ast.Attribute)):
-        return [ast.Assign([ast.Name(f"{HIDDEN}tried", ast.Store())], first.value)]
+        return quoted(first, "tried = value", tried=f"{HIDDEN}tried", value=first.value)
     return [first]
 
 
@@ -160,12 +161,13 @@ def _reads_as_number(f: Frame, name: str, written: ast.expr, of_none: bool) -> a
     if not isinstance(written, (ast.Name, ast.Attribute)):
         raise Refused("what this `try` reads a number from is not always a string", "give it a name before the `try`")
     if _types_of(f, value) != {"str"}:
-        is_text = ast.Call(ast.Name("isinstance", ast.Load()), [written, Given(Static(str))], [])
-        text = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), is_text), text])
+        text = quoted_expression(
+            written, "not isinstance(written, text) or reads", written=written, text=Given(Static(str)), reads=text
+        )
     if f.without_none(value.type) == value.type:
         return text
-    join, of_a_value = (ast.And(), ast.IsNot()) if of_none else (ast.Or(), ast.Is())
-    return ast.BoolOp(join, [ast.Compare(written, [of_a_value], [ast.Constant(None)]), text])
+    checked = "written is not None and reads" if of_none else "written is None or reads"
+    return quoted_expression(written, checked, written=written, reads=text)
 
 
 def _has_no_effect(node: ast.expr) -> bool:

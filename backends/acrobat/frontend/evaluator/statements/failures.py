@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide, truth
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.scalars.formatting import fields_of
+from backends.acrobat.frontend.evaluator.scalars.text_fields import fields_of
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import kind, known, type_or_none
 from backends.acrobat.frontend.types import describe
@@ -51,7 +51,7 @@ def failing(f: Frame, s: ast.stmt) -> Value:
         if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
             return f.problem(s, "`raise` takes an exception that is made here", 'write `raise ValueError("...")`')
         f.program.raises(kind.value)
-        if f.catching[1] is not None and issubclass(kind.value, f.catching[1]):
+        if issubclass(kind.value, tuple(c for c in f.catching[1:] if c is not None)):
             return f.problem(s, "an exception that is caught is raised here in a way that is not followed", CAUGHT)
         arguments = s.exc.args if isinstance(s.exc, ast.Call) else []
         return _fail(f, kind.value.__name__, arguments)

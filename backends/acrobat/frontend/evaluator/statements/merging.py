@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from backends.acrobat.core.types import TupleT
@@ -12,29 +12,38 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import are_functions
 from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.kinds import is_staged, is_unknown, type_or_none
-from backends.acrobat.frontend.syntax_nodes import mentions
+from backends.acrobat.frontend.evaluator.syntax.reading import first_use, is_last_use
+from backends.acrobat.frontend.kinds import is_staged, is_unknown, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import known as is_known
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, unknown
 
 Body = Sequence[ast.stmt]
 
 
-def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
-    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
+def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value], alike: bool = False) -> bool:
+    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign. With
+    `alike` nothing is compiled where more is known at the end of an arm than behind the statement. Gives whether it was."""
     names = changed_in(f, [s])
     before = dict(f.env)
     # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
     at_ends: list[dict[str, Value]] = []
+    all_at_ends: list[dict[str, Value]] = []
+    known: set[str] = set()  # variables of the ends of which more is known than their types
 
     def probe(body: Body) -> Value:
         f.straight(body)
         at_ends.append({name: f.env[name] for name in names if name in f.env})
+        all_at_ends.append(dict(f.env))
+        known.update(f.displays, f.sizes, f.empties)
         return Static(0)
 
     earlier, f.mutated = f.mutated, set()
     with f.trial():
         trial_value = branch(probe)
+    if alike and not _are_alike(f, s, all_at_ends, known):
+        f.mutated = earlier
+        return False
     if missed := sorted((f.mutated - set(names)) & set(before)):
         f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
     f.mutated |= earlier
@@ -53,6 +62,22 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         f.env.pop(name, None)
         f.poisoned.pop(name, None)
     merge.bind(value)
+    return True
+
+
+def _are_alike(f: Frame, s: ast.stmt, ends: Sequence[Mapping[str, Value]], known: Set[str]) -> bool:
+    """Whether all that is known of the values which names have at the `ends` of the arms of `s`, and which may be read later,
+    is one type for each name. `known` are variables of which more is known."""
+    for name in {x: None for end in ends for x in end}:
+        values = [end.get(name, NOTHING) for end in ends]
+        last = is_last_use(f.definition, s, name) and first_use([s], name) is not True
+        if last or all(v == values[0] for v in values):
+            continue
+        if not all(isinstance(v, Dyn) and not is_known(v)[0] and variable_of(v) not in known for v in values):
+            return False
+        if is_unknown(values[0]) or any(type_or_none(v) != type_or_none(values[0]) for v in values):
+            return False
+    return True
 
 
 class _Merge:
@@ -75,8 +100,7 @@ class _Merge:
         if not some:
             return
         if len(some) < len(values):
-            used = lives(f, self.s, name) or _reads(self.s, name)
-            if len(values) < 2 or not used or not all(map(is_staged, some)):
+            if len(values) < 2 or not _read_later(f, self.s, name) or not all(map(is_staged, some)):
                 self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
                 return
             some = [v if v is not None else NOTHING for v in values]
@@ -123,6 +147,6 @@ class _Merge:
                 f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
 
 
-def _reads(s: ast.stmt, name: str) -> bool:
-    """Whether a statement is a loop that reads a name, which the next round may do where this one assigns it."""
-    return isinstance(s, ast.For) and bool(mentions(s, name, ast.Load))
+def _read_later(f: Frame, s: ast.stmt, name: str) -> bool:
+    """Whether a name may be read after a statement, or in the next round of one that is a loop, before it is assigned."""
+    return lives(f, s, name) or isinstance(s, ast.For) and first_use([s], name) is True

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from backends.acrobat import markers
@@ -152,8 +152,8 @@ def _match(f: Frame, s: ast.Match) -> None:
 
 
 FEW = 4
-"""So many rounds of an unrolled loop with `continue` are compiled once for each way through those before them, on which more is
-known. Of more rounds each is compiled once: the ways are too many."""
+"""So many rounds of an unrolled loop with `continue` are compiled once for each way through those before them, where more is
+known on one of the ways, such as a value that is None. Otherwise, and of more rounds, each is compiled once."""
 
 
 @handles(STATEMENTS, ast.For, ast.While)
@@ -171,24 +171,33 @@ def _loop_over(f: Frame, s: ast.For | ast.While, xs: Value | None) -> None:
         for name, size in sizes.items():
             if variable_of(f.env.get(name)):
                 f.sizes[variable_of(f.env[name])] = size
-    elif not any(map(ends, s.body)) and (len(xs.items) > FEW or not any(map(leaves, s.body))):
-        for element in xs.items:
-            assign(f, s.target, element)  # type: ignore[union-attr]
-            _round(f, s)
-    else:
-        merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
-
-
-def _round(f: Frame, s: ast.For | ast.While) -> None:
-    """Compile the body of a loop for one round, which `continue` may end."""
-    if not any(map(leaves, s.body)):
-        f.straight(s.body)
         return
+    done, begun = 0, False
+    while not begun and done < len(xs.items) and not any(map(ends, s.body)):
+        assign(f, s.target, xs.items[done])  # type: ignore[union-attr]
+        begun = not _round(f, s, alike=len(xs.items) <= FEW)
+        done += not begun
+    if rest := xs.items[done:]:
+        merging(f, s, lambda arm: _unrolled(f, s, rest, Exits(lambda: arm([]), lambda at, value: unknown()), begun))
+
+
+def _round(f: Frame, s: ast.For | ast.While, alike: bool) -> bool:
+    """Compile the body of a loop for one round, which `continue` may end. With `alike` only the statements before the first
+    that may end it are compiled, where more is known on one of the ways through the others. Gives whether all were."""
+    first = _first_leaving(s)
+    f.straight(s.body[:first])
+    if first == len(s.body):
+        return True
 
     def round(arm: Callable[[Body], Value]) -> Value:
-        return f.value_of(s.body, Exits(lambda: arm([]), lambda at, value: unknown(), continues=lambda: arm([])))
+        return f.value_of(s.body[first:], Exits(lambda: arm([]), lambda at, value: unknown(), continues=lambda: arm([])))
 
-    merging(f, s, round)
+    return merging(f, s, round, alike)
+
+
+def _first_leaving(s: ast.For | ast.While) -> int:
+    """How many statements of a loop's body stand before the first that may leave it."""
+    return next((i for i, b in enumerate(s.body) if leaves(b)), len(s.body))
 
 
 # ---- statements that may leave their body
@@ -240,7 +249,7 @@ def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) ->
             return f.value_of(rest, exits)
 
         if isinstance(xs, TupleV):
-            return _unrolled(f, s, xs, Exits(behind, exits.returns))
+            return _unrolled(f, s, xs.items, Exits(behind, exits.returns))
         return loops.loop_with_return(f, s, xs, exits.returns, behind)
 
 
@@ -253,16 +262,19 @@ def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For |
     return None, loops.tested_in_body(f, s)
 
 
-def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:
-    """The value of a loop over a tuple or module list: its body is compiled once for each item, and may be left early."""
+def _unrolled(f: Frame, s: ast.For | ast.While, items: Sequence[Value], exits: Exits, begun: bool = False) -> Value:
+    """The value of a loop over a tuple or module list: its body is compiled once for each item, and may be left early. `begun`:
+    of the first item the statements before the first that may leave the body are compiled already."""
     assert isinstance(s, ast.For)
 
     def from_item(i: int) -> Value:
-        if i == len(xs.items):
+        if i == len(items):
             return exits.fall()
-        assign(f, s.target, xs.items[i])
+        if i > 0 or not begun:
+            assign(f, s.target, items[i])
         return f.value_of(
-            s.body, replace(exits, fall=lambda: from_item(i + 1), continues=lambda: from_item(i + 1), breaks=exits.fall)
+            s.body[_first_leaving(s) :] if i == 0 and begun else s.body,
+            replace(exits, fall=lambda: from_item(i + 1), continues=lambda: from_item(i + 1), breaks=exits.fall),
         )
 
     return from_item(0)

@@ -1,4 +1,5 @@
-"""The order in which the parts of an expression are evaluated, where one part changes a list or object that another one names.
+"""The order in which the parts of an expression are evaluated, where one part changes a list or object that another one names;
+and which parts always are.
 
 A name stands for a value of the program, which changing the list does not change: `f(xs, xs.pop())` gives `f` the shorter list.
 """
@@ -9,7 +10,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 
 def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:
@@ -39,3 +40,19 @@ def parts_of(node: ast.expr) -> list[ast.expr]:
         case ast.Subscript(value, index):
             return [value, index]
     return []
+
+
+def always_computed(node: ast.AST) -> list[ast.AST]:
+    """The parts right below a node that are computed whenever it is, in order."""
+    match node:
+        case ast.IfExp(test):
+            return [test]
+        case ast.BoolOp(values=[first, *_]):
+            return [first]
+        case ast.Compare(left, _, [second, *_]):
+            return [left, second]
+        case ast.Lambda() | ast.FunctionDef() | ast.ClassDef():
+            return []
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [node.generators[0].iter]
+    return children(node)

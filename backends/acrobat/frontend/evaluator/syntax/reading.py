@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
-from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions, parameter_names
+from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node, mentions, parameter_names
 
 
 def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
@@ -28,7 +28,7 @@ def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
     function."""
     if definition is None or name.startswith(HIDDEN):
         return False
-    if any(x.arg == name for x in every_node(definition.args) if isinstance(x, ast.arg)):
+    if name in all_parameters(definition):
         return False
     for node in (x for statement in definition.body for x in every_node(statement)):
         match node:

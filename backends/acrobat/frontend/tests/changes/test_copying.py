@@ -123,8 +123,25 @@ def dictionaries(self, xs):
     return len(d), len(e), record["seq"], record["score"]
 
 
+def under_two_names(self, xs):
+    state = State([0])
+    other = state
+    for x in xs:
+        other.stack.append(x)
+        other.score += x
+    copied = copy.deepcopy(state)
+    copied.stack.append(-1)
+    copied.score += 0.5
+    states = [state, other, State([7])]
+    both = copy.deepcopy(states)
+    both[0].score = 100.0
+    both[1].stack.append(8)
+    return state.stack, state.score, copied.stack, copied.score, [(s.stack, s.score) for s in both]
+
+
 @pytest.mark.parametrize(
-    "function", [by_a_method, deep_object, object_inside, in_a_called_function, shallow_object, lists, dictionaries]
+    "function",
+    [under_two_names, by_a_method, deep_object, object_inside, in_a_called_function, shallow_object, lists, dictionaries],
 )
 def test_as_eager(function: Any) -> None:
     agrees(with_forward(Words(), function), LISTS)

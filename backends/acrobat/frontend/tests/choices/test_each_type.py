@@ -278,3 +278,44 @@ def test_maps_and_vectors_in_one_dictionary() -> None:
     generator = torch.Generator().manual_seed(1)
     ops = ["map", "near", "query", "both", "near", "both"]
     agrees(ImagePrograms(), [(torch.randn(2, 3 + k % 3, 4 + k % 2, generator=generator), op) for k, op in enumerate(ops)])
+
+
+class Named(nn.Module):
+    """Modules by names that are put together: those that take two tensors, and one that takes one and is named alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.parts = nn.ModuleDict({"of_a": nn.Bilinear(WIDTH, WIDTH, WIDTH), "of_b": nn.Linear(WIDTH, WIDTH)})
+
+    def run(self, program, at, x):
+        name, kind = program[at]
+        if name == "objects":
+            return x, at + 1
+        value, end = self.run(program, at + 1, x)
+        if name == "sum":
+            return value.sum(0), end
+        if name == "of":
+            return self.parts[f"{name}_{kind}"](value, value), end
+        return torch.relu(self.parts["of_" + kind](value)), end
+
+    def forward(self, question):
+        program, count = question
+        value, _ = self.run(program, 0, torch.ones(count, WIDTH))
+        return value.sum() if value.dim() == 2 else value
+
+
+NAMED = [
+    ([("objects", "")], 2),
+    ([("sum", ""), ("objects", "")], 3),
+    ([("of", "a"), ("sum", ""), ("objects", "")], 1),
+    ([("use", "b"), ("sum", ""), ("of", "a"), ("objects", "")], 2),
+]
+
+
+def test_a_module_that_takes_other_arguments_is_an_error_where_it_is_chosen(tmp_path) -> None:
+    model = Named().eval()
+    agrees(model, NAMED)
+    executable = compile(model, sample=NAMED, cache_folder=tmp_path)
+    with pytest.raises(InstanceError, match="TypeError: `Linear` takes at most 1 argument here, got 2"):
+        executable([([("of", "b"), ("objects", "")], 2)])

@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,13 @@ def best_so_far(self, row):
 
 def computed(self, row):
     return [c if isinstance(c, str) else c * 2 + 1 for c in row], [-c for c in row if is_number(c)]
+
+
+def of_math(self, row):
+    numbers = [c for c in row if is_number(c)]
+    return [(math.log1p(abs(c)), math.floor(c), math.pow(c, 2)) for c in numbers], [
+        torch.tensor([math.expm1(c)]) for c in row if is_number(c)
+    ]
 
 
 def texts(self, row):
@@ -152,6 +160,7 @@ CASES = [
     (extremes, ROWS),
     (best_so_far, ROWS),
     (computed, ROWS),
+    (of_math, ROWS),
     (texts, ROWS),
     (encoded, WITH_NONE),
     (answers, ROWS),

@@ -101,6 +101,20 @@ class Summed(Scorer):
         return sum(losses), sum(others) / max(len(others), 1) if words else -1.0
 
 
+class SummedWithoutName(Scorer):
+    def forward(self, words):
+        losses = sum(self.score(w) for w in words)
+        mean = sum([self.score(w) * 2 for w in words if w != 3]) / max(len(words), 1)
+        return {"first": self.score(4), "loss": losses, "mean": mean}, sum(self.score(w) for w in words) * 2
+
+
+class SummedInTuple(Scorer):
+    def forward(self, words):
+        if len(words) > 3:
+            return -sum(self.score(w) for w in words), len(words), self.score(1)
+        return self.score(2), len(words), sum(self.score(w) for w in words) + sum(self.score(w) for w in words[1:])
+
+
 class Wrong(Exception):
     pass
 
@@ -166,7 +180,9 @@ def shape_of(result):
     return type(result), result if isinstance(result, int) else round(result, 4)
 
 
-@pytest.mark.parametrize("model", [Bare, Skipping, Named, Several, Classed, Summed, Trying, Numbers, Annotated])
+@pytest.mark.parametrize(
+    "model", [Bare, Skipping, Named, Several, Classed, Summed, SummedWithoutName, SummedInTuple, Trying, Numbers, Annotated]
+)
 def test_numbers_are_returned_where_pytorch_returns_numbers(model):
     check(model())
 
@@ -202,3 +218,22 @@ def test_results_of_other_functions_are_tensors(model):
         expected = [torch.as_tensor(model()(s)) for s in sentences]
     for result, tensor in zip(results, expected, strict=True):
         torch.testing.assert_close(result, tensor)
+
+
+class WithOwnSum(Scorer):
+    """`sum` is not Python's here."""
+
+    def forward(self, words):
+        sum = self.joined
+        total = sum(self.score(w) for w in words)
+        return total, len(words)
+
+    def joined(self, scores):
+        return torch.stack([torch.zeros(()), *scores]).sum()
+
+
+def test_an_own_function_that_is_called_sum_is_called_for_nothing_too():
+    model = WithOwnSum()
+    executable = compile(model, sample=SENTENCES)
+    with torch.no_grad():
+        assert_same(executable(SENTENCES), [model(s) for s in SENTENCES], "the mini-batch")

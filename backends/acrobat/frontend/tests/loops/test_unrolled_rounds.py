@@ -52,13 +52,57 @@ def in_a_loop(self, xs):
     return best
 
 
-MODELS = [skipped, modules, in_a_loop]
+def experts(self, xs):
+    rows = torch.stack([self[0].weight[x % 3] * x for x in xs])
+    out, load = torch.zeros_like(rows), []
+    for i in range(4):
+        chosen = torch.where(torch.tensor(xs) % 4 == i)[0]
+        load.append(len(chosen))
+        if len(chosen) == 0:
+            continue
+        if len(chosen) > 2:
+            chosen = chosen[(-chosen).argsort()[:2]]
+        out[chosen] = self[i](rows[chosen])
+    return out, load
+
+
+MODELS = [skipped, modules, in_a_loop, experts]
 
 
 @pytest.mark.parametrize("function", MODELS, ids=lambda f: f.__name__)
 def test_as_in_python(function: Any) -> None:
     program = agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(8))), function), LISTS)
-    assert sum(1 for f in program.functions.values() for _ in walk(f.body)) < 4000
+    assert sum(1 for f in program.functions.values() for _ in walk(f.body)) < (1200 if function is experts else 4000)
+
+
+def known_on_one_way(self, xs):
+    h, last, name, parts, size = self[0].weight[0] * xs[0], None, "none", [], 3
+    for i in range(3):
+        if i not in xs:
+            continue
+        if last is not None:
+            h = h + last
+        last = self[i](h)
+        name = f"of {i}"
+        parts.append(h)
+        h = h[: size - 1].repeat(2)[:size]
+    return h, -1 if last is None else last.sum(), name, len(parts), torch.stack([*parts, h]).sum(0)
+
+
+def narrowed_on_one_way(self, xs):
+    h, first = self[0].weight[0], xs[0] if len(xs) > 2 else None
+    found = []
+    for i in range(3):
+        if first is None or first == i:
+            continue
+        found.append(first + i)
+        h = self[i](h) * first
+    return h, found, first
+
+
+@pytest.mark.parametrize("function", [known_on_one_way, narrowed_on_one_way], ids=lambda f: f.__name__)
+def test_what_is_known_on_one_way_only_is_kept_in_few_rounds(function: Any) -> None:
+    agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(4))), function), LISTS)
 
 
 def beam_from_one_row(self, xs):

@@ -125,7 +125,25 @@ def spread(self, xs):
     return self.work["one" if len(args) == 1 else "two"](*args)
 
 
-FUNCTIONS = [named_tuples, dictionaries, tuples, replaced, rotated, joined, popped, spread]
+class Triple(NamedTuple):
+    first: int
+    second: int
+    third: int
+
+
+class Score(NamedTuple):
+    count: int
+    score: float
+    word: int
+
+
+def made(self, xs):
+    longest = Triple._make(xs[:3]) if len(xs) > 2 else Triple(0, 5, 0)
+    mixed = Score._make([len(xs), 0.5, 7])
+    return longest, longest.second, mixed.count, mixed, Triple._make(x + 1 for x in (1, 2, len(xs))).third
+
+
+FUNCTIONS = [made, named_tuples, dictionaries, tuples, replaced, rotated, joined, popped, spread]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -142,6 +160,17 @@ def test_a_list_of_another_length_is_an_error_of_the_instance():
     interpreter.run([1, 2])
     with pytest.raises(InstanceError):
         interpreter.run([1, 2, 3])
+
+
+def made_of_all(self, xs):
+    return Triple._make(xs).third
+
+
+def test_a_named_tuple_of_a_list_of_another_length_is_an_error_of_the_instance():
+    interpreter = Interpreter(build(with_forward(Model(), made_of_all), sample=[[1, 2, 3]]))
+    assert interpreter.run([4, 5, 6]) == 6
+    with pytest.raises(InstanceError):
+        interpreter.run([1, 2])
 
 
 @dataclass

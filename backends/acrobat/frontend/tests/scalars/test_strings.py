@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
@@ -70,6 +70,13 @@ def methods(self, words):
     return numbers, tests, texts, all_of_them.split("-")
 
 
+def columns(self, words):
+    n = len(words)
+    filled = [(w.zfill(n), w.ljust(n + 1, "*"), w.rjust(n), w.center(n + 2, "-"), w.center(n + 3)) for w in [*words, "-5", "+"]]
+    digits = [int(digit) for digit in str(n).zfill(4)]
+    return filled, digits, "-5".zfill(n + 1), "ab".rjust(n + 2), "ab".center(5), "ab".ljust(4)
+
+
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -121,7 +128,7 @@ def once(self, words):
 
 
 WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
-FUNCTIONS = [letters, vowels, parts, methods, without_letters, made, truth, halves, codes, once]
+FUNCTIONS = [letters, vowels, parts, methods, columns, without_letters, made, truth, halves, codes, once]
 
 
 def of(function: Any) -> nn.Module:
@@ -133,6 +140,13 @@ def test_interpreter(function: Any) -> None:
     agrees(of(function), WORDS)
 
 
+def test_columns_are_filled_with_one_letter() -> None:
+    interpreter = Interpreter(build(of(lambda self, word: "a".rjust(3, word)), sample=["t", "c"]))
+    assert interpreter.run("c") == "cca"
+    with pytest.raises(InstanceError, match="must be exactly one character long"):
+        interpreter.run("cat")
+
+
 def test_bytes_of_letters_that_ascii_has_not() -> None:
     interpreter = Interpreter(build(of(lambda self, word: sum(word.encode("ascii"))), sample=["tree", "cat"]))
     assert interpreter.run("cat") == sum(b"cat")
@@ -141,7 +155,14 @@ def test_bytes_of_letters_that_ascii_has_not() -> None:
 
 
 def everything(self, words):
-    return letters(self, words), parts(self, words), methods(self, words), made(self, words), codes(self, words)
+    return (
+        letters(self, words),
+        parts(self, words),
+        methods(self, words),
+        columns(self, words),
+        made(self, words),
+        codes(self, words),
+    )
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
@@ -252,6 +273,21 @@ def test_index_of_a_string_that_is_missing_is_an_error_of_the_instance() -> None
     for wrong in (["xyz"], ["a"]):
         with pytest.raises(InstanceError, match="ValueError: substring not found"):
             interpreter.run(wrong)
+
+
+def joined_if_several(words):  # type: ignore[no-untyped-def]
+    return "-".join(words) if len(words) > 1 else ""
+
+
+@pytest.mark.parametrize("other", [None, 3])
+def test_what_is_no_string_is_not_joined(other: Any) -> None:
+    words = [["a", "b", "c"], [other]]
+    interpreter = Interpreter(build(module(joined_if_several), sample=words))
+    assert [interpreter.run(x) for x in words] == [joined_if_several(x) for x in words]
+    with pytest.raises(InstanceError, match="TypeError"):
+        interpreter.run(["a", other])
+    with pytest.raises(CompileError, match="`join` takes strings, not an int"):
+        build(module(joined_if_several), sample=[[1, 2]])
 
 
 def of_constant_strings(words):  # type: ignore[no-untyped-def]

@@ -51,6 +51,40 @@ class Layers(nn.Module):
     def deep(self, words, k):
         return self.few(words, k) + 1
 
+    def deepest(self, words, k):
+        x = torch.ones(3) * k
+        y = self.deep(words, k)
+        if self.deep(words, k + 1) > 3:
+            x = x * 2
+        y += self.deep(words, 2)
+        self.few(words[1:], k)
+        return x, y
+
+    def kept(self, words, k):
+        x, s = self.run(torch.ones(3), k + len(words))
+        return x * 2, s
+
+    def caught_inside(self, words, k):
+        try:
+            y = self.deep(words, k)
+        except TooMany:
+            y = -3
+        if k > 1:
+            raise TooMany
+        return y
+
+    def otherwise(self, words, k):
+        try:
+            y = self.deep(words, k)
+        except Exit:
+            y = 5
+        return y
+
+    def down(self, words, k):
+        if k > 2:
+            raise TooMany
+        return self.down(words[1:], k + 1) if words else k
+
     def some(self, words):
         for w in words:
             if w > 2:
@@ -186,6 +220,116 @@ def several_statements(self, instance):
     return y
 
 
+def in_a_condition(self, instance):
+    words, kind = instance
+    y = 0
+    try:
+        if kind > 1:
+            raise TooMany
+        y = self.few(words, kind)
+    except TooMany:
+        y = 7
+    return y
+
+
+def behind_another_call(self, instance):
+    words, kind = instance
+    try:
+        y = max(words, default=0) + self.few(words, kind)
+    except TooMany:
+        y = 7
+    return y
+
+
+def in_a_loop_of_the_try(self, instance):
+    words, kind = instance
+    y = 0
+    try:
+        for w in words:
+            y = y + self.few(words[w:], kind)
+    except TooMany:
+        y = y + 7
+    return y
+
+
+def through_another_try(self, instance):
+    words, kind = instance
+    try:
+        y = self.otherwise(words, kind)
+    except TooMany:
+        y = 7
+    return y
+
+
+def returned_behind(self, instance):
+    words, kind = instance
+    try:
+        k = len(words)
+        if k == 1:
+            return 3
+        y = self.few(words, kind)
+    except TooMany:
+        return 7
+    return y + k
+
+
+def recursive(self, instance):
+    words, kind = instance
+    try:
+        y = self.down(words, kind)
+    except TooMany:
+        y = 7
+    return y
+
+
+def half_done(self, instance):
+    words, kind = instance
+    y, seen = 1, []
+    try:
+        y = y + kind
+        seen.append(y)
+        z = self.few(words[1:], kind)
+        y = y * 10 + z
+        seen.append(y)
+        y = y + self.deep(words, kind)
+        seen.append(y)
+    except TooMany:
+        y = y + 7
+    else:
+        y = y - 1
+    return y, seen
+
+
+def deepest(self, instance):
+    words, kind = instance
+    try:
+        n = len(words)
+        x, y = self.deepest(words, kind)
+    except TooMany:
+        return torch.zeros(3), -1
+    return x + n, y
+
+
+def kept_by_the_exception(self, instance):
+    words, kind = instance
+    depth = 0
+    try:
+        x, s = self.kept(words, kind - 1)
+    except Exit as e:
+        x, s = e.state
+        depth = e.layer
+    return x, s, depth
+
+
+def caught_inside(self, instance):
+    words, kind = instance
+    try:
+        k = kind
+        return self.caught_inside(words, k) + k
+    except TooMany:
+        return -1
+
+
 def of_another_class(self, instance):
     words, kind = instance
     try:
@@ -204,18 +348,25 @@ def test_an_early_exit_natively(codegen, tmp_path):
     agrees_natively(Layers().eval(), WORDS, codegen, tmp_path)
 
 
-@pytest.mark.parametrize("function", [returned, with_else, in_a_loop, leaving_a_loop, raises_nothing])
+CAUGHT = [returned, with_else, in_a_loop, leaving_a_loop, raises_nothing, deeper, in_an_argument, several_statements, half_done]
+CAUGHT += [deepest, kept_by_the_exception, caught_inside]
+
+
+@pytest.mark.parametrize("function", CAUGHT)
 def test_what_is_caught(function):
     agrees(with_forward(Layers(), function), WORDS)
 
 
 REFUSED = {
-    deeper: "`few` raises an exception that is caught, in a call inside of the one that `try` has",
+    in_a_condition: "is raised here in a way that is not followed",
+    behind_another_call: "in a part of a statement in which that is not followed",
+    in_a_loop_of_the_try: "in a part of a statement in which that is not followed",
+    through_another_try: "raises `TooMany`, which is caught around a `try` for other exceptions",
+    returned_behind: "is left here in a way that is not followed",
+    recursive: "in a part of a statement in which that is not followed",
     from_a_loop: "raises an exception that is caught, is left here inside of a loop",
     read_without_init: "`e` is an exception of the class `TooMany`, which keeps nothing",
-    in_an_argument: "in a call inside of the one that `try` has",
     changing: "`remembered` changes the attribute `h` in a branch in which it ends",
-    several_statements: "this `try` is not in the language",
 }
 
 

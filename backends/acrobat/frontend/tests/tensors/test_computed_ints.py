@@ -69,7 +69,17 @@ def identity(self, xs):
     return scores, torch.eye(3, dtype=torch.bool), self.e.weight[:2, :2].masked_fill(~torch.eye(2, dtype=torch.bool), 0.0)
 
 
+def dispatched(self, x):
+    """The columns of sorted places: how many there are stays known."""
+    gates = torch.relu(self.l(x) - 1)
+    ordered, order = torch.nonzero(gates).sort(0)
+    rows, columns = ordered.split(1, dim=1)
+    signs = (gates > 0).long()
+    return ordered, order, torch.nonzero(gates)[order[:, 1], 0], gates[rows.flatten()], columns, signs.t(), signs.sort(0)[0]
+
+
 FUNCTIONS = [
+    (dispatched, [*ROWS, torch.zeros(2, 3)]),
     (buckets, VECTORS),
     (fixed_buckets, LISTS),
     (distinct, LISTS),

@@ -7,6 +7,7 @@ from textwrap import indent
 
 import pytest
 import torch
+from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
@@ -132,6 +133,35 @@ def test_refused_at_its_line(tmp_path: Path, body: str) -> None:
     assert "this changes a tensor in place that may be seen elsewhere" in str(error.value)
     assert "leave `inplace=True`" in str(error.value)
     assert error.value.problems[0].span.line > len(HEAD.splitlines())
+
+
+OTHERS = [nn.SiLU(True), nn.LeakyReLU(0.2, inplace=True), nn.ELU(inplace=True), nn.Hardtanh(-0.3, 0.3, inplace=True)]
+
+
+@pytest.mark.parametrize("activation", OTHERS, ids=lambda x: type(x).__name__)
+def test_other_activations_change_their_operand_too(tmp_path: Path, activation: nn.Module) -> None:
+    """In place of the ReLU, as a module and as a function: what eager PyTorch gives, and the same refusals."""
+    written = {
+        nn.SiLU: "F.silu(y, True)",
+        nn.LeakyReLU: "F.leaky_relu(y, 0.2, inplace=True)",
+        nn.ELU: "F.elu(y, inplace=True)",
+        nn.Hardtanh: "F.hardtanh(y, -0.3, 0.3, True)",
+    }[type(activation)]
+    for k, call in enumerate(["self.r(y)", written]):
+        body = f"y = self.a(s.x)\nz = {call}\nw = F.dropout(y, 0.5, False, True)\nreturn y + 10 * z + 100 * w"
+        (own := tmp_path / f"own{k}").mkdir()
+        (other := tmp_path / f"other{k}").mkdir()
+        module = load(own, HEAD + indent(body, "        ") + "\n")
+        model, x = module.M().eval(), torch.randn(4)
+        model.r = activation
+        with torch.no_grad():
+            want = model(module.In(x.clone(), 1))
+        got = Interpreter(build(model)).run(module.In(x, 1))
+        torch.testing.assert_close(torch.from_numpy(got).float(), want, rtol=1e-4, atol=1e-5)
+        refused = load(other, HEAD + indent(f"y = s.x\nreturn {call}", "        ") + "\n").M().eval()
+        refused.r = activation
+        with pytest.raises(CompileError, match="this changes a tensor in place that may be seen elsewhere"):
+            build(refused)
 
 
 VIEWS = {  # of `y = torch.zeros(2, 4)`, as `z`

@@ -26,16 +26,17 @@ FAULTS = {
         "        copies_wait<0>();\n        block_sync();\n",
         "        copies_wait<0>();\n",
     ),
-    "no barrier between the steps of the ring": (MANY, "block_sync();  // this step", "// this step"),
+    "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads are done", "// all threads are done"),
 }
 MORE_FAULTS = {
     "rows beyond the last are stored": (FEW, "row >= total) return;", "false) return;"),
     "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
-    "one step too few is waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
+    "the first step is not waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
+    "the next step is not waited for": (MANY, "copies_wait<kStages - 3>();", "copies_wait<kStages - 2>();"),
     "no barrier after the table of rows": (
         MANY,
-        "    block_sync();\n    const float* const weights",
-        "    const float* const weights",
+        "    block_sync();\n    const float *const weights",
+        "    const float *const weights",
     ),
     "no barrier between tiles": (FEW, "        block_sync();  // the next tile writes to shared memory\n", ""),
 }

@@ -1,0 +1,83 @@
+"""`sum(f(x) for x in xs)` in what a function returns: what it adds up becomes a list with a name, which a later step asks
+whether there was anything to add."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+
+COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp)
+
+
+def with_named_sums(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """The function with names for what the sums in its results add up. The same object if there are no such sums."""
+    returns = [x for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
+    naming = _Naming({*names_in(returns, ast.Load)})
+    changed: ast.FunctionDef = naming.generic_visit(deepcopy(definition))  # type: ignore[assignment]
+    return changed if naming.count else definition
+
+
+def _sums(value: ast.expr) -> Iterator[ast.Call]:
+    """The sums of comprehensions that are always computed with an expression, each an operand in its arithmetic."""
+    match value:
+        case ast.Call(ast.Name("sum"), [ast.GeneratorExp(elt) | ast.ListComp(elt)], []) if not isinstance(elt, ast.Constant):
+            yield value
+        case ast.BinOp(left, _, right):
+            yield from _sums(left)
+            yield from _sums(right)
+        case ast.UnaryOp(_, operand):
+            yield from _sums(operand)
+
+
+class _Naming(ast.NodeTransformer):
+    """Writes an assignment of the list before each statement that returns such a sum, or gives it to a name in `returned`."""
+
+    def __init__(self, returned: set[str]) -> None:
+        self.returned = returned
+        self.count = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        match node:
+            case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+                return node
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), value=ast.expr() as value):
+                before = self._lists(value) if name in self.returned else []
+            case ast.Return(ast.Tuple(parts)) | ast.Return(ast.Dict(values=parts)):
+                before = self._parts(parts)
+            case ast.Return(ast.expr() as value):
+                before = self._lists(value)
+            case _:
+                return self.generic_visit(node)
+        return [*(placed(node, ast.copy_location(s, node)) for s in before), node]
+
+    def _parts(self, parts: list[ast.expr]) -> list[ast.stmt]:
+        """As `_lists`, of the parts of a tuple: those before such a sum get names too, so that they are computed first."""
+        last = max((i for i, part in enumerate(parts) if any(_sums(part))), default=-1)
+        before: list[ast.stmt] = []
+        for i, part in enumerate(parts[: last + 1]):
+            if any(_sums(part)):
+                before += self._lists(part)
+            elif any(isinstance(x, ast.Call) for x in every_node(part)):
+                before.append(self._named(part))
+                parts[i] = ast.copy_location(ast.Name(before[-1].targets[0].id, ast.Load()), part)  # type: ignore[attr-defined]
+        return before
+
+    def _lists(self, value: ast.expr) -> list[ast.stmt]:
+        """Assignments of the lists that the sums in an expression add up then."""
+        before = []
+        for call in _sums(value):
+            of = call.args[0]
+            assert isinstance(of, COMPREHENSIONS)
+            before.append(self._named(ast.copy_location(ast.ListComp(of.elt, of.generators), of)))
+            call.args = [ast.copy_location(ast.Name(before[-1].targets[0].id, ast.Load()), of)]
+        return before
+
+    def _named(self, value: ast.expr) -> Any:
+        self.count += 1
+        return ast.Assign([ast.Name(f"{HIDDEN}part_{self.count}", ast.Store())], value)

@@ -20,7 +20,6 @@ from bench.software import version
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("backends", "bench", "conf", "workloads", "pyproject.toml")  # what the numbers of a row depend on
-COPIED = "gpu-wheels/commit"  # where `scripts/gpu --fetch` notes the commit for a machine that gets a copy of the sources
 
 
 @cache
@@ -90,10 +89,7 @@ def packages() -> list[str]:
 @cache
 def commit() -> str:
     """The commit of the sources, with `+` where files in `SOURCES` differ from it or are not in it. The results do not count:
-    the harness itself adds rows to them. In a copy of the sources without their history, the text of the file `COPIED`."""
-    if not (ROOT / ".git").exists():
-        note = ROOT / COPIED
-        return note.read_text().strip() if note.is_file() else ""
+    the harness itself adds rows to them."""
     head = _output(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"])
     changed = _output(["git", "-C", str(ROOT), "status", "--porcelain", "--", *SOURCES])
     return head + ("+" if head and changed else "")

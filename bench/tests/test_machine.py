@@ -35,13 +35,3 @@ def test_changed_and_new_sources_mark_the_commit_and_new_rows_do_not(tmp_path: P
     (added / "backend.py").unlink()
     source.write_text("two\n")
     assert told() == clean + "+"
-
-
-def test_a_copy_without_history_has_the_commit_that_came_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "ROOT", tmp_path)
-    assert machine.commit.__wrapped__() == ""
-    note = tmp_path / machine.COPIED
-    note.parent.mkdir()
-    note.write_text("0123456789ab\n")
-    assert machine.commit.__wrapped__() == "0123456789ab"
-

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_ta
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
+from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     LOOKING,
     changeable,
@@ -173,7 +174,8 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
 def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
     """Note that the result of a call may be a list of the arguments, or have one or a part of one in it. (Of tensors
     `_forget_aliases` in `tensors/memory.py` does so.)"""
-    if changeable(f, type_or_none(result)) and not _makes_lists(callee):
+    keeps = changeable(f, type_or_none(result)) or _makes_numbered(f, callee, result)
+    if keeps and not _makes_lists(callee):
         lists = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")):
             lists.append(node.func.value)
@@ -181,6 +183,12 @@ def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
             if isinstance(a, ast.Name) and _may_hold(f, type_or_none(result), type_or_none(f.env.get(a.id, unknown()))):
                 f.owned.discard(a.id)
     _look_inside(f, node, callee, result)
+
+
+def _makes_numbered(f: Frame, callee: Value, result: Value) -> bool:
+    """Whether a call makes an object that the program has as a number (`referenced`): no value in place of the number is ever
+    changed, but its attributes may be the arguments."""
+    return isinstance(callee, Static) and isinstance(callee.value, type) and is_referenced(f, result)
 
 
 def _displayed(args: Sequence[ast.expr]) -> set[str]:
@@ -196,7 +204,7 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
     builtin = _makes_lists(callee) or isinstance(result, Held)
     if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
         return
-    if builtin or changeable(f, type_or_none(result)):
+    if builtin or changeable(f, type_or_none(result)) or _makes_numbered(f, callee, result):
         for a in _operands(node):
             type = type_or_none(f.env.get(a.id, unknown())) if isinstance(a, ast.Name) else None
             if builtin or _may_share(f, type_or_none(result), type):

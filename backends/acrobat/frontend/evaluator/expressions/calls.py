@@ -25,9 +25,9 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
+from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
-from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     LOOKING,
     changeable,

@@ -3,7 +3,8 @@ compiled where the object is made.
 
 Its attributes are variables of the caller until the object is complete, in `__init__`s of base classes and in the methods that
 it calls too. An attribute that some path through `__init__` gives no value, or that only a method which is called later assigns
-to, is None until then.
+to, is None until then. From the first statement of `__init__` on that uses the object itself, as `while self.step():` does, the
+object is there, and its attributes are as of every other object.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object, refuse_changed
+from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
@@ -58,20 +60,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     making = _Initialisation(f, node, cls)
     if not making.run(init, cls.__name__, args, kwargs):
         return unknown()
-    if missing := [x for x in making.written if x not in making.held]:
-        for x in missing:
-            datatypes.add_late(cls, x)
-        return unknown()
-    making.stage()
-    t = DataT(datatypes.union_of_made(cls, list(making.held)))
-    if missing := [x for x in datatypes.attribute_names(cls) if x not in making.held]:
-        return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
-    shared = making.shared()
-    f.made_alone = f.made_alone - {node} if shared else f.made_alone | {node}
-    f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
-    lists_alone = all(making.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
-    f.made_with_own_lists = f.made_with_own_lists | {node} if lists_alone else f.made_with_own_lists - {node}
-    return new_object(f, node, cls, t, {x: making.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+    return making.finished() if making.made is None else making.made
 
 
 def _made_instead(cls: type, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -125,6 +114,32 @@ class _Initialisation:
         self.held: dict[str, Value] = {x: Static(None) for x in f.program.datatypes.late.get(cls, ())}
         self.owned: dict[str, set[int]] = {}
         self.written: dict[str, None] = {}
+        self.running: list[ast.AST] = []  # the methods that `_uses_itself` is looking into
+        self.made: Value | None = None  # the object, where `__init__` uses it itself
+
+    def finished(self) -> Value:
+        """The object, with the attributes that are held."""
+        f, node, cls, datatypes = self.f, self.node, self.cls, self.f.program.datatypes
+        if missing := [x for x in self.written if x not in self.held]:
+            for x in missing:
+                datatypes.add_late(cls, x)
+            return unknown()
+        self.stage()
+        t = DataT(datatypes.union_of_made(cls, list(self.held)))
+        if missing := [x for x in datatypes.attribute_names(cls) if x not in self.held]:
+            return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
+        shared = self.shared()
+        apart = all(is_unchanged(f, t, x) for x in shared)
+        own_lists = all(self.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
+        self._note_claims(not shared, apart, own_lists)
+        return new_object(f, node, cls, t, {x: self.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+
+    def _note_claims(self, alone: bool, apart: bool, own_lists: bool) -> None:
+        """Note what holds of the object that the call makes, as `Frame` says it of calls."""
+        f, call = self.f, {self.node}
+        f.made_alone = f.made_alone | call if alone else f.made_alone - call
+        f.made_apart = f.made_apart | call if apart else f.made_apart - call
+        f.made_with_own_lists = f.made_with_own_lists | call if own_lists else f.made_with_own_lists - call
 
     def run(self, function: types.FunctionType, name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
         """Compile an `__init__`, or a method that it calls, here. False, with a problem noted, if that is not possible."""
@@ -137,16 +152,70 @@ class _Initialisation:
         (me, *names), (_, *values) = bound(self.f, definition.args, call, defaults_of(definition, function))
         values = [as_parameter(self.f, definition, x, v, None) for x, v in zip(names, values, strict=True)]
         body = plainly(definition).body
-        if function.__name__ != "__init__" and body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value):
-            body = body[:-1]
+        if function.__name__ != "__init__":
+            body = _without_result(body)
         own = _in_order(definition.body, me)
         self.written |= dict.fromkeys(own)
         program, inner = self.f.program, dict(zip(names, values, strict=True))
         with program.in_file(self.f, self.node, file), self.f.in_function(function, file, inner):
             self._enter(me)
-            all_known = all(self._statement(function, me, own, s) for s in body)
+            for i, s in enumerate(body):
+                if name == self.cls.__name__ and self._uses_itself(me, s, {*own, *self.held}):
+                    self._leave(me, own)
+                    return self._rest(me, body[i:])
+                if not self._statement(function, me, own, s):
+                    self._leave(me, own)
+                    return False
             self._leave(me, own)
-        return all_known
+        return True
+
+    def _uses_itself(self, me: str, s: ast.stmt, known: set[str]) -> bool:
+        """Whether a statement, or a method that it calls, uses the object in another way than by its attributes, of which
+        those in `known` are there or assigned to. What methods assign to is added to them."""
+        match s:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super"))))):
+                return False
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
+                called = inspect.getattr_static(self.cls, name, None)
+                if not isinstance(called, types.FunctionType):
+                    return False
+                definition, _ = source_of(called)
+                if definition in self.running or not definition.args.args or definition.decorator_list:
+                    return False
+                inner = definition.args.args[0].arg
+                known |= {*_in_order(definition.body, inner)}
+                self.running.append(definition)
+                found = any(self._uses_itself(inner, x, known) for x in _without_result(plainly(definition).body))
+                self.running.pop()
+                given = [ast.Expr(x) for x in (*args, *(k.value for k in keywords))]
+                return found or any(mentions(attributes_as_names(x, me, {a: a for a in known}), me) for x in given)
+        return bool(mentions(attributes_as_names(s, me, {x: _variable(me, x) for x in known}), me))
+
+    def _rest(self, me: str, body: Sequence[ast.stmt]) -> bool:
+        """Make the object from what is held, and compile the rest of its `__init__` with it. False if that is not possible:
+        then a problem is noted, or an attribute that the next round of compiling gives a value."""
+        f = self.f
+        made = self.finished()
+        if nothing_known(made):
+            return False
+        if any(isinstance(x, ast.Name) and x.id == me and isinstance(x.ctx, ast.Store) for s in body for x in every_node(s)):
+            f.problem(body[0], f"`{me}` is assigned to in an `__init__`", "take another name")
+            return False
+        inside = self.node in f.made_alone | f.made_apart
+        known = (True, inside, inside or self.node in f.made_with_own_lists)
+        f.env[me] = made
+        f.owned |= {claim for claim, holds in zip(each_claim(me), known, strict=True) if holds}
+        mutated = set(f.mutated)
+        f.straight(body)
+        f.mutated = mutated | f.mutated & f.kept_fields().keys()  # the caller has other names
+        self.made = f.env[me]
+        self._note_claims(False, False, False)  # the methods may have put into it what they were given
+        if me not in f.owned and not is_referenced(f, self.made):
+            note_seen_elsewhere(f, self.made)
+            what = f"`__init__` of `{self.cls.__name__}` puts the object, which is not complete, where others see it"
+            f.problem(body[0], what, "do that after the object has been made")
+            return False
+        return True
 
     def stage(self) -> None:
         """Have constant objects among the attributes as objects of the program. Something else refers to them: the source.
@@ -245,6 +314,12 @@ class _Initialisation:
 def _variable(me: str, name: str) -> str:
     """The variable for an attribute of the object that a function calls `me`."""
     return f"{HIDDEN}{me}.{name}"
+
+
+def _without_result(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body of a method of which the result is not used."""
+    ends = body and isinstance(body[-1], ast.Return) and _has_no_effect(body[-1].value)
+    return body[:-1] if ends else body
 
 
 def _has_no_effect(value: ast.expr | None) -> bool:

@@ -283,19 +283,6 @@ def test_an_attribute_that_is_not_there_yet_is_an_error_of_the_instance() -> Non
         interpreter.run([2, 4])
 
 
-class Itself:
-    def __init__(self, xs):
-        self.xs = list(xs)
-        self.n = self.count()
-
-    def count(self):
-        return len(self.xs)
-
-
-def before_it_is_complete(self, xs):
-    return Itself(xs).n
-
-
 def asks_for_it(self, xs):
     return hasattr(Finder(xs), "first")
 
@@ -309,7 +296,6 @@ def seen_twice(self, xs):
 
 
 REFUSED = [
-    (before_it_is_complete, "`__init__` uses `self` itself before a `Itself` is complete"),
     (asks_for_it, "`hasattr` of `first`"),
     (seen_twice, "may be seen"),
 ]

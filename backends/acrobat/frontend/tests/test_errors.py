@@ -404,13 +404,13 @@ model.py:28:16: the integer 10000000000000000000 does not fit into 64 bits
         1,
         """
 def forward(self, s: In) -> Tensor:
-    return Box(s.x).x + Box(s.x[:2]).x.sum()
+    return Box(s.x.view(2, 2)).x.sum() + Box(s.x[None]).x.sum()
 """,
         """
-model.py:28:29: the field `x` of Box: a tensor of shape (2,) where a tensor of shape (4,) is needed
-            return Box(s.x).x + Box(s.x[:2]).x.sum()
-                                ^^^^^^^^^^^^
-    a field has one type, and one shape, everywhere
+model.py:28:46: the field `x` of Box: a tensor of shape (2, 2) here, a tensor of shape (1, 4) there
+            return Box(s.x.view(2, 2)).x.sum() + Box(s.x[None]).x.sum()
+                                                 ^^^^^^^^^^^^^^
+    a field has one type everywhere, and its tensors differ in one extent only: give others a field of their own
 """,
     ),
     (

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import nothing_known, type_of
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_rows, is_tuple_type
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, extents, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 
 
@@ -35,7 +35,7 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
             open |= NONE in (target, have) or optional(f, guess(target)) is not None
             open |= issubclass(cls, RecordOf) and f.without_none(have) != have
-            open |= is_rows(target) != is_rows(have) and len(extents(target) or ()) == len(extents(have) or ()) > 0
+            open |= len(extents(target) or ()) == len(extents(have) or ()) > 0  # tensors of several shapes
             open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
         if cls not in datatypes.seen and open and target != have:
             both = [target, have] if target != UNKNOWN else [have]
@@ -44,7 +44,12 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             target = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
         return unknown() if contains_unknown(target) else held_in(Dyn(f.atom(f.coerce(value, target))))
     except Mismatch as error:
-        f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
+        rule = "a field has one type, and one shape, everywhere"
+        if cls not in datatypes.seen:
+            rule = (
+                "a field has one type everywhere, and its tensors differ in one extent only: give others a field of their own"
+            )
+        f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", rule)
         return unknown()
 
 

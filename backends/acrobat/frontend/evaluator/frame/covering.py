@@ -26,6 +26,9 @@ from backends.acrobat.frontend.types import (
     join_types,
 )
 
+DEEPEST = 4
+"""So many mixed unions may be asked for within each other: those of a tree that each round puts into a larger one never end."""
+
 
 class CoveringFrame(FrameState):
     """A frame that knows which values can stand in one place, and as values of which type."""
@@ -79,7 +82,7 @@ class CoveringFrame(FrameState):
         if any(map(has_met, types)):  # each round of a loop would put one into the next
             return None
         several = frozenset(types)
-        if several in self.mixing:  # trees of two types, whose parts are again such
+        if several in self.mixing or len(self.mixing) == DEEPEST:  # trees of two types, whose parts are again such
             raise Mismatch(", ".join(map(describe, types)))
         self.mixing.add(several)
         try:

@@ -3,9 +3,12 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
@@ -29,3 +32,28 @@ def grown(self, xs):
 
 def test_as_in_python():
     agrees(with_forward(nn.Module(), grown), [[1, 2], [3]])
+
+
+class Item:
+    def __init__(self, state, tree):
+        self.state = state
+        self.tree = tree
+
+
+def reduced(self, actions):
+    """A stack of trees that are None, a word, or a list of a word and such trees."""
+    stack = []
+    for action in actions:
+        if action == 0:
+            stack.append(Item(torch.ones(2), None))
+        elif action == 1:
+            stack.append(Item(torch.zeros(2), "leaf"))
+        else:
+            both = [stack.pop(), stack.pop()]
+            stack.append(Item(both[0].state + both[1].state, ["node"] + [item.tree for item in both]))
+    return stack[-1].tree, stack[-1].state
+
+
+def test_a_tree_that_each_round_puts_into_a_larger_one_is_refused():
+    with pytest.raises(CompileError, match="the field `tree` of Item: a string here, a list of a string or None there"):
+        build(with_forward(nn.Module(), reduced), sample=[[1, 1, 2], [1]])

@@ -102,7 +102,10 @@ def is_nested_dict(type: Any) -> bool:
 
 
 class Mismatch(Exception):
-    """Two values that must have one type have different ones, or a value has no type in the program."""
+    """Two values that must have one type have different ones, or a value has no type in the program. `advice` says what to
+    write instead, where that is known."""
+
+    advice = ""
 
 
 def contains_unknown(type: Any) -> bool:

@@ -12,6 +12,8 @@ from typing import Any, Union, get_args, get_origin
 class AnnotationError(ValueError):
     """An annotation the language does not have; the message says what to write."""
 
+    advice = ""
+
 
 def hints(owner: Any) -> dict[str, Any]:
     """The evaluated annotations of a function or dataclass, with `Annotated` kept. Raises AnnotationError."""

@@ -30,9 +30,9 @@ class MergingFrame(CoercingFrame):
             if where in self.result_parts and (found := self.program.datatypes.number_or_tensor(types)):
                 kept = self.program.datatypes.either({word: self.common(its) for word, its in found.items()}, "Result")
             type = self.common(types, numbers=True) if kept is None else kept
-        except Mismatch:
+        except Mismatch as error:
             places = self.places([v for _, v in branches])
-            self.problem(where, f"the branches differ in type: {places}", "give the same type on every path")
+            self.problem(where, f"the branches differ in type: {places}", error.advice or "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:

@@ -29,6 +29,13 @@ from backends.acrobat.frontend.types import (
 DEEPEST = 4
 """So many mixed unions may be asked for within each other: those of a tree that each round puts into a larger one never end."""
 
+GROWS = "make the parts objects of one class, as `Node(label, word, children)` with a list of Nodes: these nest to any depth"
+"""What to write where lists of tuples, or of values of several types, have no type together with other values."""
+
+
+def _is_tuples(type: Any) -> bool:
+    return isinstance(type, ListT) and type.rows is None and isinstance(type.item, TupleT)
+
 
 class CoveringFrame(FrameState):
     """A frame that knows which values can stand in one place, and as values of which type."""
@@ -67,9 +74,11 @@ class CoveringFrame(FrameState):
         try:
             for t in some:
                 joined = join_types(joined, t, numbers)
-        except Mismatch:
+        except Mismatch as error:
             self.program.datatypes.note_apart(some)
             if (mixture := self._mixture(there, numbers)) is None:
+                if len(self.program.datatypes.by_word(there)) > 1 and any(has_met(t) or _is_tuples(t) for t in there):
+                    error.advice = GROWS
                 raise
             return mixture
         return joined

@@ -73,7 +73,7 @@ class Frame(TakingApartFrame):
             except Refused as refused:
                 return self.problem(node, refused.message, refused.advice)
             except (Mismatch, AnnotationError) as error:
-                return self.problem(node, str(error))
+                return self.problem(node, str(error), error.advice)
 
     def _in_order(self, node: ast.expr, work: Callable[[], Value]) -> Value:
         """`work()`, which compiles the expression `node`. It is a problem if one of its parts changes a list or object that an
@@ -155,7 +155,7 @@ class Frame(TakingApartFrame):
         except Refused as refused:
             self.problem(s, refused.message, refused.advice)
         except (Mismatch, AnnotationError) as error:
-            self.problem(s, str(error))
+            self.problem(s, str(error), error.advice)
         if len(self.program.problems) > problems:  # names that it would have given values to are no further problems
             for name in {x.id for x in every_node(s) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}:
                 if name not in self.env and name not in self.poisoned:
@@ -178,7 +178,7 @@ class Frame(TakingApartFrame):
                     except Refused as refused:
                         return self.problem(s, refused.message, refused.advice)
                     except (Mismatch, AnnotationError) as error:
-                        return self.problem(s, str(error))
+                        return self.problem(s, str(error), error.advice)
                 self.statement(s)
                 if leaves(s):  # by a statement outside the language, whose problem is noted
                     return unknown()

@@ -113,12 +113,12 @@ class _Merge:
         else:
             try:
                 f.common([f.type_when_staged(v) for v in some], numbers=True)
-            except Mismatch:
+            except Mismatch as error:
                 self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
                 if self.either[name] is None:
                     self.poisoned[name] = (
                         f"differs in type between paths: {f.places(some)}",
-                        "give it the same type on every path",
+                        error.advice or "give it the same type on every path",
                     )
                     return
         self.live.append(name)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
-from backends.acrobat.tests.zoo.check import agrees, agrees_natively
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Grower(nn.Module):
@@ -164,3 +165,43 @@ class OtherLeaves(Grower):
 def test_what_is_no_such_tree_is_refused(model: Any) -> None:
     with pytest.raises(CompileError, match=r"differ in type|needs a case that ends without it"):
         build(model(), sample=VECTORS)
+
+
+@dataclass
+class Span:
+    label: str
+    word: str
+    parts: list[Span]
+
+
+def spans_as_objects(self, words):
+    chart = {}
+    for i, word in enumerate(words):
+        chart[i] = [Span("word", word, [])], self.w[0]
+    for i in range(1, len(words)):
+        parts = chart[i - 1][0] + chart[i][0]
+        if (self.w[i] * len(words)).item() > 1:
+            parts = [Span("phrase", "", parts)]
+        chart[i] = parts, chart[i - 1][1] * self.w[i]
+    return chart[len(words) - 1]
+
+
+def spans_as_tuples(self, words):
+    chart = {}
+    for i, word in enumerate(words):
+        chart[i] = [("word", word)], self.w[0]
+    for i in range(1, len(words)):
+        parts = chart[i - 1][0] + chart[i][0]
+        if (self.w[i] * len(words)).item() > 1:
+            parts = [("phrase", parts)]
+        chart[i] = parts, chart[i - 1][1] * self.w[i]
+    return chart[len(words) - 1]
+
+
+def test_trees_of_tuples_that_grow_in_a_loop_are_refused_and_those_of_objects_are_not():
+    module = nn.Module()
+    module.w = nn.Parameter(torch.tensor([0.5, 0.4, 0.2, 0.9]))
+    sentences = [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]]
+    agrees(with_forward(module, spans_as_objects), sentences)
+    with pytest.raises(CompileError, match=r"make the parts objects of one class, as `Node\(label, word, children\)`"):
+        build(with_forward(module, spans_as_tuples), sample=sentences)

@@ -13,12 +13,13 @@
 
 constexpr int kDepthStep = 16;
 constexpr int kStages = 3;
+constexpr int kLeftStride = kDepthStep + 4;  // from one row of the left operand to the next
 
 template <class P, int RT, int PT, int G>
 struct Tiled {
     static constexpr bool kExact = P::kExact;
     static constexpr int kRows = 16 * RT, kColumns = 64 * PT;
-    static constexpr int kLeftStride = kDepthStep + 4, kRightStride = kColumns + 4;
+    static constexpr int kRightStride = kColumns + 4;
     // On tensor cores, lanes read two steps of the reduction at once, which lie 2 * G strides apart. This padding between
     // steps gives them different banks too.
     static constexpr int kStepPad = kExact ? 0 : G == 2 ? 12 : G == 4 ? 4 : 0;
@@ -91,11 +92,11 @@ struct Sums<Exact, RT, PT, G> {
         float4 at[PT][G];
     };
     // Where the thread's first row and its first columns begin within a stage of the ring.
-    ACROBAT_DEVICE const float* rows_of(const float* stage) const { return stage + place.row * T::kLeftStride; }
+    ACROBAT_DEVICE const float* rows_of(const float* stage) const { return stage + place.row * kLeftStride; }
     ACROBAT_DEVICE const float* columns_of(const float* stage) const { return stage + T::kLeft + place.column * 4; }
     static ACROBAT_DEVICE void read(const float* from, int k, Rows& x) {
 #pragma unroll
-        for (int i = 0; i < RT; ++i) x.at[i] = *reinterpret_cast<const float4*>(from + i * 16 * T::kLeftStride + k);
+        for (int i = 0; i < RT; ++i) x.at[i] = *reinterpret_cast<const float4*>(from + i * 16 * kLeftStride + k);
     }
     static ACROBAT_DEVICE void read(const float* from, int k, Columns& w) {
 #pragma unroll
@@ -169,7 +170,7 @@ struct Sums {
             for (int d = 0; d < kDown; ++d)
 #pragma unroll
                 for (int w = 0; w < 4; ++w) {
-                    const float* const from = left + (row0 + d * 16 + w % 2 * 8 + group) * T::kLeftStride + k;
+                    const float* const from = left + (row0 + d * 16 + w % 2 * 8 + group) * kLeftStride + k;
                     rows[d][w] = P::word(from, 1, member, w / 2);
                 }
 #pragma unroll
@@ -227,7 +228,7 @@ ACROBAT_DEVICE void reduce(int steps, float* ring, Sums<P, RT, PT, G>& sums, Fet
     if constexpr (P::kExact) {
         // Everything is read from shared memory before what was read last has been multiplied, across stages too: the wait for
         // the next stage comes before the last four steps of this one. If all threads began a stage by reading, each would wait
-        // for the reads of all others, which took a sixth of the time.
+        // for the reads of all others.
         using Mine = Sums<P, RT, PT, G>;
         typename Mine::Rows x, y;
         typename Mine::Columns w[2];
@@ -245,7 +246,7 @@ ACROBAT_DEVICE void reduce(int steps, float* ring, Sums<P, RT, PT, G>& sums, Fet
         const float *rows = sums.rows_of(stage(0)), *columns = sums.columns_of(stage(0));
         sums.read(rows, 0, x);
         sums.read(columns, 0, w[0]);
-        // Eight steps in a turn, since a walk has the code of all its kernels: with sixteen, compiling it takes ten times as long.
+        // Eight steps in a turn and not sixteen, since a walk has the code of all its kernels, which takes long to compile.
         constexpr int kTurn = 8, kTurns = kDepthStep / kTurn;
 #pragma unroll 1
         for (int turn = 0; turn < steps * kTurns; ++turn) {
@@ -293,7 +294,7 @@ ACROBAT_DEVICE void copy_left(float* to, int step, int thread, F&& source) {
         const int row = first + thread / kPieces;
         if (kRows < kAtOnce && row >= kRows) return;
         const Source s = source(row, step * kDepthStep + k);
-        float* const at = to + row * (kDepthStep + 4) + k;
+        float* const at = to + row * kLeftStride + k;
         if (kFours && aligned16(s.from)) {
             copy16(at, s.from, s.valid);
         } else {

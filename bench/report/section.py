@@ -54,8 +54,9 @@ def holes(experiment: Experiment) -> list[Hole]:
         missing.append(Hole(f"not part of this project so far: {', '.join(experiment.absent)}"))
     for group in experiment.groups:
         if group.missing:
-            names = dict.fromkeys(record.label(cell) for cell in group.missing)
-            text = f"{spot(group)}: {len(group.missing)} of {len(group.cells)} cells not measured ({', '.join(names)})"
+            names = ", ".join(dict.fromkeys(record.label(cell) for cell in group.missing))
+            which = f" ({names})" if len(group.missing) < len(group.cells) else ""  # the command says it where all are missing
+            text = f"{spot(group)}: {len(group.missing)} of {len(group.cells)} cells not measured{which}"
             missing.append(Hole(text, group.command))
     return missing
 

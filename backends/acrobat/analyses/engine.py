@@ -24,29 +24,7 @@ from typing import Generic, TypeAlias, TypeVar
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite
 from backends.acrobat.analyses.lattice import Lattice, Layout, V, Value
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT, Type
-from backends.acrobat.ir.nodes import (
-    Atom,
-    Call,
-    Construct,
-    Expr,
-    Field,
-    Fold,
-    Host,
-    If,
-    Item,
-    Launch,
-    Let,
-    ListOf,
-    Lit,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Tuple,
-    Var,
-    Weight,
-)
+from backends.acrobat.ir import nodes as n
 
 Context: TypeAlias = CallSite | None
 """The call site through which a component was entered; None for the component of the entry function."""
@@ -78,7 +56,7 @@ class Solution(Generic[V]):
         return dict(out)
 
 
-def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Solution[V]:
+def analyse(program: n.Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Solution[V]:
     """Runs `lattice` over `program` from its entry. Without `contexts`, a function's call sites are joined from the start."""
     run = _Fixpoint(program, lattice, graph, contexts)
     run.run()
@@ -93,7 +71,7 @@ class _Fixpoint(Generic[V]):
     """A run of the engine. `pending`: the (context, function) pairs that have to be run, perhaps again; `task`: the one that is
     being run; `readers`: for each pair those that use its result; `rises`: how often each leaf of a variable has changed."""
 
-    def __init__(self, program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool) -> None:
+    def __init__(self, program: n.Program, lattice: Lattice[V], graph: CallGraph, contexts: bool) -> None:
         self.program, self.lattice, self.graph, self.sensitive = program, lattice, graph, contexts
         self.layout = Layout(program.datatypes)
         self.variables: dict[tuple[Context, str, str], Value[V]] = {}
@@ -146,48 +124,48 @@ class _Fixpoint(Generic[V]):
         state[key] = new
         return new != old
 
-    def bind(self, var: Var, value: Value[V], widen: bool = False) -> bool:
+    def bind(self, var: n.Var, value: Value[V], widen: bool = False) -> bool:
         return self.join_into(self.variables, (*self.task, var.name), value, var.type, widen)
 
-    def atom(self, atom: Atom) -> Value[V]:
+    def atom(self, atom: n.Atom) -> Value[V]:
         match atom:
-            case Var(name):
+            case n.Var(name):
                 return self.variables[(*self.task, name)]
-            case Lit():
+            case n.Lit():
                 return (self.lattice.literal(atom),)
         return (self.lattice.weight(atom),)
 
-    def expr(self, expr: Expr, name: str | None = None) -> Value[V]:
+    def expr(self, expr: n.Expr, name: str | None = None) -> Value[V]:
         """The value of an expression. `name` is the variable that it is bound to, if any."""
-        while isinstance(expr, Let):
+        while isinstance(expr, n.Let):
             self.bind(expr.var, self.expr(expr.value, expr.var.name))
             expr = expr.body
         match expr:
-            case Var() | Lit() | Weight():
+            case n.Var() | n.Lit() | n.Weight():
                 return self.atom(expr)
-            case Op(args=args) | Launch(args=args):
+            case n.Op(args=args) | n.Launch(args=args):
                 place = None if name is None else (self.task[1], name)
                 leaf = self.lattice.work(expr, [self.atom(a) for a in args], place)
                 return (leaf,) * self.layout.size(expr.type)
-            case Host():
+            case n.Host():
                 return self.host(expr)
-            case Item(tensor):
+            case n.Item(tensor):
                 return (self.lattice.item(expr, self.atom(tensor)[0]),) * self.layout.size(expr.type)
-            case Tuple(items):
+            case n.Tuple(items):
                 return tuple(leaf for item in items for leaf in self.atom(item))
-            case Field(value, index):
+            case n.Field(value, index):
                 assert isinstance(value.type, TupleT)
                 return self.layout.split(self.atom(value), value.type.items)[index]
-            case ListOf(items):
+            case n.ListOf(items):
                 return self.join_of(expr.type, [self.atom(item) for item in items])
-            case Construct(case, args):
+            case n.Construct(case, args):
                 assert isinstance(expr.type, DataT)
                 return self.layout.construct(self.lattice, expr.type.name, case, [self.atom(a) for a in args])
-            case Call():
+            case n.Call():
                 return self.call(expr)
-            case If(_, then, orelse):
+            case n.If(_, then, orelse):
                 return self.join_of(expr.type, [self.expr(then), self.expr(orelse)])
-            case Match(scrutinee, arms):
+            case n.Match(scrutinee, arms):
                 assert isinstance(scrutinee.type, DataT)
                 values = []
                 for arm in arms:
@@ -195,13 +173,13 @@ class _Fixpoint(Generic[V]):
                         self.bind(var, self.layout.field(self.atom(scrutinee), scrutinee.type.name, arm.case, index))
                     values.append(self.expr(arm.body))
                 return self.join_of(expr.type, values)
-            case Map(var, iterable, body):
+            case n.Map(var, iterable, body):
                 self.bind(var, self.atom(iterable))
                 return self.expr(body)
-            case Fold(var, iterable, carried, init, body):
+            case n.Fold(var, iterable, carried, init, body):
                 self.bind(var, self.atom(iterable))
                 return self.loop(carried, init, [body])
-            case Loop(carried, init, cond, body):
+            case n.Loop(carried, init, cond, body):
                 return self.loop(carried, init, [cond, body])
         raise TypeError(f"no expression: {expr}")
 
@@ -211,7 +189,7 @@ class _Fixpoint(Generic[V]):
             out = _join(self.lattice, out, value)
         return out
 
-    def loop(self, carried: Sequence[Var], init: Sequence[Atom], parts: Sequence[Expr]) -> Value[V]:
+    def loop(self, carried: Sequence[n.Var], init: Sequence[n.Atom], parts: Sequence[n.Expr]) -> Value[V]:
         """The value of a loop. Each round evaluates `parts`; the last gives the next values of the carried variables."""
         for var, atom in zip(carried, init, strict=True):
             self.bind(var, self.atom(atom), widen=True)
@@ -223,7 +201,7 @@ class _Fixpoint(Generic[V]):
             risen = any(rises)
         return tuple(leaf for var in carried for leaf in self.atom(var))
 
-    def call(self, call: Call) -> Value[V]:
+    def call(self, call: n.Call) -> Value[V]:
         context, caller = self.task
         if not self.sensitive:
             context = None
@@ -234,7 +212,7 @@ class _Fixpoint(Generic[V]):
         self.enter(target, [self.atom(a) for a in call.args])
         return self.results[target]
 
-    def host(self, node: Host) -> Value[V]:
+    def host(self, node: n.Host) -> Value[V]:
         """The facts of a host operation's result: a list has those of its items, a number those that the lattice gives it."""
         args = [self.atom(a) for a in node.args]
         match node.op:

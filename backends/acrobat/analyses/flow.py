@@ -16,25 +16,7 @@ from backends.acrobat.analyses.phases import kinds_of
 from backends.acrobat.analyses.quoting import covers, source
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT
-from backends.acrobat.ir.nodes import (
-    Call,
-    Expr,
-    Field,
-    Fold,
-    Function,
-    Host,
-    If,
-    Item,
-    Launch,
-    ListOf,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Tuple,
-    Var,
-)
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, bodies, lets, operands, walk
 
 
@@ -53,7 +35,7 @@ Name: TypeAlias = str | Component
 class ProgramFlow:
     """The dependences in each function of the program, and between the components of each function's result."""
 
-    def __init__(self, program: Program, graph: CallGraph) -> None:
+    def __init__(self, program: n.Program, graph: CallGraph) -> None:
         self._program = program
         self._kinds = kinds_of(program, graph)
         self._functions: dict[str, FunctionFlow] = {}
@@ -65,9 +47,9 @@ class ProgramFlow:
             self._functions[name] = FunctionFlow(self, self._program.functions[name])
         return self._functions[name]
 
-    def works(self, expr: Expr) -> bool:
+    def works(self, expr: n.Expr) -> bool:
         """Whether the node is a tensor operation, a wait, or a call that leads to tensor work."""
-        return isinstance(expr, Item) or isinstance(expr, Op | Launch | Call) and self._kinds.works(expr)
+        return isinstance(expr, n.Item) or isinstance(expr, n.Op | n.Launch | n.Call) and self._kinds.works(expr)
 
     def component_uses(self, name: str, i: int, j: int) -> list[str] | None:
         """The steps, as text of the source, by which component `i` of the function's result comes to use component `j` or a
@@ -86,16 +68,16 @@ class ProgramFlow:
 class FunctionFlow:
     """The flow of values between one function's variables. `original`: the variable that a variable is only another name of."""
 
-    def __init__(self, program_flow: ProgramFlow, function: Function) -> None:
+    def __init__(self, program_flow: ProgramFlow, function: n.Function) -> None:
         self._program_flow = program_flow
         self.function = function
         self.result = function.body
         self.original: dict[str, str] = {}
-        self.values: dict[Name, Expr] = {}
+        self.values: dict[Name, n.Expr] = {}
         self._sources: dict[str, tuple[str, ...]] = {}  # what the elements of a list, or the fields of a union, come from
-        self.carried: dict[Name, tuple[Fold | Loop, int]] = {}
+        self.carried: dict[Name, tuple[n.Fold | n.Loop, int]] = {}
         self._loops: dict[Name, tuple[int, ...]] = {}  # the loops, from outside in, in whose bodies a variable is bound
-        self.markers: list[tuple[Host, tuple[int, ...]]] = []
+        self.markers: list[tuple[n.Host, tuple[int, ...]]] = []
         self._spans: dict[str, Span] = {}
         numbers: dict[object, str] = {}
         for p in function.params:
@@ -104,57 +86,57 @@ class FunctionFlow:
 
     # ---- reading the function
 
-    def _note_binding(self, var: Var, loops: tuple[int, ...]) -> None:
+    def _note_binding(self, var: n.Var, loops: tuple[int, ...]) -> None:
         self._loops[var.name] = loops
         self._spans.setdefault(var.name, var.span)
 
-    def _scan(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
+    def _scan(self, expr: n.Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
         bindings, tail = lets(expr)
         for var, value in bindings:
             self._spans[var.name] = value.span
             self._note_binding(var, loops)
             self.values[var.name] = value
             self._scan_node(value, loops, numbers)
-            if isinstance(value, Var):
+            if isinstance(value, n.Var):
                 self.original[var.name] = self.name(value)
-            elif isinstance(value, Field | Host):
+            elif isinstance(value, n.Field | n.Host):
                 equal = self._equal_variable(value)
                 key = (type(value), getattr(value, "op", None) or value.index, tuple(map(self._key, operands(value))))  # type: ignore[union-attr]
                 self.original[var.name] = equal or numbers.setdefault(key, var.name)
         self._scan_node(tail, loops, numbers)
 
-    def _key(self, atom: Expr) -> object:
-        return self.name(atom) if isinstance(atom, Var) else atom
+    def _key(self, atom: n.Expr) -> object:
+        return self.name(atom) if isinstance(atom, n.Var) else atom
 
-    def _equal_variable(self, value: Field | Host) -> str | None:
+    def _equal_variable(self, value: n.Field | n.Host) -> str | None:
         """The variable whose value a field or a marker always has, if there is one."""
-        if isinstance(value, Field) and isinstance(value.value, Var):
+        if isinstance(value, n.Field) and isinstance(value.value, n.Var):
             parent = self.values.get(self.name(value.value))
             arguments = parent.args if _is_parallel(parent) else ()  # type: ignore[union-attr]
-            items = parent.items if isinstance(parent, Tuple) else arguments
-            if items and isinstance(item := items[value.index], Var):
+            items = parent.items if isinstance(parent, n.Tuple) else arguments
+            if items and isinstance(item := items[value.index], n.Var):
                 return self.name(item)
         if (
-            isinstance(value, Host)
+            isinstance(value, n.Host)
             and value.op in ("phase", "parallel")
             and len(value.args) == 1
-            and isinstance(value.args[0], Var)
+            and isinstance(value.args[0], n.Var)
         ):
             return self.name(value.args[0])
         return None
 
-    def _scan_node(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
+    def _scan_node(self, expr: n.Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
         match expr:
-            case Host("parallel"):
+            case n.Host("parallel"):
                 self.markers.append((expr, loops))
-            case Map(var, iterable) | Fold(var, iterable):
+            case n.Map(var, iterable) | n.Fold(var, iterable):
                 self._sources[var.name] = self.names([iterable])
-                self._note_binding(var, loops if isinstance(expr, Map) else (*loops, id(expr)))
-            case Match(value, arms):
+                self._note_binding(var, loops if isinstance(expr, n.Map) else (*loops, id(expr)))
+            case n.Match(value, arms):
                 for var in (v for arm in arms for v in arm.vars):
                     self._sources[var.name] = self.names([value])
                     self._note_binding(var, loops)
-        if isinstance(expr, Fold | Loop):
+        if isinstance(expr, n.Fold | n.Loop):
             loops = (*loops, id(expr))
             for i, var in enumerate(expr.vars):
                 self.carried[var.name] = expr, i
@@ -162,43 +144,43 @@ class FunctionFlow:
         for body in bodies(expr):
             self._scan(body, loops, numbers)
 
-    def name(self, var: Var) -> str:
+    def name(self, var: n.Var) -> str:
         return self.original.get(var.name, var.name)
 
-    def names(self, exprs: Sequence[Expr]) -> tuple[str, ...]:
-        return tuple(self.name(e) for e in exprs if isinstance(e, Var))
+    def names(self, exprs: Sequence[n.Expr]) -> tuple[str, ...]:
+        return tuple(self.name(e) for e in exprs if isinstance(e, n.Var))
 
     # ---- dependence
 
-    def component(self, expr: Expr, i: int | None) -> list[Name]:
+    def component(self, expr: n.Expr, i: int | None) -> list[Name]:
         """The variables that component `i` of a value may be, depending on branches; with None, those that the value may be."""
         _, tail = lets(expr)
         match tail:
-            case Var() if i is None:
+            case n.Var() if i is None:
                 return [self.name(tail)]
-            case Tuple(items) if i is not None:
+            case n.Tuple(items) if i is not None:
                 return [*self.names([items[i]])]
-            case If() | Match():
+            case n.If() | n.Match():
                 return [name for body in bodies(tail) for name in self.component(body, i)]
-            case Fold(vars=carried) | Loop(vars=carried) if i is not None:
+            case n.Fold(vars=carried) | n.Loop(vars=carried) if i is not None:
                 return [carried[i].name]
-            case Host("parallel", values) if i is not None and len(values) > 1:
+            case n.Host("parallel", values) if i is not None and len(values) > 1:
                 return [*self.names([values[i]])]
-            case Var():
+            case n.Var():
                 value = self.values.get(self.name(tail))
-                if isinstance(value, Tuple | If | Match | Fold | Loop) or _is_parallel(value):
+                if isinstance(value, n.Tuple | n.If | n.Match | n.Fold | n.Loop) or _is_parallel(value):
                     return self.component(value, i)  # type: ignore[arg-type]
                 return [self.name(tail) if i is None else self.field(tail, i)]
         return [*self.names(operands(tail))]
 
-    def field(self, parent: Var, i: int) -> Name:
+    def field(self, parent: n.Var, i: int) -> Name:
         """The name of component `i` of a tuple variable: the variable that holds it, or else a new `Component`."""
         for name, value in self.values.items():
-            if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(parent):
+            if isinstance(value, n.Field) and value.index == i and self._key(value.value) == self.name(parent):
                 return self.original.get(name, name) if isinstance(name, str) else name
         component = Component(self.name(parent), i)
         assert isinstance(parent.type, TupleT)
-        self.values[component] = Field(Var(self.name(parent), parent.type), i, parent.type.items[i], span=parent.span)
+        self.values[component] = n.Field(n.Var(self.name(parent), parent.type), i, parent.type.items[i], span=parent.span)
         self._loops[component] = self._loops[component.whole]
         return component
 
@@ -208,30 +190,32 @@ class FunctionFlow:
         if name in self.carried:
             loop, i = self.carried[name]
             back = self.component(loop.body, i)
-            if isinstance(loop, Loop):
+            if isinstance(loop, n.Loop):
                 back += self.component(loop.cond, None)
-            return [*((n, None) for n in self.names([loop.init[i]])), *((n, id(loop)) for n in back)]
+            return [*((each, None) for each in self.names([loop.init[i]])), *((each, id(loop)) for each in back)]
         if name in self._sources:
-            return [(n, None) for n in self._sources[name]]
+            return [(each, None) for each in self._sources[name]]
         value = self.values.get(name)
         if value is None:
             return []
         names: list[Name] = []
-        if isinstance(value, Field) and isinstance(value.value, Var):
+        if isinstance(value, n.Field) and isinstance(value.value, n.Var):
             parent = self.values.get(self.name(value.value))
-            if isinstance(parent, If | Match):
+            if isinstance(parent, n.If | n.Match):
                 names = [*self.names(operands(parent))]
             names += self.component(value.value, value.index)
-            names = [n for n in names if n != name] or [self.name(value.value)]
-        elif isinstance(value, Fold | Loop):
+            names = [each for each in names if each != name] or [self.name(value.value)]
+        elif isinstance(value, n.Fold | n.Loop):
             names = [v.name for v in value.vars]
         else:
             names = [*self.names(operands(value))]
             for body in bodies(value):
                 names += (
-                    self.component(body, None) if not isinstance(lets(body)[1], Tuple) else self.names(operands(lets(body)[1]))
+                    self.component(body, None)
+                    if not isinstance(lets(body)[1], n.Tuple)
+                    else self.names(operands(lets(body)[1]))
                 )
-        return [(n, None) for n in names]
+        return [(each, None) for each in names]
 
     def chain(self, start: Name, targets: set[Name], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
         """The steps, as text of the source, the target's own first, by which `start` comes to use one of `targets`; None if it
@@ -261,11 +245,11 @@ class FunctionFlow:
     def _in_call(self, name: Name, targets: set[Name]) -> list[str] | None:
         """If one call returns both `name` and a target, the steps inside the called function between these two components."""
         value = self.values.get(name)
-        if not isinstance(value, Field) or not isinstance(value.value, Var):
+        if not isinstance(value, n.Field) or not isinstance(value.value, n.Var):
             return None
         call = self.values.get(self.name(value.value))
         for other in (self.values.get(t) for t in targets):
-            if isinstance(call, Call) and isinstance(other, Field) and self._key(other.value) == self.name(value.value):
+            if isinstance(call, n.Call) and isinstance(other, n.Field) and self._key(other.value) == self.name(value.value):
                 if other.index != value.index:
                     steps = self._program_flow.component_uses(call.function, value.index, other.index)
                     if steps is not None:
@@ -278,9 +262,13 @@ class FunctionFlow:
         step: tuple[Name, int] | None = at
         while step is not None:
             value = self.values.get(step[0])
-            if isinstance(value, Field):
+            if isinstance(value, n.Field):
                 value = self.definition(value.value)
-            if value is not None and not isinstance(value, Field | Tuple | If | Match | Fold | Loop) and value.span.line:
+            if (
+                value is not None
+                and not isinstance(value, n.Field | n.Tuple | n.If | n.Match | n.Fold | n.Loop)
+                and value.span.line
+            ):
                 if spans and covers(value.span, spans[-1]):
                     spans.pop()
                 if value.span not in spans:
@@ -299,29 +287,33 @@ class FunctionFlow:
                 continue
             parts.add(name)
             value = self.values.get(name)
-            parent = self.definition(value.value) if isinstance(value, Field) else value
+            parent = self.definition(value.value) if isinstance(value, n.Field) else value
             components: list[Name] = []
-            if isinstance(parent, If | Match | Fold | Loop):
+            if isinstance(parent, n.If | n.Match | n.Fold | n.Loop):
                 own = {v.name for node in walk(parent) for v in binders(node)}
-                index = value.index if isinstance(value, Field) else None
-                components = [n for n in self.component(parent, index) if n in own]
-            elif isinstance(value, Tuple | ListOf) or isinstance(value, Host) and value.op in ("list.append", "list.concat"):
+                index = value.index if isinstance(value, n.Field) else None
+                components = [each for each in self.component(parent, index) if each in own]
+            elif (
+                isinstance(value, n.Tuple | n.ListOf)
+                or isinstance(value, n.Host)
+                and value.op in ("list.append", "list.concat")
+            ):
                 components = [*self.names(operands(value))]
-            pending += [n for n in components if self.computed(n) and n not in shared]
+            pending += [each for each in components if self.computed(each) and each not in shared]
         return parts
 
-    def definition(self, atom: Expr) -> Expr | None:
-        return self.values.get(self.name(atom)) if isinstance(atom, Var) else None
+    def definition(self, atom: n.Expr) -> n.Expr | None:
+        return self.values.get(self.name(atom)) if isinstance(atom, n.Var) else None
 
     def computed(self, name: Name) -> bool:
         """Whether the function computes the value itself; it does not if the value is a parameter or is read out of one."""
         value = self.values.get(name)
-        if isinstance(value, Field) and isinstance(value.value, Var):
+        if isinstance(value, n.Field) and isinstance(value.value, n.Var):
             return self.computed(self.name(value.value))
-        if isinstance(value, Host):
-            return any(self.computed(n) for n in self.names(value.args))
+        if isinstance(value, n.Host):
+            return any(self.computed(each) for each in self.names(value.args))
         return value is not None or name in self.carried
 
 
-def _is_parallel(value: Expr | None) -> bool:
-    return isinstance(value, Host) and value.op == "parallel" and len(value.args) > 1
+def _is_parallel(value: n.Expr | None) -> bool:
+    return isinstance(value, n.Host) and value.op == "parallel" and len(value.args) > 1

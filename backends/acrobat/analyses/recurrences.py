@@ -30,30 +30,7 @@ from typing import TypeAlias
 from backends.acrobat.analyses.once import once
 from backends.acrobat.core.reach import reachable
 from backends.acrobat.core.types import ListT, TupleT, Type
-from backends.acrobat.ir.nodes import (
-    Atom,
-    Call,
-    Construct,
-    Expr,
-    Field,
-    Fold,
-    Function,
-    Host,
-    If,
-    Item,
-    Launch,
-    Let,
-    ListOf,
-    Lit,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Tuple,
-    Var,
-    Weight,
-)
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import lets
 from backends.acrobat.ir.work import is_work
 
@@ -73,7 +50,7 @@ class Kind(Enum):
 
 
 @once
-def runs_through_elements(program: Program) -> bool:
+def runs_through_elements(program: n.Program) -> bool:
     """Whether the program has a recurrence through the elements of a list."""
     return any(_Flow(f).has_recurrence() for f in program.functions.values())
 
@@ -87,18 +64,18 @@ def _count(type: Type) -> int:
     return 1
 
 
-def _leaves(atom: Atom) -> Leaves:
-    return [(atom.name, i) for i in range(_count(atom.type))] if isinstance(atom, Var) else []
+def _leaves(atom: n.Atom) -> Leaves:
+    return [(atom.name, i) for i in range(_count(atom.type))] if isinstance(atom, n.Var) else []
 
 
-def _all(atoms: Sequence[Atom]) -> Leaves:
+def _all(atoms: Sequence[n.Atom]) -> Leaves:
     return [leaf for a in atoms for leaf in _leaves(a)]
 
 
 class _Flow:
     """Which leaves of one function's variables flow into which."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: n.Function) -> None:
         self._to: defaultdict[Leaf, set[Leaf]] = defaultdict(set)
         self._from: defaultdict[Leaf, set[Leaf]] = defaultdict(set)
         self._kinds: Mapping[Kind, set[tuple[Leaf, Leaf]]] = {kind: set() for kind in Kind}
@@ -129,52 +106,52 @@ class _Flow:
             for y in b:
                 self._edge(x, y, kind)
 
-    def _into(self, expr: Expr, to: Leaves) -> None:
+    def _into(self, expr: n.Expr, to: Leaves) -> None:
         """Enters all flow inside `expr`, and that its value flows into `to` (empty for a result that nothing is asked
         about)."""
         match expr:
-            case Let():
+            case n.Let():
                 bindings, tail = lets(expr)
                 for var, value in bindings:
                     self._into(value, _leaves(var))
                 self._into(tail, to)
-            case Var():
+            case n.Var():
                 self._pair(_leaves(expr), to)
-            case Op(args=args) | Launch(args=args):
+            case n.Op(args=args) | n.Launch(args=args):
                 self._mix(_all(args), to, Kind.WORK if is_work(expr) else Kind.MOVE)
-            case Host():
+            case n.Host():
                 self._host(expr, to)
-            case Tuple(items=items):
+            case n.Tuple(items=items):
                 self._parts(items, to)
-            case Field(value=value, index=index):
+            case n.Field(value=value, index=index):
                 assert isinstance(value.type, TupleT)
                 at = sum(map(_count, value.type.items[:index]))
                 self._pair(_leaves(value)[at : at + len(to)], to)
-            case ListOf(items=items):
+            case n.ListOf(items=items):
                 for item in items:
                     self._pair(_leaves(item), to)
-            case Construct(args=args):
+            case n.Construct(args=args):
                 self._mix(_all(args), to)
-            case If(then=then, orelse=orelse):
+            case n.If(then=then, orelse=orelse):
                 self._into(then, to)
                 self._into(orelse, to)
-            case Match(value=value, arms=arms):
+            case n.Match(value=value, arms=arms):
                 for arm in arms:
                     self._mix(_leaves(value), _all(arm.vars))
                     self._into(arm.body, to)
-            case Map(var=var, iterable=iterable, body=body):
+            case n.Map(var=var, iterable=iterable, body=body):
                 self._pair(_leaves(iterable), _leaves(var), Kind.READ)
                 self._into(body, to)
-            case Fold(var=var, iterable=iterable, vars=carried, init=init, body=body):
+            case n.Fold(var=var, iterable=iterable, vars=carried, init=init, body=body):
                 self._pair(_leaves(iterable), _leaves(var), Kind.READ)
                 self._carry(carried, init, body, to)
-            case Loop(vars=carried, init=init, cond=cond, body=body):
+            case n.Loop(vars=carried, init=init, cond=cond, body=body):
                 self._into(cond, [])
                 self._carry(carried, init, body, to)
-            case Call() | Item() | Lit() | Weight():
+            case n.Call() | n.Item() | n.Lit() | n.Weight():
                 pass
 
-    def _parts(self, items: Sequence[Atom], to: Leaves) -> None:
+    def _parts(self, items: Sequence[n.Atom], to: Leaves) -> None:
         """Enters that the items flow into the leaves `to` one after the other, each into as many as it has."""
         at = 0
         for item in items:
@@ -182,17 +159,17 @@ class _Flow:
             self._pair(_leaves(item), to[at : at + count])
             at += count
 
-    def _carry(self, carried: Sequence[Var], init: Sequence[Atom], body: Expr, to: Leaves) -> None:
+    def _carry(self, carried: Sequence[n.Var], init: Sequence[n.Atom], body: n.Expr, to: Leaves) -> None:
         every = _all(carried)
         self._parts(init, every)
         self._into(body, every)
         self._pair(every, to)
 
-    def _host(self, expr: Host, to: Leaves) -> None:
+    def _host(self, expr: n.Host, to: Leaves) -> None:
         """Enter from which leaves of the operands the leaves of a host operation's result come."""
         match expr.op, expr.args:
             case "list.get", (source, at):
-                last = isinstance(at, Lit) and at.value == -1
+                last = isinstance(at, n.Lit) and at.value == -1
                 self._pair(_leaves(source), to, Kind.MOVE if last else Kind.READ)
             case "list.append", (source, item):
                 self._pair(_leaves(source), to)

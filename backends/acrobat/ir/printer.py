@@ -33,30 +33,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Param
-from backends.acrobat.ir.nodes import (
-    Atom,
-    Call,
-    Construct,
-    Expr,
-    Field,
-    Fold,
-    Function,
-    Host,
-    If,
-    Item,
-    Launch,
-    Let,
-    ListOf,
-    Lit,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Tuple,
-    Var,
-    Weight,
-)
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import lets, walk
 
 WORDS = frozenset(("True", "False", "inf", "nan", "begin", "loop", "groups", "return"))
@@ -67,7 +44,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 INDENT = "  "
 
 
-def print_program(program: Program) -> str:
+def print_program(program: n.Program) -> str:
     """The whole program. Kernels and blocks stand before the functions that launch them."""
     head = [f"entry {name_text(program.entry)}"]
     head += [_datatype(d) for d in program.datatypes.values()]
@@ -82,23 +59,23 @@ def print_program(program: Program) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_function(function: Function) -> str:
+def print_function(function: n.Function) -> str:
     origin = f" from {name_text(function.origin)}" if function.origin else ""
     head = f"def {name_text(function.name)}({_binders(function.params)}) -> {type_text(function.result)}{origin}"
     return "\n".join([head, *_indented(function.body)])
 
 
-def print_expr(expr: Expr) -> str:
+def print_expr(expr: n.Expr) -> str:
     """An expression as it would stand in a body."""
     return "\n".join(_lines(expr))
 
 
-def units(functions: Iterable[Function]) -> list[Kernel | Block]:
+def units(functions: Iterable[n.Function]) -> list[Kernel | Block]:
     """The kernels and static blocks that the functions launch, each once, and the kernels of a block before the block."""
     seen_units: dict[Kernel | Block, None] = {}
     for function in functions:
         for node in walk(function.body):
-            if isinstance(node, Launch):
+            if isinstance(node, n.Launch):
                 if isinstance(node.unit, Block):
                     seen_units.update(dict.fromkeys(step.kernel for step in node.unit.steps))
                 seen_units[node.unit] = None
@@ -125,18 +102,20 @@ def name_text(name: str) -> str:
     return name if IDENTIFIER.fullmatch(name) and name not in WORDS else json.dumps(name)
 
 
-def atom_text(atom: Atom) -> str:
+def atom_text(atom: n.Atom) -> str:
     match atom:
-        case Var(name):
+        case n.Var(name):
             return name_text(name)
-        case Weight(name):
+        case n.Weight(name):
             return f"@{name_text(name)}"
-        case Lit(value):
+        case n.Lit(value):
             return repr(value)
 
 
 def _datatype(d: DataType) -> str:
-    cases = [f"{name_text(c.name)}({', '.join(f'{name_text(n)}: {type_text(t)}' for n, t in c.fields)})" for c in d.cases]
+    cases = [
+        f"{name_text(c.name)}({', '.join(f'{name_text(field)}: {type_text(t)}' for field, t in c.fields)})" for c in d.cases
+    ]
     return f"type {name_text(d.name)} = {' | '.join(cases)}"
 
 
@@ -163,70 +142,70 @@ def _params(params: Sequence[Param]) -> str:
     return ", ".join(f"{name_text(p.name)}: {p.mode.value} {type_text(p.type)}" for p in params)
 
 
-def _indented(expr: Expr) -> list[str]:
+def _indented(expr: n.Expr) -> list[str]:
     return [INDENT + line for line in _lines(expr)]
 
 
-def _lines(expr: Expr) -> list[str]:
+def _lines(expr: n.Expr) -> list[str]:
     bindings, result = lets(expr)
     lines = []
     for var, value in bindings:
-        first, *rest = ["begin", *_indented(value)] if isinstance(value, Let) else _node(value)
+        first, *rest = ["begin", *_indented(value)] if isinstance(value, n.Let) else _node(value)
         lines += [f"{binder_text(var)} = {first}", *rest]
     return [*lines, *_node(result)]
 
 
-def _node(expr: Expr) -> list[str]:
+def _node(expr: n.Expr) -> list[str]:
     """The node's own line, then those of its bodies."""
     match expr:
-        case Var() | Lit() | Weight():
+        case n.Var() | n.Lit() | n.Weight():
             return [atom_text(expr)]
-        case Op(op, args, attrs):
+        case n.Op(op, args, attrs):
             return [_application(op, map(atom_text, args), attrs)]
-        case Host(op, args):
+        case n.Host(op, args):
             return [f"host {op}({', '.join(map(atom_text, args))})"]
-        case Item(tensor, t):
+        case n.Item(tensor, t):
             return [f"item {atom_text(tensor)} as {type_text(t)}"]
-        case Tuple(items):
+        case n.Tuple(items):
             return [_parenthesised([atom_text(a) for a in items])]
-        case Field(value, index):
+        case n.Field(value, index):
             return [f"{atom_text(value)}[{index}]"]
-        case ListOf(items, t):
+        case n.ListOf(items, t):
             return [f"[{', '.join(map(atom_text, items))}] as {type_text(t)}"]
-        case Construct(case, args, t):
+        case n.Construct(case, args, t):
             return [f"new {type_text(t)} {_application(case, map(atom_text, args))}"]
-        case Call(function, args):
+        case n.Call(function, args):
             return [f"call {_application(function, map(atom_text, args))}"]
-        case Launch(unit, args):
+        case n.Launch(unit, args):
             return [f"launch {_application(unit.name, map(atom_text, args))}"]
-        case If(cond, then, orelse):
+        case n.If(cond, then, orelse):
             return [f"if {atom_text(cond)}", *_indented(then), "else", *_indented(orelse)]
-        case Match(value, arms):
+        case n.Match(value, arms):
             lines = [f"match {atom_text(value)}"]
             for arm in arms:
                 lines += [f"{INDENT}{name_text(arm.case)}({_binders(arm.vars)})"]
                 lines += [INDENT + line for line in _indented(arm.body)]
             return lines
-        case Map(var, iterable, body):
+        case n.Map(var, iterable, body):
             return [f"map {binder_text(var)} in {atom_text(iterable)}", *_indented(body)]
-        case Fold(var, iterable, variables, init, body):
+        case n.Fold(var, iterable, variables, init, body):
             return [f"fold {binder_text(var)} in {atom_text(iterable)}{_with(variables, init)}", *_indented(body)]
-        case Loop(variables, init, cond, body):
+        case n.Loop(variables, init, cond, body):
             return [f"loop{_with(variables, init)}", "while", *_indented(cond), "do", *_indented(body)]
     raise AssertionError(f"no text for {type(expr).__name__}")
 
 
-def _with(variables: Sequence[Var], init: Sequence[Atom]) -> str:
+def _with(variables: Sequence[n.Var], init: Sequence[n.Atom]) -> str:
     starts = [f"{binder_text(v)} = {atom_text(a)}" for v, a in zip(variables, init, strict=True)]
     return f" with {', '.join(starts)}" if starts else ""
 
 
-def binder_text(var: Var) -> str:
+def binder_text(var: n.Var) -> str:
     """A variable where it is bound, with its type."""
     return f"{name_text(var.name)}: {type_text(var.type)}"
 
 
-def _binders(variables: Iterable[Var]) -> str:
+def _binders(variables: Iterable[n.Var]) -> str:
     return ", ".join(map(binder_text, variables))
 
 

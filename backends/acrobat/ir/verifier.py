@@ -13,36 +13,12 @@ from backends.acrobat.core.operands import ShapeError
 from backends.acrobat.core.ops import OPS, Fusion, infer
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Mode
-from backends.acrobat.ir.nodes import (
-    Arm,
-    Atom,
-    Call,
-    Construct,
-    Expr,
-    Field,
-    Fold,
-    Function,
-    Host,
-    If,
-    Item,
-    Launch,
-    Let,
-    ListOf,
-    Lit,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Tuple,
-    Var,
-    Weight,
-)
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.printer import atom_text, type_text, units
 from backends.acrobat.ir.unit_verifier import check_block, check_kernel
 from backends.acrobat.ir.visitor import operands
 
-ATOMS = get_args(Atom)
+ATOMS = get_args(n.Atom)
 NUMBERS: dict[str, type] = {"int": int, "bool": bool, "float": float}
 
 
@@ -54,7 +30,7 @@ class VerifyError(AssertionError):
         super().__init__("\n".join(["the program is ill-formed", *violations]))
 
 
-def verify(program: Program) -> None:
+def verify(program: n.Program) -> None:
     """Raises VerifyError with all violations in `program`."""
     violations: list[str] = []
     _head(program, violations.append)
@@ -78,7 +54,7 @@ def verify(program: Program) -> None:
         raise VerifyError(violations)
 
 
-def _head(program: Program, say: Callable[[str], None]) -> None:
+def _head(program: n.Program, say: Callable[[str], None]) -> None:
     for name, function in program.functions.items():
         if name != function.name:
             say(f"function {function.name} stands under the name {name}")
@@ -86,7 +62,7 @@ def _head(program: Program, say: Callable[[str], None]) -> None:
         if name != datatype.name or not datatype.cases or len({c.name for c in datatype.cases}) != len(datatype.cases):
             say(f"type {name}: its cases need names of their own")
         for case in datatype.cases:
-            if len({n for n, _ in case.fields}) != len(case.fields):
+            if len({field for field, _ in case.fields}) != len(case.fields):
                 say(f"type {name}: two fields of {case.name} have one name")
             for field, t in case.fields:
                 _check_declared(program, t, lambda message, at=f"{name}.{case.name}.{field}": say(f"{at}: {message}"))  # type: ignore[misc]
@@ -116,7 +92,7 @@ def _text(t: Type | None) -> str:
     return "not declared" if t is None else type_text(t)
 
 
-def _check_declared(program: Program, t: Type, say: Callable[[str], None]) -> None:
+def _check_declared(program: n.Program, t: Type, say: Callable[[str], None]) -> None:
     match t:
         case DataT(name):
             if name not in program.datatypes:
@@ -135,12 +111,12 @@ class _FunctionCheck:
     """Checks one function. `at` is the node that violations are reported at, `bound` all variables bound so far."""
 
     def __init__(
-        self, program: Program, function: Function, violations: list[str], ill_formed: Collection[Kernel | Block]
+        self, program: n.Program, function: n.Function, violations: list[str], ill_formed: Collection[Kernel | Block]
     ) -> None:
         self.program, self.function, self.violations = program, function, violations
         self.ill_formed = ill_formed
         self.bound: set[str] = set()
-        self.at: Expr | None = None
+        self.at: n.Expr | None = None
 
     def say(self, message: str) -> None:
         where = self.function.name
@@ -157,7 +133,7 @@ class _FunctionCheck:
         if actual != expected:
             self.say(f"{what} is {type_text(actual)}, not {type_text(expected)}")
 
-    def bind(self, scope: Mapping[str, Type], variables: Sequence[Var]) -> dict[str, Type]:
+    def bind(self, scope: Mapping[str, Type], variables: Sequence[n.Var]) -> dict[str, Type]:
         """The scope with `variables`, each of which must be bound nowhere else."""
         for var in variables:
             if var.name in self.bound:
@@ -168,25 +144,25 @@ class _FunctionCheck:
 
     def atom(self, atom: Any, scope: Mapping[str, Type]) -> None:
         match atom:
-            case Var(name, t):
+            case n.Var(name, t):
                 if name not in scope:
                     self.say(f"{name} is not in scope")
                 else:
                     self.same(f"a use of {name}", t, scope[name])
-            case Weight(name, t):
+            case n.Weight(name, t):
                 if self.program.weights.get(name) != t:
                     self.say(f"the weight {name} is used as {type_text(t)}, it is {_text(self.program.weights.get(name))}")
-            case Lit(value, ScalarT(kind)):
+            case n.Lit(value, ScalarT(kind)):
                 if type(value) is not NUMBERS[kind]:
                     self.say(f"{value!r} is no {kind}")
             case _:
                 self.say(f"an operand is a {type(atom).__name__}, not an atom")
 
-    def expr(self, expr: Expr, scope: Mapping[str, Type]) -> Type:
+    def expr(self, expr: n.Expr, scope: Mapping[str, Type]) -> Type:
         """The type of `expr`, which its node must have too."""
-        if isinstance(expr, Let):
+        if isinstance(expr, n.Let):
             inner = dict(scope)  # one scope for the whole chain: it may be long
-            while isinstance(expr, Let):
+            while isinstance(expr, n.Let):
                 value = self.expr(expr.value, inner)
                 self.at = expr
                 self.same(f"what {expr.var.name} is bound to", value, expr.var.type)
@@ -212,14 +188,14 @@ class _FunctionCheck:
         self.same(f"the type of this {type(expr).__name__}", expr.type, t)
         return expr.type
 
-    def derive(self, expr: Expr, scope: Mapping[str, Type]) -> Type:
+    def derive(self, expr: n.Expr, scope: Mapping[str, Type]) -> Type:
         """The type that a node must have. Raises ShapeError where it cannot have one."""
         match expr:
-            case Op():
+            case n.Op():
                 return self.op(expr)
-            case Host(op, args):
+            case n.Host(op, args):
                 return infer_host(op, [a.type for a in args])
-            case Item(tensor, t):
+            case n.Item(tensor, t):
                 number = INT if isinstance(tensor.type, TensorT) and tensor.type.dtype == "int64" else FLOAT
                 if isinstance(t, ListT):
                     if not isinstance(tensor.type, TensorT) or len(tensor.type.shape) != 1:
@@ -228,45 +204,45 @@ class _FunctionCheck:
                 if not isinstance(tensor.type, TensorT) or tensor.type.size != 1:
                     raise ShapeError(f"an item of {type_text(tensor.type)}, which is no tensor of one element")
                 return number
-            case Tuple(items):
+            case n.Tuple(items):
                 return TupleT(tuple(a.type for a in items))
-            case Field(value, index):
+            case n.Field(value, index):
                 if not isinstance(value.type, TupleT) or not 0 <= index < len(value.type.items):
                     raise ShapeError(f"{type_text(value.type)} has no component {index}")
                 return value.type.items[index]
-            case ListOf(items, t):
+            case n.ListOf(items, t):
                 if not isinstance(t, ListT):
                     raise ShapeError(f"a list of type {type_text(t)}")
                 for item in items:
                     self.same("an item of the list", item.type, t.item)
                 _check_declared(self.program, t, self.say)
                 return t
-            case Construct(case, args, t):
+            case n.Construct(case, args, t):
                 self.types("an argument", [a.type for a in args], self.fields(t, case))
                 return t
-            case Call(name, args):
+            case n.Call(name, args):
                 if name not in self.program.functions:
                     raise ShapeError(f"there is no function {name}")
                 function = self.program.functions[name]
                 self.types(f"an argument of {name}", [a.type for a in args], [p.type for p in function.params])
                 return function.result
-            case Launch():
+            case n.Launch():
                 return self.launch(expr)
-            case If(cond, then, orelse):
+            case n.If(cond, then, orelse):
                 self.same("the condition", cond.type, BOOL)
                 self.same("a branch", self.expr(then, scope), expr.type)
                 self.same("a branch", self.expr(orelse, scope), expr.type)
                 return expr.type
-            case Match(value, arms):
+            case n.Match(value, arms):
                 self.arms(value.type, arms, expr.type, scope)
                 return expr.type
-            case Map(var, iterable, body):
+            case n.Map(var, iterable, body):
                 self.same("what is mapped over", iterable.type, ListT(var.type))
                 return ListT(self.expr(body, self.bind(scope, [var])))
-            case Fold(var, iterable, variables, init, body):
+            case n.Fold(var, iterable, variables, init, body):
                 self.same("what is folded over", iterable.type, ListT(var.type))
                 return self.carried(variables, init, body, self.bind(scope, [var, *variables]))
-            case Loop(variables, init, cond, body):
+            case n.Loop(variables, init, cond, body):
                 inner = self.bind(scope, variables)
                 self.same("the condition", self.expr(cond, inner), BOOL)
                 return self.carried(variables, init, body, inner)
@@ -278,14 +254,14 @@ class _FunctionCheck:
         for g, w in zip(actual, expected, strict=True):
             self.same(what, g, w)
 
-    def op(self, expr: Op) -> Type:
+    def op(self, expr: n.Op) -> Type:
         keys = [key for key, _ in expr.attrs]
         if keys != sorted(set(keys)):
             raise ShapeError(f"the attributes of {expr.op} are not in order")
         t = infer(expr.op, [a.type for a in expr.args], dict(expr.attrs))
         if OPS[expr.op].fusion is not Fusion.ADDRESS:
             for a in expr.args:
-                if isinstance(a.type, ScalarT) and not isinstance(a, Lit):
+                if isinstance(a.type, ScalarT) and not isinstance(a, n.Lit):
                     raise ShapeError(f"{expr.op} takes literals; {atom_text(a)} must become a tensor by `scalar` first")
         return t
 
@@ -295,7 +271,7 @@ class _FunctionCheck:
             raise ShapeError(f"{type_text(t)} has no case {case}")
         return [field for _, field in datatype.case(case).fields]
 
-    def arms(self, t: Type, arms: Sequence[Arm], result: Type, scope: Mapping[str, Type]) -> None:
+    def arms(self, t: Type, arms: Sequence[n.Arm], result: Type, scope: Mapping[str, Type]) -> None:
         datatype = self.program.datatypes.get(t.name) if isinstance(t, DataT) else None
         if datatype is None:
             raise ShapeError(f"a match on {type_text(t)}")
@@ -306,19 +282,19 @@ class _FunctionCheck:
             self.types(f"a variable of {arm.case}", [v.type for v in arm.vars], self.fields(t, arm.case))
             self.same(f"the arm for {arm.case}", self.expr(arm.body, self.bind(scope, arm.vars)), result)
 
-    def carried(self, variables: Sequence[Var], init: Sequence[Atom], body: Expr, scope: Mapping[str, Type]) -> Type:
+    def carried(self, variables: Sequence[n.Var], init: Sequence[n.Atom], body: n.Expr, scope: Mapping[str, Type]) -> Type:
         t = TupleT(tuple(v.type for v in variables))
         self.types("a start value", [a.type for a in init], t.items)
         self.same("the body", self.expr(body, scope), t)
         return t
 
-    def launch(self, expr: Launch) -> Type:
+    def launch(self, expr: n.Launch) -> Type:
         unit = expr.unit
         if len(expr.args) != len(unit.params):
             raise ShapeError(f"{unit.name} takes {len(unit.params)} operands, got {len(expr.args)}")
         for p, a in zip(unit.params, expr.args, strict=True):
             self.same(f"the operand {p.name} of {unit.name}", a.type, ListT(p.type) if p.mode is Mode.LIST else p.type)
-            if p.mode is Mode.SHARED and not isinstance(a, Weight):
+            if p.mode is Mode.SHARED and not isinstance(a, n.Weight):
                 self.say(f"the operand {p.name} of {unit.name} is shared, but {atom_text(a)} is no weight")
         if unit in self.ill_formed:
             return expr.type

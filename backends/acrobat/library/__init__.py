@@ -84,8 +84,8 @@ _OWN_NAMES: dict[ModuleType, str] = {
     alignments: "ctc_loss",
     arranging: """
         unfold atleast_1d atleast_2d atleast_3d column_stack dstack
-        adjoint msort meshgrid cartesian_prod combinations diagonal trace diag diag_embed diagflat pixel_shuffle
-        pixel_unshuffle channel_shuffle image_windows
+        adjoint msort meshgrid cartesian_prod combinations diagonal trace diag diag_embed diagflat fill_diagonal
+        pixel_shuffle pixel_unshuffle channel_shuffle image_windows
     """,
     attention: "scaled_dot_product_attention",
     convolution: "conv1d conv_transpose1d",

@@ -113,11 +113,19 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 def diagonal_of_last(input, offset):
     rows, columns = input.size(-2), input.size(-1)
-    if not is_fixed(rows) or not is_fixed(columns):
-        refuse("the diagonal of a matrix whose extents vary", "write x[i, i] for each i")
     count = min(rows + min(offset, 0), columns - max(offset, 0))
     at, to = max(-offset, 0), max(offset, 0)
+    if not is_fixed(rows) or not is_fixed(columns):
+        if input.dim() != 2:
+            refuse("the diagonals of several matrices whose extents vary", "take that of each by itself")
+        return input[torch.arange(at, at + count), torch.arange(to, to + count)]
     return torch.stack([input.select(-2, at + i).select(-1, to + i) for i in unrolled(range(count))], -1)
+
+
+def places_of_triangle(rows, columns, offset, upper):
+    """`torch.triu_indices` (if `upper`) or `torch.tril_indices`."""
+    pairs = [(i, j) for i in range(rows) for j in range(columns) if (j - i >= offset if upper else j - i <= offset)]
+    return torch.tensor([[i for i, _ in pairs], [j for _, j in pairs]])
 
 
 def trace(input):
@@ -127,8 +135,6 @@ def trace(input):
 def diag_embed(input, offset=0):
     """Matrices with the last dimension of the input as their diagonal, and zeros elsewhere."""
     n = input.size(-1)
-    if not is_fixed(n):
-        refuse("a diagonal matrix of an extent that varies", "scale the rows by the vector")
     if offset != 0:
         before, after = max(offset, 0), max(-offset, 0)
         return F.pad(diag_embed(input), (before, after, after, before))
@@ -137,6 +143,13 @@ def diag_embed(input, offset=0):
 
 def diag(input, diagonal=0):
     return diagonal_of_last(input, diagonal) if input.dim() == 2 else diag_embed(input, diagonal)
+
+
+def fill_diagonal(input, fill_value, wrap=False):
+    """A matrix with a number in all places of its diagonal, which `fill_diagonal_` puts there."""
+    if input.dim() != 2 or wrap:
+        refuse("`fill_diagonal_` but of a matrix, or with `wrap`", "use torch.where")
+    return torch.where(torch.eye(input.size(0), input.size(1), dtype=torch.bool), float(fill_value), input)
 
 
 def diagflat(input, offset=0):

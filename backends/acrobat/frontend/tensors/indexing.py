@@ -14,12 +14,13 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, kind, known, retyped, type_of
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, whole
+from backends.acrobat.frontend.tensors.ints import computed, is_ints, listed_ids, on_host_in_parts, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -37,7 +38,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, mask
 from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
@@ -183,13 +184,19 @@ def _part_by_int(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int, i: 
 
 
 def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
-    """`x[mask]` along dimension `dim`: the parts where a mask of one dimension is true. The instance waits for the mask."""
+    """`x[mask]` along dimension `dim`: the parts where a mask is true, which stands for as many dimensions of the tensor as it
+    has. The instance waits for the mask."""
     flags = chosen.value
-    if len(shape(flags)) != 1:
-        raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
+    if len(shape(flags)) > len(shape(x)) - dim or not shape(flags):
+        raise Refused(f"a mask of {len(shape(flags))} dimensions chooses no parts of a tensor of {len(shape(x))}")
+    if len(shape(flags)) > 1:
+        if dim:
+            raise Refused("a mask of several dimensions chooses along the first ones here", "move these to the front")
+        _same_extents(shape(x), shape(flags))
+        rows = mapped(f, [as_rows(f, v, 0) for v in (x, flags)], lambda row, own: _chosen_by(f, node, row, 0, mask(own)))
+        return of_rows(flattened(f, rows), 0)
     parts, bools = shape(x)[dim], shape(flags)[0]
-    if parts is not None and bools is not None and parts != bools:
-        raise Refused(f"a mask of {bools} elements chooses among {parts} parts of a tensor", "give it one for each part")
+    _same_extents((parts,), (bools,))
     values = read_flags(f, flags)
     rows = as_rows(f, x, dim)
     if None in (parts, bools) and not is_unknown(rows) and not (is_ragged(flags) and origin_of(f, rows) == origin_of(f, flags)):
@@ -200,14 +207,24 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
     return of_rows(selected, dim)
 
 
+def _same_extents(extents: Sequence[int | None], of_mask: Sequence[int | None]) -> None:
+    """Raises Refused where a mask has another extent than the dimension of which it chooses parts."""
+    for parts, bools in zip(extents, of_mask, strict=False):
+        if parts is not None and bools is not None and parts != bools:
+            raise Refused(f"a mask of {bools} elements chooses among {parts} parts of a tensor", "give it one for each part")
+
+
 def _lists_of_places(f: Frame, entries: Sequence[ast.expr]) -> list[Any]:
     """The lists of ints by which `x[rows, columns]` chooses one element for each pair; [] if an entry is anything else."""
     if any(isinstance(e, (ast.Slice, ast.Constant)) for e in entries):
         return []
     with f.trial():
         values = [listed_ids(f, f.borrowed(e)) for e in entries]
-        several = all(is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values)
-    return [whole(f, listed_ids(f, f.borrowed(e))) for e in entries] if several else []
+        several = all(
+            computed(v) and shape(v) or is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values
+        )
+    listed = (listed_ids(f, f.borrowed(e)) for e in entries) if several else ()
+    return [on_host_in_parts(f, v) if computed(v) else whole(f, v) for v in listed]
 
 
 def _chosen_by_several(f: Frame, x: Any, places: Sequence[Any]) -> Value:

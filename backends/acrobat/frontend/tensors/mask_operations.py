@@ -101,6 +101,13 @@ def _same(f: Frame, call: CallArguments) -> Value:
     return mask(plain(call.args[0]))
 
 
+@handles(MASK_OPERATIONS, "tolist")
+def _listed(f: Frame, call: CallArguments) -> Value:
+    """The bools of a mask as lists, or its only one. The instance waits for them."""
+    bools = bools_of(f, call.args[0])
+    return call_operation(f, call.name, CallArguments(call.name, [bools], {})) if is_ragged(bools) else bools
+
+
 @handles(MASK_OPERATIONS, "logical_not", "bitwise_not")
 def _not(f: Frame, call: CallArguments) -> Value:
     return negated(f, call.args[0])

@@ -92,7 +92,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return value
     if name == "dtype" and value.type == BOOL:
         return Static(torch.bool)
-    if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
+    if name in ("any", "all", "item", "tolist") and value.type == BOOL:  # what a comparison of tensors of one element gives
         return Method(value, name)
     result = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
     result = result or numbers.attribute(f, value, name)
@@ -157,8 +157,6 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         result = of_one_hot(f, method.name, [owner, *args], kwargs)
         return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
     args, kwargs = settled(f, args, kwargs)
-    if is_mask(owner) and method.name == "tolist":
-        return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
     if is_mask(owner) and method.name in library.FUNCTIONS and method.name not in MASK_OPERATIONS:
         return f.program.call(f, node, library.FUNCTIONS[method.name], [owner, *args], kwargs)
     if is_mask(owner):
@@ -211,6 +209,6 @@ def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], k
     nothing is done."""
     if (result := numbers.method(f, node, method.owner, method.name, args)) is not None:
         return result
-    if method.name in ("item", "long", "int", "any", "all") and not args:
+    if method.name in ("item", "tolist", "long", "int", "any", "all") and not args:
         return method.owner
     return _of_ints(f, node, method.name, CallArguments(method.name, [method.owner, *args], kwargs))

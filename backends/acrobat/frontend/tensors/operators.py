@@ -19,7 +19,7 @@ from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints
 from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
-from backends.acrobat.frontend.tensors.masks import is_one_hot, negated, of_bools
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul, refuse_ints
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -89,7 +89,7 @@ def _fixed(f: Frame, x: Dyn) -> Value | None:
 
 @handles(LENGTHS, Held)
 def _held_length(f: Frame, x: Held) -> Value | None:
-    if is_one_hot(x):
+    if is_mask(x) or is_one_hot(x):
         return _varying(f, x.value) if is_ragged(x.value) else _fixed(f, x.value)  # type: ignore[arg-type]
     items = f.components(x.value) if x.kind == "ids" else None
     return None if items is None else Static(len(items))

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT,
 from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.choices.nones import opened
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, of_length
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
@@ -37,6 +37,7 @@ from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimen
 from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
+from backends.acrobat.library import arranging
 
 DATA = (*NUMBERS, *SEQUENCES, "tensor")
 """The types of Python's, as words, of whose values `torch.tensor` makes tensors."""
@@ -59,9 +60,12 @@ def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
 def _indices_of(
     f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str, of: Callable[..., torch.Tensor]
 ) -> Value:
-    """`torch.tril_indices(rows, columns, offset)` and `torch.triu_indices`: constants of the program."""
+    """`torch.tril_indices(rows, columns, offset)` and `torch.triu_indices`: constants of the program, unless it depends on the
+    instance how many rows or columns there are."""
     named = {k: v for k, v in kwargs.items() if k not in ("device", "dtype", "layout")}
     numbers = CallArguments(of.__name__, args, named).bind("row", "col", "offset", offset=Static(0))
+    if not all(map(is_constant, numbers)):
+        return f.call_with(arranging.places_of_triangle, [*numbers, Static(of is torch.triu_indices)], node)
     rows = of(*(constant(v, f"an argument of `{of.__name__}`") for v in numbers)).tolist()
     if not rows[0]:
         raise Refused(f"`{of.__name__}` of a triangle without elements is not in the language")

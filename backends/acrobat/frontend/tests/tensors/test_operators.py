@@ -204,7 +204,7 @@ REFUSED = {
     "torch.diff(x > 0.0)": "`diff` of a mask",
     "torch.cummax(i, 0)": "`cummax` or `cummin` of ints",
     "x.tensor_split(2)": "`tensor_split` along an extent that varies",
-    "torch.diag(x)": "the diagonal of a matrix whose extents vary",
+    "torch.diagonal(x.unsqueeze(0), 0, 1, 2)": "the diagonals of several matrices whose extents vary",
     "F.cross_entropy(x, x.argmin(1), None, None, -100, None, 'median')": "a `reduction` but mean, sum and none",
     "torch.cartesian_prod(x[0], x[0], x[0])": "`cartesian_prod` but of two vectors",
 }

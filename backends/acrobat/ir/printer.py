@@ -1,4 +1,4 @@
-"""Programs as text that `ir.reader` reads back.
+"""Programs as text. For tests it is read back, as the same program (`ir/tests/reader.py`).
 
     entry forward
     type Tree = Leaf(word: int) | Node(children: list[Tree])
@@ -83,7 +83,7 @@ def units(functions: Iterable[n.Function]) -> list[Kernel | Block]:
 
 
 def type_text(t: Type) -> str:
-    """A type as text, as in `list[f32[2, 3]]`; `reader` reads it back."""
+    """A type as text, as in `list[f32[2, 3]]`."""
     match t:
         case TensorT(shape, dtype):
             return f"{'f32' if dtype == 'float32' else 'i64'}[{', '.join(map(str, shape))}]"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.tests.programs import Sample
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.options import Options
 from backends.acrobat.tests.random_cases import Case
 from backends.acrobat.tests.random_checks import check_cases

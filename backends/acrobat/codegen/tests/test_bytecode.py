@@ -9,7 +9,7 @@ from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.codegen.bytecode import bytecode
 from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, Opcode
 from backends.acrobat.codegen.units import Units
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.schedule.lower import lower
 

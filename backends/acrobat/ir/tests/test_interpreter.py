@@ -17,7 +17,7 @@ from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.instances import Data
 from backends.acrobat.ir.interpreter import interpret
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 
 ROWS = np.arange(6.0, dtype=np.float32).reshape(3, 2)

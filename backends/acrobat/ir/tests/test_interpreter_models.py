@@ -18,7 +18,7 @@ from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import Interpreter, interpret, run_block, run_kernel
 from backends.acrobat.ir.nodes import Function, Program, Var
 from backends.acrobat.ir.printer import units
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.tests.test_text import UNITS
 from backends.acrobat.ir.tests.test_visitor import chain
 from backends.acrobat.ir.verifier import verify

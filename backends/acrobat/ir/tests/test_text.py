@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT
 from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepResult
-from backends.acrobat.ir.lines import ReadError
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, Function, Launch, Let, Lit, Op, Program, Tuple, Var, Weight
 from backends.acrobat.ir.printer import print_function, print_program
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.lines import ReadError
 from backends.acrobat.ir.tests.programs import programs
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.tests.test_visitor import ALL_NODES, chain, forward
 from backends.acrobat.ir.visitor import lets, walk
 

@@ -41,8 +41,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.tests.programs import programs
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.tests.test_text import UNITS
 from backends.acrobat.ir.tests.test_visitor import ALL_NODES, chain
 from backends.acrobat.ir.verifier import VerifyError, verify

@@ -12,9 +12,9 @@ from backends.acrobat.core.types import BOOL, INT, ListT, TensorT, TupleT
 from backends.acrobat.ir.interpreter import interpret
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Expr, Function, If, Let, Lit, Map, Op, Program, Tuple, Var, Weight
-from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.renaming import Names, names_of, rename, substitute
 from backends.acrobat.ir.tests.programs import Sample, samples
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.tests.test_programs import leaves
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import (

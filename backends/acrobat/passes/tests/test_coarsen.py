@@ -9,7 +9,7 @@ import numpy as np
 from backends.acrobat.core.units import Block
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Launch, Let, Map, Program
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk, works
 from backends.acrobat.passes import coarsen, inline, vertical

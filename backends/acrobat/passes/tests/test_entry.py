@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.passes import entry
 
 BEFORE = """\

@@ -8,7 +8,7 @@ import pytest
 
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.passes import constants, inline, specialise
 

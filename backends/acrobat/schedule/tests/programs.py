@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.analyses.facts import ScheduleFacts
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.schedule import nodes as s
 from backends.acrobat.schedule.lower import lower

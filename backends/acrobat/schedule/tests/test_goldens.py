@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.models import workload

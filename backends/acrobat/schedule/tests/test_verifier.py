@@ -15,7 +15,7 @@ from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.core.types import UNIT
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.tests.reader import read_program
 from backends.acrobat.ir.verifier import VerifyError
 from backends.acrobat.options import Options
 from backends.acrobat.passes import entry

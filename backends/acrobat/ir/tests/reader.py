@@ -12,7 +12,6 @@ from typing import ClassVar
 from backends.acrobat.core.host import infer_host
 from backends.acrobat.core.operands import ShapeError
 from backends.acrobat.core.types import UNIT, Case, DataType, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.ir.lines import TextLine
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
@@ -38,7 +37,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.unit_reader import UnitReader
+from backends.acrobat.ir.tests.lines import TextLine
+from backends.acrobat.ir.tests.unit_reader import UnitReader
 from backends.acrobat.ir.visitor import Binding, from_lets
 
 

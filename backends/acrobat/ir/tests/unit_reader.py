@@ -6,7 +6,7 @@ import re
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepArg, StepResult
-from backends.acrobat.ir.lines import TextLine
+from backends.acrobat.ir.tests.lines import TextLine
 
 STEP_RESULT = re.compile(r"\d+\.\d+", re.ASCII)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import lru_cache
+from types import FunctionType
 
 from backends.acrobat.core.types import INT, ScalarT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
@@ -18,11 +19,13 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.objects.classes import setter_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, fresh, fresh_inside, lists_alone
-from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
+from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_type, holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use, live_after
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
@@ -88,6 +91,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             put_item(f, target, target, value)
         case ast.Attribute(owner, name) if (ordered := in_source_order(f, owner)) is not owner:
             assign(f, ast.copy_location(ast.Attribute(ordered, name, ast.Store()), target), value)
+        case ast.Attribute(owner, name) if (setter := _setter(f, owner, name)) is not None:
+            f.expression(ast.copy_location(ast.Call(Given(Static(setter)), [owner, Given(value)], []), target))
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):
@@ -98,6 +103,17 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 put_attribute(f, target, *place_and_value, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
+
+
+def _setter(f: Frame, owner: ast.expr, name: str) -> FunctionType | None:
+    """The function that an assignment to `owner.name` calls, where that is a property of an object or a module; None
+    elsewhere."""
+    with f.trial():
+        value = f.borrowed(owner)
+    model = getattr(value, "python_object", None)
+    classes = classes_of_type(f, type_or_none(value)) if model is None else [type(model)]
+    setters = {setter_of(c, name) for c in classes}
+    return setters.pop() if len(setters) == 1 else None
 
 
 def _owns(f: Frame, owner: ast.expr) -> bool:
@@ -118,8 +134,10 @@ def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value | N
     for one that is also read elsewhere this gives False, since it is read and assigned to as attributes of objects are."""
     program = f.program
     model = getattr(f.borrowed(owner), "python_object", None)
-    if model is None or value is not None and state.assign(f, model, name, value):
-        return model is not None
+    if model is None or setter_of(type(model), name) is not None:
+        return False
+    if value is not None and state.assign(f, model, name, value):
+        return True
     if value is None and program.carried.state_of(model, name):
         return False
     what = type(model), name

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.constants import method_of, of_constant
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.enumerations import member
-from backends.acrobat.frontend.evaluator.objects.initialisation import instantiate
+from backends.acrobat.frontend.evaluator.objects.instantiation import has_no_init, instantiate
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, LIBRARIES, handles, lookup
@@ -84,7 +84,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return _made_of(f, node, value.__self__, args)
     if isinstance(value, types.MethodType) and isinstance(value.__self__, type):
         return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
-    if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
+    if isinstance(value, type) and (isinstance(value.__init__, types.FunctionType) or has_no_init(value)):  # type: ignore[misc]
         return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
         return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)

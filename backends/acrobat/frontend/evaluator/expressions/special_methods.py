@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from functools import partial
-from types import FunctionType
-from typing import Any
 
 from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail
@@ -19,6 +17,7 @@ from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import (
     classes_here,
+    is_written,
     names_in_class,
     number_of_class,
     record_of,
@@ -42,7 +41,7 @@ def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value], m
 def _length(f: Frame, value: Dyn) -> Value | None:
     classes = classes_here(f, value)
     named = [(c, x) for c in classes if (x := names_in_class(c)) is not None]
-    sizes = [len(x) for c, x in named if not _is_written(getattr(c, "__len__", None))]
+    sizes = [len(x) for c, x in named if not is_written(getattr(c, "__len__", None))]
     if sizes and len(sizes) == len(classes):
         alike = len({*sizes}) == 1
         return Static(sizes[0]) if alike else number_of_class(f, value, classes, [n.Lit(size, INT) for size in sizes])
@@ -56,7 +55,7 @@ def _text(f: Frame, value: Dyn, name: str) -> Value | None:
     classes = f.program.datatypes.cases.get(value.type.name, ())
     if name == "__str__" and all(_is_of_object(c, name) for c in classes):
         name = "__repr__"
-    if not all(_is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
+    if not all(is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
         return None
     node = ast.Pass()
     return called(f, node, attribute(f, node, value, name), [], {})
@@ -65,11 +64,6 @@ def _text(f: Frame, value: Dyn, name: str) -> Value | None:
 def _is_of_object(cls: type, name: str) -> bool:
     """Whether a class has a special method as `object` has it."""
     return inspect.getattr_static(cls, name) is vars(object)[name]
-
-
-def _is_written(method: Any) -> bool:
-    """Whether a method is one of the source, and not one that Python makes, as that of a dataclass."""
-    return isinstance(method, FunctionType) and not method.__code__.co_filename.startswith("<")
 
 
 @handles(CALLS, "object")

@@ -41,6 +41,18 @@ def is_method(classes: Sequence[type], name: str) -> bool:
     return any(callable(getattr(c, name, None)) or isinstance(getattr(c, name, None), property) for c in classes)
 
 
+def is_written(method: object) -> bool:
+    """Whether a method is one of the source, and not one that Python makes, as that of a dataclass."""
+    return isinstance(method, types.FunctionType) and not method.__code__.co_filename.startswith("<")
+
+
+def setter_of(cls: type, name: str) -> types.FunctionType | None:
+    """The function of the source that an assignment to a property of a class calls; None for other attributes."""
+    attribute = inspect.getattr_static(cls, name, None)
+    setter = attribute.fset if isinstance(attribute, property) else None
+    return setter if isinstance(setter, types.FunctionType) else None
+
+
 def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
     value = opened(f, node, value)  # type: ignore[assignment]

@@ -122,7 +122,8 @@ def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None
             f.problem(s, what, "keep what is computed in a dictionary, or in an object that `forward` makes")
             return
         if isinstance(inspect.getattr_static(cls, name, None), property):
-            f.problem(s, f"the property `{name}` is not assigned to in the language")
+            what = f"the property `{name}` is not assigned to here: the classes of the object have several, or it has no setter"
+            f.problem(s, what, "write a method that changes the object")
             return
     if len(classes) == 1 and classes[0] in datatypes.made:
         datatypes.add_late(classes[0], name)

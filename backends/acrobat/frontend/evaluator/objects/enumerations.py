@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import types
 from enum import EnumType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key
+from backends.acrobat.frontend.evaluator.objects.classes import is_written
+from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constant_by_key, position
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
 from backends.acrobat.frontend.kinds import known
-from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 
@@ -34,8 +37,8 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 
 def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
-    """`.value`, `.name` or a property of a member of an Enum, or with `of_ints` of an IntEnum, of a class that the function,
-    its file or the class of the model names. None if there is no such class."""
+    """`.value`, `.name`, an attribute, a property or a method of a member of an Enum, or with `of_ints` of an IntEnum, of a
+    class that the function, its file or the class of the model names. None if there is no such class."""
     named = {x.id for x in every_node(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
     names = dict(f.namespace) | {key: v.value for key, v in f.env.items() if isinstance(v, Static)}
     model = [type(v.python_object) for v in f.env.values() if isinstance(v, Special) and v.python_object is not None]
@@ -51,11 +54,18 @@ def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> 
         members += c.__members__.values()
     if of_ints and len(set(candidates)) > 1:
         return f.problem(node, f"the class of this member cannot be told, for `{name}`", f"name it: `Color(x).{name}`")
-    return (
-        constant_by_key(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name))) if members else None
-    )
+    if not members:
+        return None
+    members = list(dict.fromkeys(members))
+    if any(isinstance(getattr(m, name), types.MethodType) for m in members) and len(members) <= LARGEST:
+        methods = tuple(Static(getattr(m, name)) for m in members)
+        return OneOf(position(f, node, value, members), methods) if len(members) > 1 else methods[0]
+    return constant_by_key(f, node, members, value, lambda m: Static(getattr(m, name)))
 
 
 def _is_constant(cls: EnumType, name: str) -> bool:
-    """Whether the members of an Enum have an attribute of this name that is a constant of each."""
-    return name in ("value", "name") or isinstance(vars(cls).get(name), property)
+    """Whether the members of an Enum have an attribute of this name that is a constant of each, or a method."""
+    if name in ("value", "name") or all(name in vars(m) for m in list[Any](cls.__members__.values())):
+        return True
+    of_class = inspect.getattr_static(cls, name, None)
+    return isinstance(of_class, property) or is_written(of_class)

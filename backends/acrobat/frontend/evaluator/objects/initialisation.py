@@ -1,5 +1,4 @@
-"""Objects of named tuples and ordinary classes that the model makes, and of dataclasses that compute fields. An `__init__` is
-compiled where the object is made.
+"""The `__init__` of an object that the model makes, compiled where the object is made.
 
 Its attributes are variables of the caller until the object is complete, in `__init__`s of base classes and in the methods that
 it calls too. An attribute that some path through `__init__` gives no value, or that only a method which is called later assigns
@@ -10,102 +9,35 @@ object is there, and its attributes are as of every other object.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import types
-from collections.abc import Hashable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
-from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object, refuse_changed
+from backends.acrobat.frontend.evaluator.objects.classes import setter_of
+from backends.acrobat.frontend.evaluator.objects.construction import new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
-from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
 from backends.acrobat.frontend.kinds import nothing_known, type_or_none
-from backends.acrobat.frontend.source import LIFTED, Lifted, source_of, span_of
+from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
-from backends.acrobat.frontend.values import Special, Static, Value, unknown
-from backends.acrobat.library import CLASSES
-
-
-def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Compile the construction of a named tuple, or of a class whose `__init__` gives the attributes values."""
-    datatypes = f.program.datatypes
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        names = list(cls._fields)
-        defaults: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
-        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in defaults.items()})
-        return new_object(
-            f, node, cls, DataT(datatypes.union_of_made(cls, names)), dict(zip(names, map(f.as_object, values), strict=True))
-        )
-    init = cls.__init__  # type: ignore[misc]
-    if not isinstance(init, types.FunctionType):
-        return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
-    if dataclasses.is_dataclass(cls) and has_generated_init(cls):
-        args, kwargs = _in_order_of_fields(f, node, cls, args, kwargs, init), {}
-    elif not dataclasses.is_dataclass(cls):
-        constants = tuple(map(_constant, (*args, *(v for _, v in sorted(kwargs.items())))))
-        cls = datatypes.version_of(cls, (span_of(node, f.file), constants))
-    making = _Initialisation(f, node, cls)
-    if not making.run(init, cls.__name__, args, kwargs):
-        return unknown()
-    return making.finished() if making.made is None else making.made
-
-
-def _made_instead(cls: type, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return instantiate(f, node, cls, args, kwargs)
-
-
-FUNCTIONS |= {theirs: partial(_made_instead, ours) for theirs, ours in CLASSES.items()}
-"""Classes of Python's and of PyTorch's of which objects of the library's classes take the place."""
-
-
-def _constant(value: Value) -> Hashable:
-    """The constant that an argument of a constructor stands for, a module, a function or an int; None for other values. Objects
-    that are made with other constants may have attributes of other types."""
-    match value:
-        case Special(python_object=held) if held is not None:
-            return id(held)
-        case Static(v) if type(v) is int or isinstance(v, types.FunctionType):
-            return v  # type: ignore[no-any-return]
-    return None
-
-
-def _in_order_of_fields(
-    f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value], init: types.FunctionType
-) -> list[Value]:
-    """The arguments for the `__init__` that Python has generated for a dataclass, as `source_of` finds it written out."""
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    parameters = [x.name for x in fields if x.init]
-    defaults = defaults_of_fields(f, node, cls, {*parameters[: len(args)], *kwargs})
-    bound = CallArguments(cls.__name__, args, kwargs).bind(*parameters, **{x: defaults[x] for x in parameters if x in defaults})
-    values = defaults | dict(zip(parameters, bound, strict=True))
-    names = [x.name for x in fields if x.name in values]
-    if init not in LIFTED:
-        text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names)]
-        if hasattr(cls, "__post_init__"):
-            text.append("    self.__post_init__()")
-        definition = ast.increment_lineno(ast.parse("\n".join(text)).body[0], line_of_class(cls) - 1)
-        assert isinstance(definition, ast.FunctionDef)
-        LIFTED[init] = Lifted(definition, inspect.getsourcefile(cls) or "<unknown>", None, ())
-    return [values[x] for x in names]
-
+from backends.acrobat.frontend.values import Static, Value, unknown
 
 CLAIMS = len(each_claim(""))
 
 
-class _Initialisation:
+class Initialisation:
     """An object that is being made: the attributes `held` so far; which of the claims of `each_claim`, by
     number, `Frame.owned` has of each (`owned`); and all attributes that are `written` anywhere."""
 
@@ -144,7 +76,7 @@ class _Initialisation:
     def run(self, function: types.FunctionType, name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
         """Compile an `__init__`, or a method that it calls, here. False, with a problem noted, if that is not possible."""
         definition, file = source_of(function)
-        if definition.decorator_list:
+        if definition.decorator_list and setter_of(self.cls, function.__name__) is not function:
             shown = f"{self.cls.__name__}.{function.__name__}"
             self.f.problem(self.node, f"`{shown}` has decorators, which are not in the language here")
             return False
@@ -154,42 +86,70 @@ class _Initialisation:
         body = plainly(definition).body
         if function.__name__ != "__init__":
             body = _without_result(body)
-        own = _in_order(definition.body, me)
+        own = self._given_in(definition.body, me)
         self.written |= dict.fromkeys(own)
         program, inner = self.f.program, dict(zip(names, values, strict=True))
         with program.in_file(self.f, self.node, file), self.f.in_function(function, file, inner):
             self._enter(me)
-            for i, s in enumerate(body):
-                if name == self.cls.__name__ and self._uses_itself(me, s, {*own, *self.held}):
+            for i, s in enumerate(self._with_setter(me, x) for x in body):
+                if name == self.cls.__name__ and self._uses_itself(function, me, s, {*own, *self.held}):
                     self._leave(me, own)
-                    return self._rest(me, body[i:])
+                    return self._rest(me, [self._of_base(function, me, x) for x in body[i:]])
                 if not self._statement(function, me, own, s):
                     self._leave(me, own)
                     return False
             self._leave(me, own)
         return True
 
-    def _uses_itself(self, me: str, s: ast.stmt, known: set[str]) -> bool:
-        """Whether a statement, or a method that it calls, uses the object in another way than by its attributes, of which
-        those in `known` are there or assigned to. What methods assign to is added to them."""
+    def _uses_itself(self, function: types.FunctionType, me: str, s: ast.stmt, known: set[str]) -> bool:
+        """Whether a statement of a method, or a method that it calls, uses the object in another way than by its attributes, of
+        which those in `known` are there or assigned to. What methods assign to is added to them."""
         match s:
-            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super"))))):
-                return False
+            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
+                called = self._of_bases(function, name)
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
-                called = inspect.getattr_static(self.cls, name, None)
-                if not isinstance(called, types.FunctionType):
-                    return False
-                definition, _ = source_of(called)
-                if definition in self.running or not definition.args.args or definition.decorator_list:
-                    return False
-                inner = definition.args.args[0].arg
-                known |= {*_in_order(definition.body, inner)}
-                self.running.append(definition)
-                found = any(self._uses_itself(inner, x, known) for x in _without_result(plainly(definition).body))
-                self.running.pop()
-                given = [ast.Expr(x) for x in (*args, *(k.value for k in keywords))]
-                return found or any(mentions(attributes_as_names(x, me, {a: a for a in known}), me) for x in given)
-        return bool(mentions(attributes_as_names(s, me, {x: _variable(me, x) for x in known}), me))
+                called = self._called(name)
+            case _:
+                return bool(mentions(attributes_as_names(s, me, {x: _variable(me, x) for x in known}), me))
+        if not isinstance(called, types.FunctionType):
+            return False
+        definition, _ = source_of(called)
+        decorated = definition.decorator_list and setter_of(self.cls, name) is not called
+        if definition in self.running or not definition.args.args or decorated:
+            return False
+        inner = definition.args.args[0].arg
+        known |= {*self._given_in(definition.body, inner)}
+        self.running.append(definition)
+        within = [self._with_setter(inner, x) for x in _without_result(plainly(definition).body)]
+        found = any(self._uses_itself(called, inner, x, known) for x in within)
+        self.running.pop()
+        given = [ast.Expr(x) for x in (*args, *(k.value for k in keywords))]
+        return found or any(mentions(attributes_as_names(x, me, {a: a for a in known}), me) for x in given)
+
+    def _given_in(self, body: Sequence[ast.stmt], me: str) -> list[str]:
+        """The attributes that a body assigns to, but for those that are properties."""
+        return [x for x in _in_order(body, me) if setter_of(self.cls, x) is None]
+
+    def _with_setter(self, me: str, s: ast.stmt) -> ast.stmt:
+        """A statement that assigns to a property of the object as a call of the property's function."""
+        match s:
+            case ast.Assign([ast.Attribute(ast.Name(owner), x) as target], value) if owner == me and setter_of(self.cls, x):
+                return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(target, [value], []), s)), s)
+        return s
+
+    def _of_base(self, function: types.FunctionType, me: str, s: ast.stmt) -> ast.stmt:
+        """A statement that calls `super().name(...)` as one that names the function of the base, and gives it the object."""
+        match s:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name) as written, args, keywords) as call):
+                if isinstance(called := self._of_bases(function, name), types.FunctionType):
+                    owner = ast.copy_location(ast.Name(me, ast.Load()), written)
+                    made = ast.Call(Given(Static(called)), [owner, *args], keywords)
+                    return ast.copy_location(ast.Expr(ast.copy_location(made, call)), s)
+        return s
+
+    def _called(self, name: str) -> Any:
+        """What the class has under a name: of a property the function that an assignment calls."""
+        return setter_of(self.cls, name) or inspect.getattr_static(self.cls, name, None)
 
     def _rest(self, me: str, body: Sequence[ast.stmt]) -> bool:
         """Make the object from what is held, and compile the rest of its `__init__` with it. False if that is not possible:
@@ -201,6 +161,8 @@ class _Initialisation:
         if any(isinstance(x, ast.Name) and x.id == me and isinstance(x.ctx, ast.Store) for s in body for x in every_node(s)):
             f.problem(body[0], f"`{me}` is assigned to in an `__init__`", "take another name")
             return False
+        for name in self.held:  # as a test notes what it tells of an attribute: from here on the object has them
+            f.env.pop(_variable(me, name), None)
         inside = self.node in f.made_alone | f.made_apart
         known = (True, inside, inside or self.node in f.made_with_own_lists)
         f.env[me] = made
@@ -263,7 +225,7 @@ class _Initialisation:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
                 called = self._of_bases(function, name)
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), name), args, keywords)) if owner == me:
-                called = inspect.getattr_static(self.cls, name, None)
+                called = self._called(name)
             case _:
                 if mentions(rewritten, me):
                     what = f"`{function.__name__}` uses `{me}` itself before a `{self.cls.__name__}` is complete"

@@ -85,12 +85,9 @@ def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:
 
 
 def _assigned_by_methods(cls: type) -> frozenset[str]:
-    """The attributes that methods of a class assign to or change, those that a derived class overrides included (they may be
-    called by `super()`), but for `__init__` and what PyTorch defines."""
-    functions = [
-        function
-        for base in cls.__mro__
-        for name, function in vars(base).items()
-        if isinstance(function, types.FunctionType) and not _of_torch(function) and not name.startswith("__init")
-    ]
+    """The attributes that methods of a class, and assignments to its properties, assign to or change, those that a derived
+    class overrides included (they may be called by `super()`), but for `__init__` and what PyTorch defines."""
+    found = [x for base in cls.__mro__ for name, x in vars(base).items() if not name.startswith("__init")]
+    setters = [x.fset for x in found if isinstance(x, property)]
+    functions = [x for x in (*found, *setters) if isinstance(x, types.FunctionType) and not _of_torch(x)]
     return frozenset(x for function in functions for x in _named(function)[1])

@@ -28,6 +28,30 @@ class Op(Enum):
         return 1 if self is Op.ADD else -1
 
 
+class Action(Enum):
+    """Members with attributes and methods."""
+
+    SHIFT = ("s", 0)
+    LEFT = ("l", 2)
+
+    def __init__(self, letter, arity):
+        self.letter = letter
+        self.arity = arity
+
+    @property
+    def binary(self):
+        return self.arity == 2
+
+    def describe(self, times=1):
+        return f"{self.name.lower()}{times}" * times
+
+    def apply(self, model, h):
+        return model.layers[0](h) if self is Action.SHIFT else torch.tanh(h)
+
+
+ACTIONS = list(Action)
+
+
 class Level(IntEnum):
     HIGH = 2
     LOW = 0
@@ -74,6 +98,13 @@ def counted_members(self, node):
 State = namedtuple("State", "h count")
 
 
+def methods_of_members(self, node):
+    h, actions = self.embed.weight[0], [ACTIONS[min(x, 1)] for x in range(node.level + 1)]
+    for action in actions:
+        h = action.apply(self, h) + action.arity
+    return h, [a.letter for a in actions], [a.describe(2) for a in actions], [a.binary for a in actions]
+
+
 def named_tuple(self, node):
     state = State(self.embed.weight[node.level], 1)
     h, count = state
@@ -92,7 +123,7 @@ def annotated(self, node):
 
 
 NODES = [Node(op, level) for op in Op for level in Level]
-FUNCTIONS = [annotated, by_member, as_ints, named_levels, counted_members, named_tuple]
+FUNCTIONS = [annotated, by_member, as_ints, named_levels, counted_members, methods_of_members, named_tuple]
 
 
 def of(function: Any) -> nn.Module:

@@ -130,6 +130,42 @@ class Encoded:
         self.states.append(torch.tanh(x + self.states[-1]))
 
 
+class Sized:
+    """Gives attributes values, and reads them, after a method has used the object."""
+
+    def __init__(self, xs):
+        self.xs = list(xs)
+        self.n = self.count()
+        self.m = self.n + 1
+        self.items = [0] * self.n
+        self.at = 0
+
+    def count(self):
+        return len(self.xs)
+
+    def put(self, value):
+        self.items[self.at] = value
+        self.at += self.m - self.n
+
+
+class SizedMore(Sized):
+    """Its base uses the object as a whole."""
+
+    def __init__(self, xs):
+        super().__init__([0, *xs])
+        self.half = self.n // 2
+
+
+class Seen:
+    """Others change the object before it is complete."""
+
+    def __init__(self, x, registry):
+        self.x = x
+        registry.append(self)
+        registry[0].x += 5
+        self.y = self.x
+
+
 def reads(self, xs):
     reader = Reader(xs)
     other = Reader([1, 0, *xs])
@@ -213,6 +249,24 @@ def gives_its_list_that_is_changed(self, xs):
     return others, made.xs
 
 
+def reads_what_is_given_later(self, xs):
+    made = Sized(xs)
+    for x in xs:
+        made.put(x + 1)
+    return made.items, made.at, made.m
+
+
+def base_uses_the_object(self, xs):
+    made = SizedMore(xs)
+    made.put(3)
+    return made.items, made.half
+
+
+def changed_before_it_is_complete(self, xs):
+    registry: list[Any] = []
+    return [Seen(x, registry).y for x in xs], [one.x for one in registry]
+
+
 class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -224,7 +278,18 @@ def of(function: Any) -> nn.Module:
     return with_forward(Model(), function)
 
 
-WORK = [reads, derives, counts, many, links, registers, encodes]
+WORK = [
+    reads,
+    derives,
+    counts,
+    many,
+    links,
+    registers,
+    encodes,
+    reads_what_is_given_later,
+    base_uses_the_object,
+    changed_before_it_is_complete,
+]
 
 
 @pytest.mark.parametrize("function", WORK, ids=lambda f: f.__name__)

@@ -151,9 +151,9 @@ def is_leaf(type: Any) -> bool:
     return isinstance(type, (ScalarT, SymbolT))
 
 
-def has_leaf(type: Any, leaf: Any) -> bool:
-    """Whether a type is that of leaves, or of tuples with leaves in them."""
-    return bool(type == leaf) or isinstance(type, TupleT) and any(has_leaf(t, leaf) for t in type.items)
+def is_node(type: Any) -> bool:
+    """Whether values of a type may have trees below them in trees that the model makes: tuples of one length, and lists."""
+    return isinstance(type, TupleT) or isinstance(type, ListT) and type.rows is None and type.kind == "list"
 
 
 def is_varying_tuple(type: Any) -> bool:

@@ -12,18 +12,19 @@ from typing import Any
 from torch import nn
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
+from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, hints, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
+from backends.acrobat.frontend.instances.made_trees import Pair, form_of, is_open, leaf_and_node
 from backends.acrobat.frontend.instances.observed import Observer
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf, stand_in
 from backends.acrobat.frontend.instances.sample_strings import strings_in
 from backends.acrobat.frontend.instances.shared import NO_ELEMENTS, Choice, Noted, Site
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
-from backends.acrobat.frontend.types import SHOWN, UNKNOWN, contains_unknown, has_leaf, is_leaf
+from backends.acrobat.frontend.types import SHOWN, UNKNOWN, contains_unknown
 
 
 class Datatypes(WrittenTypes):
@@ -35,7 +36,7 @@ class Datatypes(WrittenTypes):
         self.records = self._joined.records
         self.walked = self._joined.walked
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
-        self.trees_apart: list[tuple[Any, TupleT]] = []  # likewise numbers or strings, and tuples of such
+        self.trees_apart: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
@@ -140,24 +141,17 @@ class Datatypes(WrittenTypes):
         self._constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._only_made(t.name)))
         self.apart += pairwise(names)
-        if (pair := _leaf_and_tuple(types)) is not None:
+        if (pair := leaf_and_node(types)) is not None and is_open(pair):
             self.trees_apart.append(pair)
         if len(words := frozenset(self.by_word(types))) > 1 and "" not in words:
             self.mixtures_apart.append(words)
 
-    @property
-    def builds_trees(self) -> bool:
-        """Whether the model builds trees of tuples in loops, as an earlier build has found."""
-        return bool(self._joined.trees)
-
-    def made_tree(self, types: Sequence[Any]) -> Any:
-        """The trees whose leaves and tuples values of these types are, if an earlier build has met such in one place, else
-        None."""
-        if not self._joined.trees or (pair := _leaf_and_tuple(types)) is None:
-            return None
+    def made_trees(self, types: Sequence[Any]) -> list[DataT]:
+        """The trees whose leaves and nodes values of these types may be, if an earlier build has met such in one place."""
+        if not self._joined.trees or (pair := leaf_and_node(types)) is None:
+            return []
         leaf, node = pair
-        result = (t for old, t in self._joined.trees if old == leaf and len(t.items) == len(node.items))
-        return next((self.tree_over(leaf, t) for t in result), None)
+        return [self.tree_over(leaf, t) for old, t in self._joined.trees if old == leaf and form_of(t) == form_of(node)]
 
     @property
     def has_mixtures(self) -> bool:
@@ -542,16 +536,6 @@ def _may_be_referenced(cls: type) -> bool:
     """Whether objects of a class may be changed: no tuples, dictionaries or frozen dataclasses."""
     frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
     return not frozen and not issubclass(cls, (tuple, RecordOf))
-
-
-def _leaf_and_tuple(types: Sequence[Any]) -> tuple[Any, TupleT] | None:
-    """The type of numbers or strings and that of tuples with such in them, where values are of these types; else None."""
-    leaves = {t for t in types if is_leaf(t)}
-    tuples = [t for t in types if isinstance(t, TupleT)]
-    if len(leaves) != 1 or not tuples or any(contains_unknown(t) for t in types):
-        return None
-    (leaf,) = leaves
-    return (leaf, tuples[0]) if has_leaf(tuples[0], leaf) else None
 
 
 def _shown(cls: type) -> str:

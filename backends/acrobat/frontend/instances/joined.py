@@ -2,9 +2,9 @@
 another.
 
 Nothing in the source needs to say that such classes are a union. A build that ends with problems tells which classes it has met
-in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples of such
-are the leaves of trees, which a loop builds: `bracket = (nodes[i], nodes[i + 1])`. And values of different types of
-Python's, as the string or the object that a grammar's rule gives, are one mixed union.
+in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples or lists
+of such are the leaves of trees (`made_trees`). And values of different types of Python's, as the string or the object that a
+grammar's rule gives, are one mixed union.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from backends.acrobat.core.types import RANKS, TupleT
+from backends.acrobat.core.types import RANKS
 from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
+from backends.acrobat.frontend.instances.made_trees import Pair, form_of
 from backends.acrobat.frontend.instances.record_classes import Records
 from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, sites_of_type, with_sites
 
@@ -29,7 +30,7 @@ class JoinedClasses:
 
     unions: tuple[tuple[type, ...], ...] = ()
     attributes: dict[type, Attributes] = field(default_factory=dict)
-    trees: tuple[tuple[Any, TupleT], ...] = ()  # leaves, and the tuples that were met in their place
+    trees: tuple[Pair, ...] = ()  # leaves, and the tuples or lists that were met in their place
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
     graphs: ConstantGraphs = field(default_factory=ConstantGraphs)  # constant objects that are referred to by numbers
     shared: tuple[SharedGroup, ...] = ()  # lists that several names refer to while they are changed
@@ -54,12 +55,11 @@ class JoinedClasses:
             return self
         return replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
 
-    def with_trees(self, pairs: Sequence[tuple[Any, TupleT]]) -> JoinedClasses:
-        """The same with the leaves and tuples in `pairs`, of each leaf and length of tuples once; the same object if it has
-        them."""
+    def with_trees(self, pairs: Sequence[Pair]) -> JoinedClasses:
+        """The same with the leaves and nodes in `pairs`, of each leaf and form once; the same object if it has them."""
         trees = list(self.trees)
         for leaf, node in pairs:
-            if not any(leaf == old and len(node.items) == len(tuple.items) for old, tuple in trees):
+            if not any(leaf == old and form_of(node) == form_of(other) for old, other in trees):
                 trees.append((leaf, node))
         return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
 

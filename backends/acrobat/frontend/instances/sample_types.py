@@ -11,6 +11,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.instances.made_trees import with_trees_below
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -19,7 +20,6 @@ from backends.acrobat.frontend.types import (
     UNKNOWN,
     contains_unknown,
     describe,
-    has_leaf,
     kind_and_rank,
     ragged_type,
     word_of_type,
@@ -185,16 +185,14 @@ class SampleTypes:
             self.mixed[name] = {"tuple": type_of(DataT(name))}
         return self.trees[node]
 
-    def tree_over(self, leaf: Any, node: TupleT) -> DataT:
-        """The type of trees of tuples whose leaves are of the type `leaf`, a number or string: `node` is the type of a tuple of
-        leaves, in which there may be trees in the place of these."""
+    def tree_over(self, leaf: Any, node: Any) -> DataT:
+        """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are."""
         if (leaf, node) not in self.trees:
             name = f"Tree_{len(self.trees)}"
-            word = "str" if leaf == SYMBOL else leaf.kind
-            SHOWN[name] = f"{TYPES[word][0]}, or a tuple with others of its kind in it"
+            word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)
+            SHOWN[name] = f"{TYPES[word][0]}, or {TYPES[kind][0]} with others of its kind in it"
             tree = self.trees[leaf, node] = DataT(name)
-            below = (tree if has_leaf(t, leaf) else t for t in node.items)
-            self.mixed[name] = {word: leaf, "tuple": TupleT(tuple(below))}
+            self.mixed[name] = {word: leaf, kind: with_trees_below(node, leaf, tree)}
             self.with_leaves.add(name)
         return self.trees[leaf, node]
 

@@ -74,9 +74,6 @@ def of_several_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Val
             return open_optional(f, node, v, some, lambda failure=failure: fail(f, failure))  # type: ignore[misc]
     _, of_trees = SIGNS[type(op)]
     trees = all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b))
-    if trees and f.program.datatypes.builds_trees:
-        what = "trees of which the depth is known at run time only are not compared"
-        return f.problem(node, what, "compare them in a function that calls itself")
     if trees and not (f.function is of_trees and (a, b) == (f.env.get("a"), f.env.get("b"))):
         return f.program.call(f, ast.copy_location(ast.Pass(), node), of_trees, [a, b], {})
 

@@ -110,9 +110,6 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
                 lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
                 lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
             )
-    if f.program.datatypes.builds_trees and all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)):
-        what = "trees of which the depth is known at run time only are not compared"
-        return f.problem(node, what, "compare them in a function that calls itself")
     if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not _compares(f, a, b):
         same_tree = f.call_with(comparing.same_tree, [a, b], node)
         return negation(f, same_tree) if isinstance(op, ast.NotEq) and not is_unknown(same_tree) else same_tree

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.types import (
     has_met,
     is_leaf,
     is_never_filled,
+    is_node,
     is_tuple_type,
     is_unassigned,
     is_varying_tuple,
@@ -67,8 +68,9 @@ class CoveringFrame(FrameState):
             return replace(some[0], item=item)
         if len(some) > 1 and all(isinstance(t, TupleT) and t.listed and len(t.items) == len(some[0].items) for t in some):
             return part_by_part(self, some, numbers)
-        if (tree := self.program.datatypes.made_tree(some)) is not None and self.fit(some, tree):
-            return tree
+        for tree in self.program.datatypes.made_trees(some):
+            if self.fit(some, tree):
+                return tree
         if self.program.datatypes.exact and (mixture := self._mixture(there, numbers)) is not None:
             return mixture  # before a number would become a float, or a tensor
         try:
@@ -120,7 +122,7 @@ class CoveringFrame(FrameState):
                 if all(self.covers(inner.item, t) for t in type.items):
                     return word
                 continue
-            if isinstance(type, TupleT) != isinstance(inner, TupleT) and (is_leaf(type) or is_leaf(inner)):
+            if is_node(type) != is_node(inner) and (is_leaf(type) or is_leaf(inner)):
                 continue  # these are values of another case, also of a tree that has both
             if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, inner):
                 continue

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
@@ -27,7 +28,7 @@ from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -87,7 +88,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     with f.branch() as b:
         assign(f, target, held_in(Dyn(var)))
         value = f.staged(f.expression(node.elt))
-        value = f.coerce(value, element)
+        value = f.coerce(value, _widened(f, element, type_of(value)))
         t = type_of(value)
         if contains_unknown(t):
             return f.not_yet(ListT(t))
@@ -97,6 +98,14 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     if 0 < fixed <= LONGEST:
         f.sizes[variable_of(result)] = fixed
     return result
+
+
+def _widened(f: Frame, learnt: Any, found: Any) -> Any:
+    """The type of elements that an earlier round of compiling has learnt, with what this one has found of them."""
+    try:
+        return f.common([learnt, found])
+    except Mismatch:
+        return learnt
 
 
 def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.expr, count: int) -> bool:

@@ -1,9 +1,10 @@
-"""Trees of tuples and lists that the model makes by recursion, reads again and gives back."""
+"""Trees of tuples and lists that the model makes by recursion or in a loop, reads again and gives back."""
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -195,13 +196,103 @@ def spans_as_tuples(self, words):
         if (self.w[i] * len(words)).item() > 1:
             parts = [("phrase", parts)]
         chart[i] = parts, chart[i - 1][1] * self.w[i]
-    return chart[len(words) - 1]
+    tops, score = chart[len(words) - 1]
+    return tops, score, " ".join(map(shown, tops))
 
 
-def test_trees_of_tuples_that_grow_in_a_loop_are_refused_and_those_of_objects_are_not():
+def shown(tree):
+    label, rest = tree
+    if isinstance(rest, str):
+        return f"({label} {rest})"
+    return f"({label} {' '.join(shown(part) for part in rest)})"
+
+
+def spans_of_tensors(self, words):
+    parts = [("word", self.w[0])]
+    for i in range(1, len(words)):
+        parts = [("phrase", parts if self.w[i].item() > 0.4 else self.w[i])]
+    return parts
+
+
+SENTENCES = [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]]
+
+
+def of_words() -> nn.Module:
     module = nn.Module()
     module.w = nn.Parameter(torch.tensor([0.5, 0.4, 0.2, 0.9]))
-    sentences = [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]]
-    agrees(with_forward(module, spans_as_objects), sentences)
+    return module
+
+
+@pytest.mark.parametrize("function", [spans_as_objects, spans_as_tuples])
+def test_trees_that_grow_in_a_loop(function: Any) -> None:
+    agrees(with_forward(of_words(), function), SENTENCES)
+
+
+def test_those_with_tensors_as_leaves_are_refused() -> None:
     with pytest.raises(CompileError, match=r"make the parts objects of one class, as `Node\(label, word, children\)`"):
-        build(with_forward(module, spans_as_tuples), sample=sentences)
+        build(with_forward(of_words(), spans_of_tensors), sample=SENTENCES)
+
+
+def split(back, i, j):
+    """The tree that the back pointers of a chart tell."""
+    if j - i == 1:
+        return i
+    k = back[i, j]
+    return (split(back, i, k), split(back, k, j))
+
+
+def from_back_pointers(self, words):
+    back = {(i, j): (i + j) // 2 for i in range(len(words)) for j in range(i + 2, len(words) + 1)}
+    return split(back, 0, len(words))
+
+
+def parsed(words, i):
+    """Nested lists, by recursive descent: `b` opens a list, and `c` closes it."""
+    if words[i] == "b":
+        i, parts = i + 1, []
+        while i < len(words) and words[i] != "c":
+            part, i = parsed(words, i)
+            parts.append(part)
+        return parts, i + 1
+    return words[i], i + 1
+
+
+def by_recursive_descent(self, words):
+    tree, _ = parsed(words, 0)
+    return tree
+
+
+def derived(words, depth):
+    """A list with its label and other such lists after it."""
+    if depth == len(words):
+        return words[-1]
+    below = [derived(words, depth + 1 + i) for i in range(len(words) - depth)]
+    label = [f"n{len(below)}"]
+    return [*label, *below] if depth % 2 else label + below
+
+
+def by_levels(self, words):
+    return derived(words, 0)
+
+
+def put_together(self, words):
+    """The trees with the lowest weights go together, as in a Huffman code; of equal weights the number decides."""
+    heap = [(self.w[i].item(), i, word) for i, word in enumerate(words)]
+    heapq.heapify(heap)
+    number = len(heap)
+    while len(heap) > 1:
+        a, _, left = heapq.heappop(heap)
+        b, _, right = heapq.heappop(heap)
+        heapq.heappush(heap, (a + b, number, (left, right)))
+        number += 1
+    return heap[0]
+
+
+@pytest.mark.parametrize("function", [from_back_pointers, by_recursive_descent, by_levels, put_together])
+def test_trees_whose_leaves_are_numbers_or_strings(function: Any) -> None:
+    agrees(with_forward(of_words(), function), SENTENCES)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_lists_of_them_in_generated_code(codegen: Any, tmp_path: Path) -> None:
+    agrees_natively(with_forward(of_words(), spans_as_tuples), SENTENCES, codegen, tmp_path)

@@ -1,0 +1,73 @@
+"""Types of trees that the model makes: numbers or strings beside tuples or lists of such, to any depth.
+
+    bracket = (nodes[i], nodes[i + 1])                  a loop puts trees together: ints, and pairs of trees
+    return (self.tree(i, k), self.tree(k, j))           a recursion does, and ends with `return i`
+    children = [(label, children)]                      each round goes around what the round before has made
+
+A build that ends with problems tells which leaf and which tuple or list were met in one place. Where parts of these are not
+known, they are what the recursion itself gives: trees. Else trees stand wherever there are leaves of that type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.types import UnknownT, contains_unknown, is_leaf, is_node
+
+Pair = tuple[Any, Any]
+"""The types of a leaf and of a node."""
+
+
+def leaf_and_node(types: Sequence[Any]) -> Pair | None:
+    """The type of numbers or strings, and that of tuples or lists, where values are of these types; else None."""
+    leaves = {t for t in types if is_leaf(t)}
+    nodes = [t for t in types if is_node(t)]
+    if len(leaves) != 1 or not nodes or any(contains_unknown(t) for t in types if t is not nodes[0]):
+        return None
+    return (*leaves, nodes[0])
+
+
+def is_open(pair: Pair) -> bool:
+    """Whether there are leaves in a node, or parts of which nothing is known and that may be such."""
+    leaf, node = pair
+    return contains_unknown(node) or _has_leaf(node, leaf)
+
+
+def with_trees_below(node: Any, leaf: Any, tree: Any) -> Any:
+    """The type of the tuples or lists of trees, given what is known of them, and the types of a leaf and of such a tree."""
+    return _filled(node, None if contains_unknown(node) else leaf, tree)
+
+
+def _filled(type: Any, leaf: Any, tree: Any, inside: bool = False) -> Any:
+    """A type with `tree` in place of what is unknown, and of `leaf`; also of tuples inside of tuples that have such leaves."""
+    match type:
+        case UnknownT():
+            return tree
+        case TupleT(items) if not inside or leaf is None:
+            return replace(type, items=tuple(_filled(t, leaf, tree, True) for t in items))
+        case ListT(item):
+            return replace(type, item=_filled(item, leaf, tree, isinstance(item, ListT)))
+    return tree if leaf is not None and _has_leaf(type, leaf) else type
+
+
+def form_of(node: Any) -> Any:
+    """What tells nodes of several kinds apart: how long tuples are, and whether there is a list around them."""
+    match node:
+        case TupleT(items):
+            return len(items)
+        case ListT(item):
+            return "list", form_of(item)
+    return None
+
+
+def _has_leaf(type: Any, leaf: Any) -> bool:
+    """Whether a type is that of leaves, or of tuples or lists with leaves in them."""
+    match type:
+        case TupleT(items):
+            return any(_has_leaf(t, leaf) for t in items)
+        case ListT(item, rows=None):
+            return _has_leaf(item, leaf)
+    return bool(type == leaf)

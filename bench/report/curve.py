@@ -77,6 +77,6 @@ def _write(points: Sequence[Mapping[str, Any]], option: str, heading: str, path:
     import pandas as pd
 
     marks = [point(heading, p[option], p["line"], p["median_ms"], p["low_ms"], p["high_ms"], "") for p in points]
-    figure = Figure(path.name, heading, pd.DataFrame(marks), "lines", option, "latency in ms, 95 % interval")
+    figure = Figure(path.name, heading, marks, "lines", option, "latency in ms, 95 % interval")
     files = {kind: figure.write(kind) for kind in ("png", "pdf")} | {"csv": pd.DataFrame(points).to_csv(index=False).encode()}
     return [put(path.with_name(f"{path.name}.{kind}"), content) for kind, content in files.items()]

@@ -1,9 +1,9 @@
 """The three kinds of figures (bars, lines, stacked bars), drawn from frames of pandas, and their files: PDF, PNG, CSV, and SVG
 for the page.
 
-A frame has a line for each mark of the figure, with the columns `x`, `y`, `low` and `high` (the ends of the 95 % interval; NaN
-where there is none), `hue` (the system or variant), `panel` and `rows` (references of the rows that the number was made from).
-Stacked bars have the columns `part` and `total` too.
+A figure has a point for each mark, with the keys `x`, `y`, `low` and `high` (the ends of the 95 % interval; NaN where there is
+none), `hue` (the system or variant), `panel` and `rows` (references of the rows that the number was made from). Points of
+stacked bars have `part` and `total` too.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png":
 
 
 def point(panel: str, x: Any, hue: str, y: float, low: float, high: float, rows: str) -> dict[str, Any]:
-    """One line of a figure's frame: a point or bar of the series `hue` with the ends of its interval; `rows` names the rows of
-    results that it comes from."""
+    """A point or bar of the series `hue` with the ends of its interval; `rows` names the rows of results that it comes from."""
     return {"panel": panel, "x": x, "hue": hue, "y": y, "low": low, "high": high, "rows": rows}
 
 
 @dataclass
 class Figure:
-    """What is drawn, and how; `frame` is as described above."""
+    """What is drawn, and how; `points` are as described above."""
 
     name: str  # the name of its files
     title: str
-    frame: pandas.DataFrame
+    points: Sequence[Mapping[str, Any]]
     kind: Literal["bars", "lines", "stacks"]
     x: str  # the labels of the axes, with units
     y: str
@@ -54,9 +53,16 @@ class Figure:
     own_scale: bool = True  # whether each panel has a y axis of its own
     notes: list[str] = field(default_factory=list)
 
+    @cached_property
+    def frame(self) -> pandas.DataFrame:
+        """A line for each point."""
+        import pandas as pd
+
+        return pd.DataFrame(self.points)
+
     @property
     def rows(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(ref for refs in self.frame["rows"] for ref in str(refs).split()))
+        return tuple(dict.fromkeys(ref for each in self.points for ref in str(each["rows"]).split()))
 
     @property
     def narrow(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from bench import record
 from bench.report.aggregate import Comparison, Mean
@@ -14,6 +14,7 @@ from bench.report.figures import Figure, point
 from bench.report.tables import APART, FLAGGED, SAME, Table, Value, with_interval
 
 NOT_MEASURED = "not measured"
+Kind: TypeAlias = Literal["bars", "lines", "stacks"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,16 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups that have rows."""
+        return [group for group in self.experiment.groups if group.entries]
+
+    def draw(self, points: Sequence[Mapping[str, Any]], kind: Kind, what: str, y: str, x: str = "", **how: Any) -> None:
+        """Add a figure of the experiment, which shows `what`; `how` are further settings of `Figure`."""
+        name, title = self.experiment.name, f"{self.experiment.title}: {what}"
+        self.figures.append(Figure(name, title, points, kind, x, y, **how))
 
     @property
     def rows(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The ways to show an experiment: a function for each `view` that a file in `conf/experiment` may name.
 
-Each takes an experiment with its rows and returns a `Section`: tables and figures made from these rows, and a list of what is
-missing.
+Each takes the section of an experiment with its rows, and adds tables and figures made from these rows, and what is missing.
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.report.experiments import Experiment
-from bench.report.section import Section
+from bench.report.section import Section, holes
 from bench.report.views import ablation, breakdown, comparison, curve, energy, properties, roofline
 
-VIEWS: Mapping[str, Callable[[Experiment], Section]] = {
+VIEWS: Mapping[str, Callable[[Section], None]] = {
     "comparison": comparison.view,
     "breakdown": breakdown.view,
     "ablation": ablation.view,
@@ -28,4 +27,6 @@ def show(experiment: Experiment) -> Section:
     name = str(experiment.report.get("view"))
     if name not in VIEWS:
         raise ValueError(f"conf/experiment/{experiment.name}.yaml: report.view is {name}, which is none of {', '.join(VIEWS)}")
-    return VIEWS[name](experiment)
+    section = Section(experiment, holes=holes(experiment))
+    VIEWS[name](section)
+    return section

@@ -7,14 +7,12 @@ from typing import Any
 
 from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry
-from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure
+from bench.report.experiments import Group
 from bench.report.section import (
     HEADS,
     NOT_MEASURED,
     Section,
     failed,
-    holes,
     latency,
     mean_ratio,
     panel,
@@ -25,14 +23,14 @@ from bench.report.section import (
 from bench.report.tables import Line, Table, Value, word
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """In the experiment's file, `report.option` is the option whose value names a step; the steps have the variants' order."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     option = str(experiment.report["option"])
     groups = [group for group in experiment.groups if any(entry.ok for entry in group.entries)]
     steps = list(dict.fromkeys(str(each.cell.backend.options.get(option)) for g in experiment.groups for each in g.cells))
     if not groups:
-        return section
+        return
     keys = varied(groups)
     table = Table(
         experiment.name,
@@ -61,8 +59,8 @@ def view(experiment: Experiment) -> Section:
     table.notes = sorted(set(table.notes))
     table.lines += [line for step in steps[1:] if (line := _mean_gain(step, gains[step], len(keys))) is not None]
     section.tables.append(table)
-    section.figures.append(_figure(experiment, points))
-    return section
+    notes = ["Each bar has the optimisations of all bars to its left; whiskers are 95 % intervals."]
+    section.draw(points, "bars", "times faster than the first step", "times faster", reference=1.0, notes=notes)
 
 
 def _compared(
@@ -93,11 +91,3 @@ def _mean_gain(step: str, gains: Sequence[Comparison | None], keys: int) -> Line
 
 def _steps(group: Group, option: str) -> dict[str, Entry]:
     return {str(each.cell.backend.options.get(option)): each.entry for each in group.cells if each.entry is not None}
-
-
-def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:
-    import pandas as pd
-
-    notes = ["Each bar has the optimisations of all bars to its left; whiskers are 95 % intervals."]
-    title = f"{experiment.title}: times faster than the first step"
-    return Figure(experiment.name, title, pd.DataFrame(points), "bars", "", "times faster", reference=1.0, notes=notes)

@@ -8,25 +8,24 @@ from typing import Any
 from bench.breakdown import PHASES
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
-from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure
+from bench.report.experiments import Group
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, holes, latency, panel, reasons, varied
+from bench.report.section import HEADS, Section, columns, latency, panel, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity, word
 
 REST = "rest"
 COUNTS = {"batches": "batches", "mean_batch_width": "mean width", "launches": "launches"}
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """A table and stacked bars of the milliseconds that the fastest row of each column spends in each phase."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     conditions = columns(experiment)
-    groups = [group for group in experiment.groups if group.entries]
+    groups = section.groups
     best = [(group, name, fastest(group.chosen(condition))) for group in groups for name, condition in conditions.items()]
     shown = [(group, name, entry) for group, name, entry in best if entry is not None and entry.record["breakdown"]]
     if not shown:
-        return section
+        return
     keys = varied(groups)
     heads = [
         *(HEADS[key] for key in keys),
@@ -46,8 +45,8 @@ def view(experiment: Experiment) -> Section:
         "An empty field is an activity that the system does not account for by itself: it is in another or in the rest."
     )
     section.tables.append(table)
-    section.figures.append(_figure(experiment, shown, keys))
-    return section
+    notes = ["Whiskers: 95 % interval of the latency. Each panel has its own scale."]
+    section.draw(_points(shown, keys), "stacks", "milliseconds of a mini-batch by activity", "ms", notes=notes)
 
 
 def split(entry: Entry) -> dict[str, float]:
@@ -56,9 +55,7 @@ def split(entry: Entry) -> dict[str, float]:
     return phase_times | {REST: max(0.0, entry.summary.median * 1e3 - sum(phase_times.values()))}
 
 
-def _figure(experiment: Experiment, shown: list[tuple[Group, str, Entry]], keys: list[str]) -> Figure:
-    import pandas as pd
-
+def _points(shown: list[tuple[Group, str, Entry]], keys: list[str]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     used = [phase for phase in (*PHASES, REST) if any(split(entry).get(phase, 0) > 0 for _, _, entry in shown)]
     for group, name, entry in shown:
@@ -71,7 +68,4 @@ def _figure(experiment: Experiment, shown: list[tuple[Group, str, Entry]], keys:
                     "total": summary.median * 1e3, "low": summary.low * 1e3, "high": summary.high * 1e3, "rows": entry.ref,
                 }
             )  # fmt: skip
-    return Figure(
-        experiment.name, f"{experiment.title}: milliseconds of a mini-batch by activity", pd.DataFrame(lines), "stacks", "",
-        "ms", notes=["Whiskers: 95 % interval of the latency. Each panel has its own scale."],
-    )  # fmt: skip
+    return lines

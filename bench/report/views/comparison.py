@@ -10,14 +10,12 @@ from typing import Any
 from bench.report.aggregate import Comparison, compare, fastest, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure
 from bench.report.frame import number
 from bench.report.section import (
     HEADS,
     Section,
     columns,
     failed,
-    holes,
     latency,
     mean_ratio,
     panel,
@@ -51,16 +49,16 @@ class Spot:
         return None if a is None or b is None else compare(a, b)
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """A table and a figure of the ratios to the first column; `report.counts` in the experiment's file adds a table of
     counters."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     conditions = columns(experiment)
-    groups = [group for group in experiment.groups if group.entries]
+    groups = section.groups
     group_spots = spots(experiment)
     present = [name for name in conditions if any(spot.best[name] is not None for spot in group_spots)]
     if not present:
-        return section
+        return
     missing = [name for name in conditions if name not in present]
     table = _latencies(experiment, group_spots, present)
     table.notes += reasons(groups, conditions)
@@ -70,10 +68,7 @@ def view(experiment: Experiment) -> Section:
     if experiment.report.get("counts"):
         section.tables.append(_counts(experiment, group_spots, present, experiment.report["counts"]))
     if len(present) > 1:
-        figure = _figure(experiment, group_spots, present)
-        if figure is not None:
-            section.figures.append(figure)
-    return section
+        _draw(section, group_spots, present)
 
 
 def spots(experiment: Experiment) -> list[Spot]:
@@ -158,9 +153,7 @@ def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
     return table
 
 
-def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str]) -> Figure | None:
-    import pandas as pd
-
+def _draw(section: Section, spots: Sequence[Spot], present: Sequence[str]) -> None:
     reference, *others = present
     keys = [key for key in varied([spot.group for spot in spots]) if key != "workload"]
     lines: list[dict[str, Any]] = []
@@ -170,20 +163,17 @@ def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
             if comparison is not None:
                 lines.append(ratio_point(panel(spot.group, keys), spot.group.key["workload"], name, comparison))
     if not lines:
-        return None
-    frame = pd.DataFrame(lines)
-    spread = frame["y"].max() / frame["y"].min()
+        return
+    heights = [line["y"] for line in lines]
     notes = [f"{reference} is 1, the dotted line; whiskers are 95 % intervals of the ratio."]
-    if not math.isfinite(frame["low"].min()):
+    if not any(math.isfinite(line["low"]) for line in lines):
         notes.append("Bars without a whisker are ratios of rows of different sessions, or of too few rounds.")
     means = {name: geometric_mean([s.ratio(reference, name) for s in spots]) for name in others}
     texts = [f"{name} {spelled(mean.value)} ({mean.count} cells)" for name, mean in means.items() if mean is not None]
     notes.append(f"Geometric means: {', '.join(texts)}.")
     unit = f"times faster than {reference}"
-    return Figure(
-        experiment.name, f"{experiment.title}: {unit}", frame, "bars", "", unit,
-        log_y=bool(spread > 8), reference=1.0, own_scale=False, notes=notes,
-    )  # fmt: skip
+    wide = max(heights) / min(heights) > 8
+    section.draw(lines, "bars", unit, unit, log_y=wide, reference=1.0, own_scale=False, notes=notes)
 
 
 def _key(value: Any) -> Value:

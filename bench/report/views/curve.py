@@ -8,10 +8,10 @@ from typing import Any
 
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
-from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure, point
+from bench.report.experiments import Group
+from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, failed, holes, panel, reasons, varied
+from bench.report.section import HEADS, Section, columns, failed, panel, reasons, varied
 from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
 
 Measured = tuple[float, float, float]  # a value and the ends of its interval, which are NaN where it has none
@@ -27,12 +27,12 @@ QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
 }
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """In the experiment's file, `report.x` is a key of the sweep or `option.<name>`, and `report.y` one of `QUANTITIES`."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     conditions, along = columns(experiment), str(experiment.report["x"])
     unit, measure = QUANTITIES[str(experiment.report["y"])]
-    groups = [group for group in experiment.groups if group.entries]
+    groups = section.groups
     entries_at: dict[tuple[str, float], dict[str, list[Entry]]] = {}
     commands: dict[tuple[str, float], str] = {}
     keys = varied(groups, without=[along])
@@ -43,7 +43,7 @@ def view(experiment: Experiment) -> Section:
                 commands[panel(group, keys), x] = group.command
     present = [name for name in conditions if any(e.ok for by_name in entries_at.values() for e in by_name.get(name, []))]
     if not present:
-        return section
+        return
     label = str(experiment.report.get("x_label", along))
     table = Table(
         experiment.name,
@@ -80,8 +80,10 @@ def view(experiment: Experiment) -> Section:
     if absent:
         table.notes.append(f"No row that has finished: {', '.join(absent)}.")
     section.tables.append(table)
-    section.figures.append(_figure(experiment, lines, label, unit))
-    return section
+    interval = any(math.isfinite(line["low"]) for line in lines)
+    notes = ["Whiskers are 95 % intervals." if interval else "One number for each cell: there is no interval."]
+    log = {axis: bool(experiment.report.get(axis)) for axis in ("log_x", "log_y")}
+    section.draw(lines, "lines", unit, unit, label, notes=notes, **log)
 
 
 def _points(group: Group, entries: list[Entry], along: str) -> list[tuple[float, Entry]]:
@@ -94,16 +96,3 @@ def _points(group: Group, entries: list[Entry], along: str) -> list[tuple[float,
 def _scaled(entry: Entry, factor: float) -> Measured:
     summary = entry.summary
     return summary.median * factor, summary.low * factor, summary.high * factor
-
-
-def _figure(experiment: Experiment, lines: list[dict[str, Any]], label: str, unit: str) -> Figure:
-    import pandas as pd
-
-    frame = pd.DataFrame(lines)
-    notes = (
-        ["Whiskers are 95 % intervals."] if frame["low"].notna().any() else ["One number for each cell: there is no interval."]
-    )
-    return Figure(
-        experiment.name, f"{experiment.title}: {unit}", frame, "lines", label, unit,
-        log_x=bool(experiment.report.get("log_x")), log_y=bool(experiment.report.get("log_y")), notes=notes,
-    )  # fmt: skip

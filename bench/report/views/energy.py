@@ -7,20 +7,19 @@ from typing import Any
 
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
-from bench.report.experiments import Experiment
-from bench.report.figures import Figure, point
+from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, failed, holes, panel, reasons, varied
+from bench.report.section import HEADS, Hole, Section, columns, failed, panel, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 UNREADABLE = "the machine tells no energy: no counter of a GPU (NVML) and none of the processor (RAPL) could be read"
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """A table and a figure of the fastest rows; where no row has its energy, the hole says so."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     conditions = columns(experiment)
-    groups = [group for group in experiment.groups if group.entries]
+    groups = section.groups
     best = [(group, {name: fastest(group.chosen(condition)) for name, condition in conditions.items()}) for group in groups]
     present = [
         n for n in conditions if any(e is not None and math.isfinite(joules(e)) for _, by_name in best for e in [by_name[n]])
@@ -28,7 +27,7 @@ def view(experiment: Experiment) -> Section:
     if not present:
         if any(entry is not None for _, by_name in best for entry in by_name.values()):
             section.holes.append(Hole(UNREADABLE))
-        return section
+        return
     keys = varied(groups)
     table = Table(
         experiment.name,
@@ -51,20 +50,11 @@ def view(experiment: Experiment) -> Section:
                 lines.append(point(panel(group, other_keys), group.key["workload"], name, used, math.nan, math.nan, entry.ref))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
-    section.figures.append(_figure(experiment, lines))
-    return section
+    notes = ["One number for each cell: there is no interval."]
+    section.draw(lines, "bars", "millijoules of an instance", "mJ per instance", notes=notes)
 
 
 def joules(entry: Entry) -> float:
     """The joules per instance: those of all turns, divided by the number of instances that were run in them."""
     runs = number(entry.record, "energy_instances")
     return number(entry.record, "energy_j") / runs if runs > 0 else math.nan
-
-
-def _figure(experiment: Experiment, lines: list[dict[str, Any]]) -> Figure:
-    import pandas as pd
-
-    return Figure(
-        experiment.name, f"{experiment.title}: millijoules of an instance", pd.DataFrame(lines), "bars", "", "mJ per instance",
-        notes=["One number for each cell: there is no interval."],
-    )  # fmt: skip

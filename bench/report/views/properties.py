@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from bench.report.experiments import Experiment
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, holes, reasons, varied
+from bench.report.section import HEADS, Hole, Section, columns, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 NUMBERS = {
@@ -18,10 +17,10 @@ NUMBERS = {
 }
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """The properties are `ran.properties` of the rows, which the backend gave after the last timed run (bench/facts.py)."""
-    section = Section(experiment, holes=holes(experiment))
-    groups = [group for group in experiment.groups if group.entries]
+    experiment = section.experiment
+    groups = section.groups
     condition = next(iter(columns(experiment).values()))
     keys = varied(groups)
     heads = [
@@ -66,4 +65,3 @@ def view(experiment: Experiment) -> Section:
     if table.lines:
         table.notes.append("Operations are what the compiler batches: fused kernels, not operators of the source.")
         section.tables.append(table)
-    return section

@@ -9,9 +9,9 @@ from typing import Any
 from bench.report.aggregate import fastest
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
-from bench.report.figures import Figure, point
+from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, failed, holes, panel, reasons, spot, varied
+from bench.report.section import HEADS, Hole, Section, columns, failed, panel, reasons, spot, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 
@@ -26,11 +26,11 @@ class Shares:
     of: dict[str, tuple[float, Entry] | None]
 
 
-def view(experiment: Experiment) -> Section:
+def view(section: Section) -> None:
     """In the experiment's file, `report.operations` describes the row of a group whose `product_flops` is used for all."""
-    section = Section(experiment, holes=holes(experiment))
+    experiment = section.experiment
     conditions = columns(experiment)
-    groups = [group for group in experiment.groups if group.entries]
+    groups = section.groups
     keys = varied(groups)
     body = []
     for group in groups:
@@ -39,7 +39,7 @@ def view(experiment: Experiment) -> Section:
         section.holes += [shares] if isinstance(shares, Hole) else []
     present = [name for name in conditions if any(shares.of[name] is not None for shares in body)]
     if not present:
-        return section
+        return
     heads = [*(HEADS[key] for key in keys), "GFLOP of a mini-batch", "peak, GFLOP/s"]
     heads += [f"{name}, % of peak" for name in present]
     table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, conditions))
@@ -63,8 +63,8 @@ def view(experiment: Experiment) -> Section:
             points.append(point(panel(group, other_keys), group.key["workload"], name, percent, *ends, " ".join(rows)))
         table.lines.append(Line(values, group.command))
     section.tables.append(table)
-    section.figures.append(_figure(experiment, points))
-    return section
+    notes = ["Whiskers come from the 95 % interval of the latency."]
+    section.draw(points, "bars", "operations per second, % of the peak", "% of the peak", own_scale=False, notes=notes)
 
 
 def _shares(group: Group, experiment: Experiment) -> Shares | Hole:
@@ -90,12 +90,3 @@ def peak(entry: Entry) -> float:
     (`bench/peak.py`), since what it reached is no peak then."""
     probed = entry.record.get("peak") or {}
     return number(probed, "gflops") if probed.get("accumulators") == "registers" else math.nan
-
-
-def _figure(experiment: Experiment, points: list[dict[str, Any]]) -> Figure:
-    import pandas as pd
-
-    return Figure(
-        experiment.name, f"{experiment.title}: operations per second, % of the peak", pd.DataFrame(points), "bars", "",
-        "% of the peak", own_scale=False, notes=["Whiskers come from the 95 % interval of the latency."],
-    )  # fmt: skip

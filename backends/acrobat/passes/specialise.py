@@ -21,9 +21,8 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite, call_graph
-from backends.acrobat.analyses.constants import weight_sources
 from backends.acrobat.analyses.engine import Solution
-from backends.acrobat.analyses.sources import Sources
+from backends.acrobat.analyses.sources import Sources, weight_sources
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Call, Function, Program, Weight
 from backends.acrobat.ir.renaming import Names

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import call_graph
-from backends.acrobat.analyses.tables import table_rows
+from backends.acrobat.analyses.sources import table_rows
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.ir.make import make_op

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite
-from backends.acrobat.analyses.constants import weight_sources
-from backends.acrobat.analyses.sources import OTHER, Sources
+from backends.acrobat.analyses.sources import OTHER, Sources, weight_sources
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn
 from backends.acrobat.core.types import BOOL, DataT, ListT

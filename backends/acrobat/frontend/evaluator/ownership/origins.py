@@ -9,6 +9,10 @@ from backends.acrobat.frontend.syntax_nodes import every_node
 
 Place = tuple[int, int, int, int]
 """The lines and columns at which an expression begins and ends."""
+Parts = tuple[int, ...]
+"""Which part of a tuple is meant, which part of that, and so on."""
+DEEPEST = 3
+"""The most parts of parts of tuples that are followed: of `pair = pair[0]` there is no end."""
 
 MAKERS = frozenset(
     {"list", "sorted", "set", "dict", "deque", "defaultdict", "Counter", "OrderedDict", "copy", "tolist", "split"}
@@ -38,44 +42,60 @@ def place_of(node: ast.expr) -> Place:
 
 def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
     """The places of the expressions that make the lists which `node` may be, as far as they can be found."""
-    seen: set[str] = set()
+    seen: set[tuple[str, Parts]] = set()
     found: set[Place] = set()
 
-    def follow(x: ast.expr) -> None:
+    def follow(x: ast.expr, parts: Parts = ()) -> None:
         match x:
-            case ast.Name("list" | "set" | "dict"):  # of a `defaultdict`
+            case ast.Tuple(items) if parts:
+                if -len(items) <= parts[0] < len(items):
+                    follow(items[parts[0]], parts[1:])
+            case ast.Name("list" | "set" | "dict") if not parts:  # of a `defaultdict`
                 found.add(place_of(x))
-            case ast.Name(name) if name not in seen:
-                seen.add(name)
+            case ast.Name(name) if (name, parts) not in seen:
+                seen.add((name, parts))
                 for source in _sources(definition, name):
-                    follow(source)
+                    follow(source, parts)
             case ast.IfExp(_, one, other):
-                follow(one)
-                follow(other)
+                follow(one, parts)
+                follow(other, parts)
             case ast.BoolOp(values=values):
                 for value in values:
-                    follow(value)
+                    follow(value, parts)
             case ast.Call(ast.Attribute(owner, method), args) if method in TAKING:
-                inside(owner)
+                inside(owner, parts)
                 for a in args[1:2]:
-                    follow(a)
+                    follow(a, parts)
             case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
-                inside(owner)
+                inside(owner, parts)
+                if (k := _constant(index)) is not None and len(parts) < DEEPEST:
+                    follow(owner, (k, *parts))
             case _ if makes(x):
-                found.add(place_of(x))
+                if not parts:
+                    found.add(place_of(x))
             case ast.Call(_, args, keywords):  # a function may give back what it is given
                 for a in (*args, *(k.value for k in keywords)):
-                    follow(a)
+                    follow(a, parts)
 
-    def inside(owner: ast.expr) -> None:
-        key = f"in {ast.unparse(owner)}"
+    def inside(owner: ast.expr, parts: Parts) -> None:
+        key = f"in {ast.unparse(owner)}", parts
         if key not in seen:
             seen.add(key)
             for part in _put_into(definition, owner):
-                follow(part)
+                follow(part, parts)
 
     follow(node)
     return frozenset(found)
+
+
+def _constant(index: ast.expr) -> int | None:
+    """An index that is a constant; None for others."""
+    match index:
+        case ast.Constant(int() as k):
+            return k
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() as k)):
+            return -k
+    return None
 
 
 def _sources(definition: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
@@ -84,18 +104,25 @@ def _sources(definition: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
         match s:
             case ast.Assign(targets, value):
                 for target in targets:
-                    if isinstance(target, ast.Name) and target.id == name:
-                        yield value
-                    elif isinstance(target, ast.Tuple) and any(isinstance(e, ast.Name) and e.id == name for e in target.elts):
-                        at = next(i for i, e in enumerate(target.elts) if isinstance(e, ast.Name) and e.id == name)
-                        if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                            yield value.elts[at]
+                    yield from _parts_for(target, name, value)
             case ast.AnnAssign(ast.Name(target), value=ast.expr() as value) if target == name:
                 yield value
             case ast.NamedExpr(ast.Name(target), value) if target == name:
                 yield value
-            case ast.For(ast.Name(target), iterated) if target == name:
-                yield ast.Subscript(iterated, ast.Constant(0), ast.Load())
+            case ast.For(target, iterated):
+                yield from _parts_for(target, name, ast.Subscript(iterated, ast.Name("", ast.Load()), ast.Load()))
+
+
+def _parts_for(target: ast.expr, name: str, value: ast.expr) -> Iterator[ast.expr]:
+    """What a name gets where `value` is assigned to `target`."""
+    match target:
+        case ast.Name(id) if id == name:
+            yield value
+        case ast.Tuple(targets):
+            whole = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(targets) else None
+            for k, part in enumerate(targets):
+                of_part = whole[k] if whole is not None else ast.Subscript(value, ast.Constant(k), ast.Load())
+                yield from _parts_for(part, name, of_part)
 
 
 def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr]:

@@ -347,3 +347,35 @@ class GivenAndKept(Base):
 
 def test_lists_that_are_only_read() -> None:
     agrees(GivenAndKept(), LISTS)
+
+
+class Frames(Base):
+    """Lists in the frames of an explicit stack, in the place of a recursion, beside other lists that are empty at first."""
+
+    def reduced(self, items):
+        rows = torch.stack(items)
+        return torch.tanh(rows.sum(0)), int(rows.argmax())
+
+    def forward(self, tree):
+        frames = [(tree, 0, [])]
+        order, result = [], None
+        while frames:
+            node, i, done = frames[-1]
+            if result is not None:
+                done.append(result)
+                result = None
+            if i == len(node):
+                frames.pop()
+                result, best = self.reduced(done)
+                order.append((len(frames), best))
+                continue
+            frames[-1] = (node, i + 1, done)
+            if isinstance(node[i], list):
+                frames.append((node[i], 0, []))
+            else:
+                result = self.emb.weight[node[i]]
+        return result, order
+
+
+def test_lists_in_tuples_are_found_where_they_are_made() -> None:
+    agrees(Frames(), [[3], [1, 2], [[1, 2], 3], [[1, [2, 3]], [4, 5], 6], [[[1]]]])

@@ -7,7 +7,7 @@ import ast
 from torch import nn
 
 from backends.acrobat.core.types import INT
-from backends.acrobat.frontend.evaluator.choices.choice import at_index
+from backends.acrobat.frontend.evaluator.choices.choice import at_index, fails_always
 from backends.acrobat.frontend.evaluator.expressions.indexing import NAMED, as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -74,7 +74,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
     assert isinstance(container, (nn.ModuleDict, nn.ParameterDict))
     if is_known:
         if constant not in container:
-            return f.problem(node, f"this {type(container).__name__} has no key {constant!r}")
+            return fails_always(f, node, KeyError(constant), f"this {type(container).__name__} has no key {constant!r}")
         return attribute(f, node, owner, constant)
     if isinstance(container, nn.ParameterDict):
         return constant_by_key(f, node, list(container.keys()), key, lambda k: attribute(f, node, owner, k))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
@@ -20,7 +21,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules, zipped
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
-from backends.acrobat.frontend.evaluator.tables import BUILTINS, handles
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, known, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
@@ -55,6 +56,14 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
         case [Keywords() | Static(dict()) as entries]:
             return f.expression(ast.copy_location(ast.Dict([None], [ast.copy_location(Given(entries), node)]), node))
     return None
+
+
+@handles(FUNCTIONS, collections.OrderedDict)
+def _ordered_dict(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    entries = dict_of(f, node, kwargs) if kwargs and not args else _dict(f, node, args, hint)
+    if entries is None or kwargs and args:
+        raise Refused("`OrderedDict` takes a dictionary, pairs, or values by name here", "write a display, `{**d, 'name': x}`")
+    return entries
 
 
 @handles(BUILTINS, "list")

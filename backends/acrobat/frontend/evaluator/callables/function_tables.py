@@ -10,7 +10,7 @@ import ast
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.choices.choice import choose, is_function
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fails_always, is_function
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.keywords import walked
 from backends.acrobat.frontend.evaluator.objects.constants import contains, position
@@ -37,7 +37,9 @@ def _looked_up(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Val
     entries = dict[Any, Value](table.entries)
     is_known, constant = known(key)
     if is_known:
-        return entries[constant] if constant in entries else f.problem(node, f"this dict has no key {constant!r}")
+        if constant in entries:
+            return entries[constant]
+        return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
     if is_unknown(key):
         return unknown()
     return OneOf(position(f, node, key, list(entries)), tuple(entries.values()))

@@ -258,3 +258,13 @@ def fail(f: Frame, text: str, values: Sequence[Value] = (), symbols: frozenset[i
     place = f"{f.span.file}:{f.span.line}: " if f.span.line else ""
     number = f.program.messages.number(Message(place, text, symbols))
     return retyped(f.host("fail", [Static(number), *values], INT, "raised"), NEVER)
+
+
+def fails_always(f: Frame, node: ast.AST, error: Exception, message: str = "") -> Value:
+    """What Python raises where a lookup of constants fails: a problem if the call or index has them written out, and otherwise
+    an error of the instances that come to it. There may be none: the constant may be the name of a class without objects."""
+    written = node.args if isinstance(node, ast.Call) else [node.slice] if isinstance(node, ast.Subscript) else []
+    if all(isinstance(x, ast.Constant) for x in written):
+        return f.problem(node, message or str(error))
+    text = f"{type(error).__name__}: {error}"
+    return fail(f, text.replace("{", "{{").replace("}", "}}"))

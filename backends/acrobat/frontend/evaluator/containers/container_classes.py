@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT
-from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, dict_of_pairs, empty_of_kind
+from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, dict_of_pairs
 from backends.acrobat.frontend.evaluator.containers.counters import COUNTER, counter_of
 from backends.acrobat.frontend.evaluator.containers.shared_lists import shared_factory
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
@@ -39,7 +39,7 @@ DEFAULTS: dict[Any, str] = {
 @handles(FUNCTIONS, collections.defaultdict)
 def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
-    match args:
+    match [] if kwargs else args:
         case [Static(factory)] if factory in DEFAULTS:
             if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
                 name = f"made at {f.span.line}.{f.span.column} in {f.file}"
@@ -65,11 +65,6 @@ def _holds_values(factory: Value) -> bool:
     return bool(atoms(factory))
 
 
-@handles(FUNCTIONS, collections.OrderedDict)
-def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
-
-
 @handles(FUNCTIONS, dict.fromkeys)
 def _from_keys(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`dict.fromkeys(keys)` or `dict.fromkeys(keys, value)`."""
@@ -82,6 +77,7 @@ def _from_keys(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
 
 @handles(FUNCTIONS, collections.Counter)
 def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    if not args:
+    (counted,) = CallArguments("Counter", args, kwargs).bind("iterable", iterable=None)
+    if counted is None:
         return f.empty(replace(EMPTY["dict"], kind=COUNTER))
-    return counter_of(f, node, args[0])
+    return counter_of(f, node, counted)

@@ -36,11 +36,6 @@ def classes_here(f: Frame, value: Dyn) -> tuple[type, ...]:
     return next(((x.value,) for x in told if isinstance(x, Static)), classes)
 
 
-def is_method(classes: Sequence[type], name: str) -> bool:
-    """Whether one of the classes has a method or a property of that name."""
-    return any(callable(getattr(c, name, None)) or isinstance(getattr(c, name, None), property) for c in classes)
-
-
 def is_written(method: object) -> bool:
     """Whether a method is one of the source, and not one that Python makes, as that of a dataclass."""
     return isinstance(method, types.FunctionType) and not method.__code__.co_filename.startswith("<")
@@ -154,8 +149,8 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         return Partial(Static(dataclasses.replace), (value,), ())
     if name == "_asdict" and all(hasattr(c, "_fields") for c in classes):
         return Partial(Static(words.fields_by_name), (value,), ())
-    attributes = [inspect.getattr_static(c, name, None) for c in classes]
-    if attributes[0] is None or any(x is not attributes[0] for x in attributes):
+    attributes = [inspect.getattr_static(c, name, dataclasses.MISSING) for c in classes]
+    if any(x is not attributes[0] for x in attributes):
         return None
     owner = owner_of(f, value, classes)
     match attributes[0]:
@@ -169,7 +164,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
             return Static(function)
         case classmethod(__func__=types.FunctionType() as function):
             return Partial(Static(function), (Static(original(classes[0])),), ()) if len(classes) == 1 else None
-        case int() | float() | str() | bool() | tuple():
+        case None | int() | float() | str() | bool() | tuple():
             return Static(attributes[0])
         case dict() | list():
             f.program.reads.note_object(original(classes[0]), name, attributes[0])

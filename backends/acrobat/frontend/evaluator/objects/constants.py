@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, fails_always, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, mixed, of_type
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -67,8 +67,8 @@ def by_none(
 
 
 def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
-    """A key, of a mixed one the value of the type that constant keys have."""
-    return of_type(f, node, key, *{word_of_key(k) for k in keys})
+    """A key, of a mixed one the value of the type that constant keys have, of one of several constants the chosen one."""
+    return of_type(f, node, f.staged(key) if isinstance(key, OneOf) else key, *{word_of_key(k) for k in keys})
 
 
 def word_of_key(key: Any) -> str:
@@ -84,6 +84,7 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
         return by_key
     if key == Static(None):
         return Static(True)
+    key = f.staged(key) if isinstance(key, OneOf) else key
     keys = [k for k in keys if alike(key, k)]
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT):
         return f.host("lt", [looked_up(f, key, keys), Static(len(keys))], BOOL, "among")
@@ -105,7 +106,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     is_known, constant = known(key)
     if is_known:
         if constant not in table:
-            return f.problem(node, f"this dict has no key {constant!r}")
+            return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
     keys = [k for k in table if alike(key, k)]
     values = [Static(table[k]) for k in keys]
@@ -210,7 +211,9 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     if all(k for k, _ in facts):
         try:
             result = method(*(v for _, v in facts))
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
+            return fails_always(f, node, error)
+        except TypeError as error:
             return f.problem(node, str(error))
         return Static(list(result) if name in ("items", "keys", "values") else result)
     if any(is_unknown(a) for a in args):

@@ -19,7 +19,6 @@ from backends.acrobat.frontend.evaluator.objects.classes import (
     class_attribute,
     class_of,
     classes_here,
-    is_method,
     number_of_class,
     records_of,
 )
@@ -58,7 +57,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Method(value, name)
     if not have and (result := class_attribute(f, node, value, classes, name)) is not None:
         return result
-    if not have and any(hasattr(c, name) for c in classes) or len(have) < len(classes) and is_method(classes, name):
+    if any(hasattr(c, name) for c in classes if c not in have):
         return of_each_class(f, node, value, name)
     if not have:
         if records := records_of(f, value):

@@ -3,7 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import pytest
@@ -77,9 +77,16 @@ def views(self, xs):
     return [sorted(x) for x in joined], same, one.keys() != third.keys()
 
 
+def made_by_class(self, xs):
+    named = OrderedDict(first=len(xs), rest=sum(xs))
+    named["last"] = 3
+    pairs = OrderedDict([("u", 1), ("v", len(xs))])
+    return named, OrderedDict(pairs), OrderedDict({"w": xs}), [*OrderedDict((x, -x) for x in xs).items()]
+
+
 @pytest.mark.parametrize(
     "function",
-    [least_recently_used, emptied, under_tuples, over_sets, constant_sets, views],
+    [least_recently_used, emptied, under_tuples, over_sets, constant_sets, views, made_by_class],
     ids=lambda f: f.__name__,
 )
 def test_as_in_python(function: Any) -> None:
@@ -126,3 +133,17 @@ REFUSED = {
 def test_what_may_depend_on_the_order_of_a_set(name: str) -> None:
     with pytest.raises(CompileError, match="the order of a set is not known"):
         build(with_forward(nn.Module(), REFUSED[name]), sample=LISTS)
+
+
+NAMED = {
+    "ordered": lambda self, xs: OrderedDict([("a", len(xs))], b=2),
+    "counter": lambda self, xs: Counter(xs, b=2),
+    "counter of names": lambda self, xs: Counter(a=1),
+    "default": lambda self, xs: defaultdict(int, a=1),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_values_by_name_are_not_left_out(name: str) -> None:
+    with pytest.raises(CompileError, match=r"`(OrderedDict|Counter|defaultdict)`"):
+        build(with_forward(nn.Module(), NAMED[name]), sample=LISTS)

@@ -58,20 +58,20 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     """The program and what has built it. Where a build ends with problems, another one begins with what it has met; then with
     classes that are divided into versions, and at last with values that keep their types exactly, at a cost. Where that does
     not help either, the problems are those from before. Raises CompileError."""
-    division, met = Division(), set[frozenset[str]]()
+    division, met, endless = Division(), set[frozenset[str]](), set[Any]()
     try:
-        return _built_with(module, hint, sample, JoinedClasses(division=division), met)
+        return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
     except CompileError as error:
         problems = error
     for _ in range(DIVISIONS):
         if not division.joins and not division.divide(problems.problems):
             break
         try:
-            return _built_with(module, hint, sample, JoinedClasses(division=division), met)
+            return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
         except CompileError:
             if not division.joins:
                 break
-    exact = JoinedClasses(exact=True)
+    exact = JoinedClasses(exact=True, endless=endless)
     if exact.with_mixtures(met).mixtures <= JoinedClasses().with_mixtures(met).mixtures:
         raise problems from None
     try:

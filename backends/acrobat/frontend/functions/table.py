@@ -74,6 +74,7 @@ class Functions:
         self.seen_whole: set[str] = set()  # where dictionaries are kept that something sees as wholes (`missing_keys`)
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
+        self.endless = datatypes.endless  # those that have had more versions than are compiled
         self.sized: dict[
             Any, set[tuple[object, ...]]
         ] = {}  # function -> the numbers for which it makes tensors of fixed extents
@@ -224,12 +225,14 @@ class Functions:
 
     def version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
         """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
-        for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already."""
+        for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already, also in
+        a build before."""
         constants = [fixed(v) for v in values]
-        if not any(map(has_fixed, constants)):
+        if function in self.endless or not any(map(has_fixed, constants)):
             return None
         key, versions = (*self.key(function, constants), *depends), self.versions[function]
         if key not in versions and len(versions) == VERSIONS:
+            self.endless.add(function)
             return None
         versions.add(key)
         return constants

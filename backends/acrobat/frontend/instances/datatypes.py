@@ -35,6 +35,7 @@ class Datatypes(WrittenTypes):
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
         self.walked = self._joined.walked
+        self.endless = self._joined.endless
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.trees_apart: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES

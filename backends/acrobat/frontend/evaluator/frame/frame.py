@@ -164,12 +164,16 @@ class Frame(TakingApartFrame):
     def straight(self, body: Sequence[ast.stmt]) -> None:
         """Compile a body that is not left early; what it assigns stays in scope."""
         for s in body:
+            if self.gives_up and self.cause is not None:
+                return
             with self.at(s):
                 self.statement(s)
 
     def value_of(self, body: Sequence[ast.stmt], exits: Exits) -> Value:
         """Compile a body that may be left early. Its value is that of the exit through which it is left."""
         for i, s in enumerate(body):
+            if self.gives_up and self.cause is not None:
+                return unknown()
             with self.at(s):
                 handler = LEAVING.get(type(s)) if leaves(s) else None
                 if handler is not None:

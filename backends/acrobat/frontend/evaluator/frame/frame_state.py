@@ -102,6 +102,7 @@ class FrameState:
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called
+        self.gives_up = False  # whether nothing more of a trial is compiled where it has a `cause`
 
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""

@@ -237,20 +237,21 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
     these `types`; None where the body cannot be compiled so."""
     assert isinstance(s.target, ast.Name)
     ways = Ways()
-    (cause, f.cause), earlier = (f.cause, None), f.mutated
-    f.mutated = set()
+    before = f.cause, f.mutated, f.gives_up
+    f.cause, f.mutated, f.gives_up = None, set(), True
     with f.trial():
         assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
         for x, t in types.items():
             f.rebind(x, held_in(Dyn(f.var(x, t))))
         trial_round(f, s, ways, {})
     failed = f.cause is not None
-    f.cause, f.mutated = cause, earlier
+    f.cause, f.mutated, f.gives_up = before
+    if failed:
+        return None
     try:
-        names_and_types = {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
+        return {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
     except Mismatch:  # it is a function
         return None
-    return None if failed else names_and_types
 
 
 def _joined(f: Frame, before: Mapping[str, Any], after: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,6 +14,9 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.functions.body import FunctionBody
+from backends.acrobat.frontend.functions.table import VERSIONS
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
@@ -152,3 +157,52 @@ def test_what_no_round_knows_is_told_once_for_each_line() -> None:
     with pytest.raises(CompileError) as error:
         build(with_forward(nn.Sequential(nn.Linear(5, 4)), never_known), sample=LISTS)
     assert len(error.value.problems) == 2
+
+
+def along_the_dimension_of_the_round(self, xs):
+    h = self[0].weight[0] * xs[0]
+    for i in range(2):
+        h = h + self[0].weight.sum(i)
+        h = torch.tanh(h)
+    return h
+
+
+def test_a_round_that_cannot_be_compiled_is_given_up_at_its_first_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, statement = Counter[str](), Frame.statement
+
+    def counted(self: Frame, s: ast.stmt) -> None:
+        compiled[ast.unparse(s)] += 1
+        statement(self, s)
+
+    monkeypatch.setattr(Frame, "statement", counted)
+    agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(4))), along_the_dimension_of_the_round), LISTS)
+    rounds = compiled["h = self[0].weight[0] * xs[0]"]
+    assert compiled["h = torch.tanh(h)"] == 2 * rounds  # none in the trial of a round of any number
+
+
+def counts_its_depth(self, xs):
+    return descended(xs, 0)
+
+
+def descended(xs, depth):
+    label = "leaf" if xs[0] > 0 else depth
+    if xs[0] > 1:
+        return descended(xs[1:], depth + 1)
+    return xs.nonsense(label)
+
+
+def test_a_recursion_that_counts_without_an_end_is_compiled_for_each_number_in_one_build_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second build, which knows of the label's two types, has the same problem for every number."""
+    compiled, compile = Counter[str](), FunctionBody.compile
+
+    def counted(self: FunctionBody) -> None:
+        compiled[self.definition.name] += 1
+        compile(self)
+
+    monkeypatch.setattr(FunctionBody, "compile", counted)
+    with pytest.raises(CompileError, match="`nonsense`"):
+        build(with_forward(nn.Module(), counts_its_depth), sample=LISTS)
+    assert compiled["counts_its_depth"] > 2
+    assert VERSIONS < compiled["descended"] < 2 * VERSIONS

@@ -8,6 +8,7 @@ from typing import Any
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.outside import Outside, ResultTensor, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.instances.default_dicts import read_as
 from backends.acrobat.frontend.types import NoneT, SymbolT
 
 
@@ -95,7 +96,7 @@ class Descriptors:
                 row.first, row.count, row.index = len(self.varying), v.lists, self._tensor_index(type)
                 self.varying.append(v)
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
-                row.kind, row.count = "Dict", 2
+                row.kind, row.count, row.expected = "Dict", 2, read_as(kind)
                 row.first = self._add_parts([(key, ""), (value, "")])
             case ListT(item, kind="set" | "tuple" as kind):
                 row.kind, row.first = "Set" if kind == "set" else "VaryingTuple", self.of(item)

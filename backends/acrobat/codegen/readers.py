@@ -8,6 +8,7 @@ from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.outside import Outside, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.boundary import plain_type
+from backends.acrobat.frontend.instances.default_dicts import read_as
 from backends.acrobat.frontend.types import SymbolT
 
 
@@ -59,7 +60,7 @@ class Readers:
             case ListT(rows=int()):
                 body = self._varying(type)
             case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
-                body = self._dict(type, key, value)
+                body = self._dict(type, key, value, kind)
             case ListT(item, kind=kind):
                 body = self._list(item, kind)
             case TupleT(items):
@@ -81,9 +82,9 @@ class Readers:
         read = f"read_numbers(s, o, {name}, '{v.number}')" if v.number else f"read_rows(s, o, {name})"
         return [f"return parts_of<{self.cpp(type)}>(s, {read});"]
 
-    def _dict(self, type: Any, key: Any, value: Any) -> list[str]:
+    def _dict(self, type: Any, key: Any, value: Any, kind: str) -> list[str]:
         return [
-            "const auto [items, size] = read_dict(s, o);",
+            f"const auto [items, size] = read_dict(s, o, {c_string(read_as(kind))});",
             f"auto list = make_list<{self.cpp(type.item)}>(s.cx.host, size);",
             "int64_t i = 0;",
             "try {",

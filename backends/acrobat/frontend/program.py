@@ -28,7 +28,7 @@ from backends.acrobat.frontend.source import decorated, source_of, span_of, stri
 from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
-from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown, has_dict
 from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -281,7 +281,8 @@ class ProgramBuilder(DiagnosedFunctions):
                 instance = self.datatypes.resolve(annotated[name]) if name in annotated else UNKNOWN
             except AnnotationError:
                 instance = UNKNOWN
-            incomplete = contains_unknown(instance) or any(map(contains_unknown, self._reached(instance).values()))
+            types = [instance, *self._reached(instance).values()]
+            incomplete = any(map(contains_unknown, types)) or any(map(has_dict, types)) and self.datatypes.has_defaults(sample)
             if self.observed or incomplete:
                 instance = self.datatypes.observe(sample)
                 self.observed = True

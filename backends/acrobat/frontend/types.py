@@ -240,6 +240,16 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     raise Mismatch(f"{describe(a)} here, {describe(b)} there")
 
 
+def has_dict(type: Any) -> bool:
+    """Whether values of a type are dictionaries, or have such in them outside of objects."""
+    match type:
+        case ListT(item, rows=None):
+            return type.kind.startswith("dict") or has_dict(item)
+        case TupleT(items):
+            return any(map(has_dict, items))
+    return False
+
+
 def extents(type: Any) -> tuple[int | None, ...] | None:
     """The extents of a tensor type, with None for one that varies between instances; None for other types."""
     match type:

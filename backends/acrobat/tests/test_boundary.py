@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 
 from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.options import Options
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -418,3 +420,27 @@ def test_threads_call_one_executable_at_the_same_time(cache: Path) -> None:
     executable.close()
     with pytest.raises(RuntimeError, match="closed"):
         executable([1])
+
+
+def seven() -> int:
+    return 7
+
+
+class LooksUpMissing(nn.Module):
+    def forward(self, ds: Any) -> Any:
+        return ds[0][1] + ds[1][1] + ds[2][1]
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_dictionaries_with_other_values_for_missing_keys(cache: Path, codegen: Any) -> None:
+    good: list[Any] = [defaultdict(int, {0: 3}), Counter([5]), defaultdict(seven, {4: 3})]
+    executable = compile(LooksUpMissing(), sample=[tuple(good)], options=Options(codegen=codegen), cache_folder=cache)
+    assert executable([tuple(good), (defaultdict(int, {1: 2}), Counter([1]), defaultdict(seven))]) == [7, 10]
+    for i, other, message in (
+        (0, {0: 1}, r"expected a defaultdict\(int\), got a dict of 0"),
+        (0, defaultdict(float), r"expected a defaultdict\(int\), got a dict"),
+        (1, {0: 1}, "expected a Counter, got a dict of 0"),
+        (2, defaultdict(lambda: 6), r"expected a defaultdict\(.*\.seven:\d+\), got a dict"),
+    ):
+        with pytest.raises(InstanceError, match=message):
+            executable([(*good[:i], other, *good[i + 1 :])])

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
@@ -111,6 +112,8 @@ class Boundary:
             case ListT(item, kind=kind) if kind.startswith("dict"):
                 if not isinstance(value, dict):
                     raise InstanceError(f"{path}: expected a dict, got {type(value).__name__}")
+                if not fits(value, kind):
+                    raise InstanceError(f"{path}: expected a defaultdict({read_as(kind)}), got a dict of other missing values")
                 return [self._in(item, pair, f"{path}[{pair[0]!r}]") for pair in value.items()]
             case ListT(item, kind="set"):
                 if not isinstance(value, (set, frozenset)):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from enum import EnumType
 from itertools import pairwise
+from types import FunctionType
 from typing import Any
 
 from torch import nn
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT
+from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, hints, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
@@ -43,6 +45,7 @@ class Datatypes(WrittenTypes):
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
+        self.factories: dict[str, FunctionType] = {}  # what makes the values for missing keys of dictionaries of the sample
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.given_out: set[tuple[type, str]] = set()  # fields of objects of the result that would be `Held`
         self.constants: dict[tuple[type, str], list[Any]] = {}  # (class, field) -> modules, functions there
@@ -209,7 +212,7 @@ class Datatypes(WrittenTypes):
         numbers, with `shared` the lists that are. The same object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
         if by_name and self.given_by_name and not unions.by_name:
-            unions = dataclasses.replace(unions, by_name=True)
+            unions = replace(unions, by_name=True)
         unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
@@ -377,13 +380,20 @@ class Datatypes(WrittenTypes):
         named = (x for m in self.modules for x in vars(sys.modules[m]).values())
         return any(place.enums for place in places) or any(isinstance(x, EnumType) and len(x) > 0 for x in named)
 
-    def observe(self, instances: Sequence[Any]) -> Any:
-        """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
+    def _observer(self, instances: Sequence[Any]) -> Observer:
         if self._sample is None or self._sample[0] is not instances:
             self._sample = instances, Observer(instances, self.records, self._joined.by_name)
-            self.values_tell = True
-        observer = self._sample[1]
-        self.seen = observer.fields
+        return self._sample[1]
+
+    def has_defaults(self, instances: Sequence[Any]) -> bool:
+        """Whether dictionaries of a sample have values for missing keys, of which annotations do not tell."""
+        return any(place.defaults - {""} for place in self._observer(instances).places())
+
+    def observe(self, instances: Sequence[Any]) -> Any:
+        """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
+        observer = self._observer(instances)
+        self.values_tell = True
+        self.seen, self.factories = observer.fields, observer.factories
         self.start_round()
         for cls, name in [(c, x) for c, x in self.fields if c in self.seen and x not in self.asked.get(c, [])]:
             del self.fields[cls, name]  # entered for an annotation; the sample tells the type once the field is read
@@ -488,7 +498,7 @@ class Datatypes(WrittenTypes):
                 if not contains_unknown(written):
                     if FLOAT in (written, self.optionals.get(getattr(written, "name", ""))) and self._has_ints(cls, name):
                         self.note_int_as_float()
-                    return written
+                    return _as_seen(written, self.seen[cls][name])
             except (AnnotationError, KeyError):
                 pass
         return self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
@@ -531,6 +541,19 @@ class Datatypes(WrittenTypes):
                     ),
                 )
         return out
+
+
+def _as_seen(t: Any, place: Place | None) -> Any:
+    """The type that an annotation says, with dictionaries that have the values for missing keys that were seen."""
+    place = place.representative() if place is not None else Place()
+    match t:
+        case ListT(TupleT((key, value)), kind="dict"):
+            return replace(t, item=TupleT((key, _as_seen(value, place.value))), kind=place.kind_of_dict)
+        case ListT(item, rows=None):
+            return replace(t, item=_as_seen(item, place.item))
+        case TupleT(items) if len(items) == len(place.items):
+            return replace(t, items=tuple(map(_as_seen, items, place.items)))
+    return t
 
 
 def _may_be_referenced(cls: type) -> bool:

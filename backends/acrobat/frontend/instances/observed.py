@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from enum import Enum
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend.instances import key_sets
+from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER, word_of
 from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
 
@@ -30,6 +32,7 @@ class Observer:
     def __init__(self, instances: Sequence[Any], records: Records, by_name: bool = False) -> None:
         self.root = Place()
         self._records = records
+        self.factories: dict[str, FunctionType] = {}  # functions that make what a `defaultdict` gives for missing keys
         self.fields: dict[type, dict[str, Place]] = {}
         self._seen: set[tuple[int, int]] = set()
         self._keep: list[Any] = []  # keeps objects alive while their ids are noted
@@ -144,7 +147,12 @@ class Observer:
             case dict():
                 place.key, place.value = place.key or Place(), place.value or Place(deep=place.deep + 1)
                 inside: list[tuple[Place, Any, str]] = []
-                are_names = all(map(is_name, value))
+                place.defaults.add(self._default(value))
+                if place.defaults == {f"{GIVEN}dict"}:  # also a missing one, which has no names
+                    place.value.kinds.add("dict")
+                    place.value.defaults.add("")
+                    place.value.key, place.value.value = place.value.key or Place(), place.value.value or Place()
+                are_names = place.defaults == {""} and all(map(is_name, value))
                 if not are_names or self._is_new(place, value):
                     inside += [(place.key, k, f"a key of {path}") for k in value]
                     inside += [(place.value, v, f"{path}[{k!r}]") for k, v in value.items()]
@@ -160,6 +168,14 @@ class Observer:
                     return []
                 return self._object(place, value, type(value), fields, path)
         return []
+
+    def _default(self, value: dict[Any, Any]) -> str:
+        """What a dictionary gives for missing keys. Functions that make that are kept by their words."""
+        word = word_of(value)
+        function = getattr(value, "default_factory", None)
+        if isinstance(function, FunctionType) and word != OTHER and self.factories.setdefault(word, function) is not function:
+            return word if self.factories[word].__code__ is function.__code__ else OTHER
+        return word
 
     def _is_new(self, place: Place, value: dict[str, Any]) -> bool:
         """Whether the values of a dictionary whose keys are names are still to be noted at a place. It may lead back to itself,

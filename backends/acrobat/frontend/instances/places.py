@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from backends.acrobat.frontend.instances.default_dicts import OTHER
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 
 
@@ -27,6 +28,7 @@ class Place:
     lengths: set[int] = field(default_factory=set)  # of the lists
     key: Place | None = None  # of a dictionary
     value: Place | None = None
+    defaults: set[str] = field(default_factory=set)  # what the dictionaries give for missing keys (`default_dicts`)
     trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, dict[str, Place]] = field(default_factory=dict)  # those seen, with the places of their fields
     sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
@@ -52,6 +54,7 @@ class Place:
         one.kinds |= other.kinds
         one.dtypes |= other.dtypes
         one.lengths |= other.lengths
+        one.defaults |= other.defaults
         one.sizes |= other.sizes
         one.trouble = one.trouble or other.trouble
         one.enums = one.enums or other.enums
@@ -95,6 +98,12 @@ class Place:
         """The length of the lists of floats that are at the place and nothing else, if it is the same of all; else 0."""
         of_floats = self.kinds == {"list"} and self.item is not None and {"float"} <= self.item.kinds <= {"float", "int"}
         return next(iter(self.lengths)) if of_floats and len(self.lengths) == 1 else 0
+
+    @property
+    def kind_of_dict(self) -> str:
+        """The kind of the type of the dictionaries at the place, which says what all of them give for missing keys."""
+        word = next(iter(self.defaults)) if len(self.defaults) == 1 else OTHER if self.defaults else ""
+        return f"dict:{word}" if word else "dict"
 
     @property
     def is_dict(self) -> bool:

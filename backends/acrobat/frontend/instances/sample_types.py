@@ -255,7 +255,7 @@ class SampleTypes:
                 assert place.key is not None
                 assert place.value is not None
                 pair = TupleT((self.type_at(place.key, f"a key of {what}"), self.type_at(place.value, f"a value of {what}")))
-                return ListT(pair, kind="dict")
+                return ListT(pair, kind=place.kind_of_dict)
             case "class":
                 return DataT(self.of_class[next(iter(place.classes))])
         return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None

@@ -237,8 +237,25 @@ Elements read_set(Session& s, PyObject* o) {
 }
 std::string place_in_set(PyObject* element) { return "{" + shown(element) + "}"; }
 
-Elements read_dict(Session& s, PyObject* o) {
+// What makes a dictionary's values for missing keys: the name of a class, or a function's with its line.
+static std::string made_for_missing(PyObject* o) {
+    Ref factory(PyObject_GetAttrString(o, "default_factory"));
+    if (!factory) {
+        PyErr_Clear();
+        return type_name(o) + "()";
+    }
+    if (PyType_Check(factory.get())) return reinterpret_cast<PyTypeObject*>(factory.get())->tp_name;
+    if (!PyFunction_Check(factory.get())) return "";
+    const auto* function = reinterpret_cast<PyFunctionObject*>(factory.get());
+    const auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+    const auto text = [](PyObject* name) { return PyUnicode_Check(name) ? utf8_or(Ref(Py_NewRef(name)), "") : std::string(); };
+    return text(function->func_module) + "." + text(function->func_qualname) + ":" + std::to_string(code->co_firstlineno);
+}
+
+Elements read_dict(Session& s, PyObject* o, const std::string& missing) {
     if (!PyDict_Check(o)) mismatch(o, "a dict");
+    if (!missing.empty() && made_for_missing(o) != missing)
+        mismatch(o, missing == "Counter()" ? "a Counter" : "a defaultdict(" + missing + ")");
     return kept_list(s, PyDict_Items(o));
 }
 PyObject* key_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 0); }

@@ -173,7 +173,8 @@ Elements read_set(Session& s, PyObject* o);
 std::string place_in_set(PyObject* element);
 
 // The (key, value) pairs of a dictionary, kept until the run ends; the key and value of a pair; how a path names a pair.
-Elements read_dict(Session& s, PyObject* o);
+// `missing` names the class or function that has to make the dictionary's values for missing keys (`default_dicts.read_as`).
+Elements read_dict(Session& s, PyObject* o, const std::string& missing);
 PyObject* key_of(PyObject* pair);
 PyObject* value_of(PyObject* pair);
 std::string place_of(PyObject* pair);

@@ -45,7 +45,7 @@ struct Type {
                          // mixed: its first case; where extents vary: its `Varying`
     int32_t count;       // how many of these there are; where extents vary: how many do
     int32_t index;       // tensors: their `Outgoing`; optional: the full case's number; union: 1 if `id` tells objects apart
-    const char* expected;  // union, mixed: what messages say was expected
+    const char* expected;  // union, mixed: what messages say was expected; dict: see `read_dict`
 };
 struct Part {
     int32_t type;

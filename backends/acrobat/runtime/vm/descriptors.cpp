@@ -86,7 +86,7 @@ Slot read_mixed(Session& s, const Types& t, const Type& type, PyObject* o) {
 }
 
 Slot read_pairs(Session& s, const Types& t, const Type& type, PyObject* o) {
-    const auto [pairs, size] = read_dict(s, o);
+    const auto [pairs, size] = read_dict(s, o, type.expected);
     const Items list = make_list<Slot>(s.cx.host, size);
     int64_t i = 0;
     try {

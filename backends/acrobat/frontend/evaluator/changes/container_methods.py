@@ -116,7 +116,7 @@ def _get(f: Frame, node: ast.AST, whole: Dyn, key: Value, default: Value) -> Val
     is_in = contains(f, node, whole, key)
     if is_unknown(is_in):
         return unknown()
-    return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
+    return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key, True), lambda: default)
 
 
 def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Sequence[Value]) -> Value:
@@ -126,7 +126,7 @@ def _pop(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, defau
         return unknown()
     is_in = contains(f, node, whole, key)
     if default:
-        value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: _as_value(f, whole, default[0]))
+        value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key, True), lambda: _as_value(f, whole, default[0]))
     else:
         value = at_key(f, node, whole, key)
     rest = f.program.call(f, node, dictionaries.without_key, [items_of(whole), key], {})
@@ -161,7 +161,7 @@ def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Valu
         return unknown()
     is_in = contains(f, node, whole, key)
     default = _as_value(f, whole, default)
-    value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), lambda: default)
+    value = choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key, True), lambda: default)
     give(f, at[0], put(f, node, whole, key, value))
     return value
 

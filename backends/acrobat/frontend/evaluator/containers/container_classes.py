@@ -18,22 +18,9 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.instances.default_dicts import DEFAULTS
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
-
-DEFAULTS: dict[Any, str] = {
-    int: "int",
-    float: "float",
-    bool: "bool",
-    str: "str",
-    list: "list",
-    collections.deque: "list",
-    set: "set",
-    dict: "dict",
-    collections.OrderedDict: "dict",
-    collections.Counter: "counts",
-}
-"""What a `defaultdict` makes for missing keys, by the class that it is given: `containers.default_of` makes it."""
 
 
 @handles(FUNCTIONS, collections.defaultdict)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import ListT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, open_optional, optional
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
@@ -20,10 +20,11 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, is_never_filled
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, describe, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 
@@ -39,7 +40,7 @@ def kind_of(value: Any) -> str:
 def default_of(f: Frame, whole: Any) -> Value | None:
     """The default of a `defaultdict` or `Counter` for missing keys; None for a dictionary where these are an error."""
     t = type_or_none(whole)
-    match t.kind.partition(":")[2] if isinstance(t, ListT) else "":
+    match t.kind.partition(":")[2].removeprefix(GIVEN) if isinstance(t, ListT) else "":
         case "int" | "count":
             return Static(0)
         case "float":
@@ -54,8 +55,8 @@ def default_of(f: Frame, whole: Any) -> Value | None:
             return f.empty(replace(EMPTY["dict"], kind="dict:count"))
         case "set" | "dict" as which:
             return empty_of_kind(f, which)
-        case made if made in f.program.factories:
-            factory = f.program.factories[made]
+        case made if made in f.program.factories or made in f.program.datatypes.factories:
+            factory = f.program.factories.get(made) or f.program.wrap(f.program.datatypes.factories[made])
             return CALLS[kind(factory)](f, ast.Pass(), factory, [], {}, "default")
     return None
 
@@ -170,15 +171,17 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value, missing: Arm | None
         is_in = contains(f, node, whole, key)
         if isinstance(default, Dyn) and isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT):
             value_type = whole.type.item.items[1]
+            if isinstance(value_type, ListT) and value_type.kind.replace(GIVEN, "") == getattr(default.type, "kind", ""):
+                default = as_kind(default, value_type.kind)
             default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
         if is_unknown(whole):
             return default
-        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key), missing or (lambda: default))
+        return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key, True), missing or (lambda: default))
     return at_key(f, node, whole, key)
 
 
-def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
-    """The value of a key; a missing key is an error of the instance."""
+def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False) -> Value:
+    """The value of a key, which is known to be `there`; else a missing key is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
         return guess(t) if isinstance(t, ListT) else unknown()
@@ -186,8 +189,23 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})
     if is_unknown(at):
         return unknown()
+    if not there:
+        size = f.host("list.len", [pairs], INT, "size")
+        place, is_in = at, f.host("lt", [at, size], BOOL, "there")
+        at = choose(f, ast.Pass(), is_in, lambda: place, lambda: _no_such_key(f, whole, key))
     pair = f.host("list.get", [pairs, at], pairs.type.item, "entry")  # type: ignore[union-attr]
     return (f.components(pair) or [unknown(), unknown()])[1]
+
+
+def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
+    """The error of a missing key, which shows the key as Python does."""
+    if type_of(whole).kind == f"dict:{OTHER}":
+        return fail(f, "it is not known what this dictionary gives for a missing key: write `.get(key, default)`")
+    parts = f.components(key)
+    values = [p for p in parts or [key] if type_of(p) in (INT, BOOL, FLOAT, SYMBOL)]
+    shown = ["{!r}" if p in values else f"<{describe(type_of(p))}>" for p in parts or [key]]
+    strings = frozenset(i for i, v in enumerate(values) if type_of(v) == SYMBOL)
+    return fail(f, f"KeyError: {'(' if parts else ''}{', '.join(shown)}{')' if parts else ''}", values, strings)
 
 
 def as_key(f: Frame, whole: Dyn, key: Value) -> Value:

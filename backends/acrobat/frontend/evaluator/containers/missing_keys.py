@@ -27,6 +27,9 @@ from backends.acrobat.frontend.specials import Method, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
+NAMED = " has other names"
+"""What stands after a place in `seen_whole` whose dictionaries get other names."""
+
 
 def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
     """Note of an expression, whose value this is, that it stands for more than the look-up of an entry: that may show whether a
@@ -36,7 +39,8 @@ def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
     kinds = _kinds_inside(type_or_none(value))
     if not kinds or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
         return
-    _note(f, {_kept_in(node), *(set() if node in f.handed_on else kinds)})
+    place = _kept_in(node)
+    _note(f, {place and f"{place}{NAMED}"} if node in f.handed_on else {place, *kinds})
 
 
 def note_in_result(f: Frame, value: Value) -> None:
@@ -84,10 +88,11 @@ def would_show(f: Frame, node: ast.AST, whole: Value) -> bool:
     does not do itself."""
     if not isinstance(node, ast.Subscript) or node in f.put_back or not enters_missing_keys(whole):
         return False
+    if _kinds_of(type_or_none(whole)).isdisjoint(f.program.seen_whole):
+        return False
     match node.value:
         case ast.Name(name):
-            alone = name in f.owned or _is_made_here(f, name) and not has_uses_beyond_lookup(f, name)
-            return not alone and not _kinds_of(type_or_none(whole)).isdisjoint(f.program.seen_whole)
+            return name not in f.owned and (not _is_made_here(f, name) or has_uses_beyond_lookup(f, name))
         case ast.Attribute() | ast.Subscript():
             return _is_seen_whole(f, node.value)
     return False
@@ -106,14 +111,16 @@ def _is_made_here(f: Frame, name: str) -> bool:
 
 
 def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
-    """Whether something sees the dictionary that an expression is, or one around it, as a whole."""
+    """Whether something may see the dictionary that an expression is, or one around it, as a whole, where something sees one of
+    its kind so."""
+    place = _kept_in(node)
+    if place in f.program.seen_whole or f"{place}{NAMED}" in f.program.seen_whole:
+        return True
     match node:
         case ast.Name(name):
             return name in f.env and has_uses_beyond_lookup(f, name)
         case ast.Subscript(owner):
-            return _kept_in(node) in f.program.seen_whole or _is_seen_whole(f, owner)
-        case ast.Attribute():
-            return _kept_in(node) in f.program.seen_whole
+            return _is_seen_whole(f, owner)
     return False
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat import library
 from backends.acrobat.core.types import DataT, ListT
-from backends.acrobat.frontend.evaluator.callables.nested import as_argument
+from backends.acrobat.frontend.evaluator.callables.nested import as_argument, as_captured
 from backends.acrobat.frontend.evaluator.choices.nones import takes_none
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -63,7 +63,7 @@ class BoundCall:
         self.given = {*names[: len(places) if apart else min(len(args), own)], *kwargs}
         lifted = self.function in LIFTED
         for i, v in enumerate(values[:own]):
-            values[i] = as_argument(self.f, v) if not lifted or i < len(places) else v
+            values[i] = as_captured(self.f, v) if lifted and i >= len(places) else as_argument(self.f, v)
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):

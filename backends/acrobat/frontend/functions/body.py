@@ -184,7 +184,7 @@ class FunctionBody:
             return value
         for p in self.gives_back:
             t = type_or_none(f.env[p])
-            if t is not None and not contains_unknown(t):
+            if t is not None and (not contains_unknown(t) or contains_unknown(program.grown.get((self.function, p), t))):
                 program.grown[self.function, p] = t
         after = (program.carried.handed_on(f, p) if p in self.carried else f.env[p] for p in self.gives_back)
         return TupleV((value, *after))

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
 from backends.acrobat.frontend.memos import MEMO
-from backends.acrobat.frontend.types import UNKNOWN
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import Dyn, EmptyPlaceholder, Value, is_empty
 from backends.acrobat.ir import nodes as n
 
@@ -44,7 +44,8 @@ class ChangingCall(BoundCall):
         for i in self.changed:
             known_type = self.program.grown.get((self.function, self.names[i]))
             if known_type is not None and is_unknown(self.values[i]):
-                self.values[i] = self.f.coerce(self.values[i], known_type)
+                to_go = contains_unknown(known_type)
+                self.values[i] = self.f.not_yet(known_type) if to_go else self.f.coerce(self.values[i], known_type)
 
     def _refuse_seen_twice(self) -> None:
         """Raises Refused if the function changes a list, object or tensor that another argument is, too, or has in it."""

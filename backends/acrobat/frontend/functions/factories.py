@@ -6,11 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.callables.nested import for_good
+from backends.acrobat.frontend.evaluator.callables.nested import each_inside, for_good
 from backends.acrobat.frontend.evaluator.choices.choice import is_function
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
@@ -24,7 +23,7 @@ from backends.acrobat.frontend.functions.exceptions import RAISED, returning
 from backends.acrobat.frontend.functions.signatures import owner_of
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_never, is_unknown, type_or_none
 from backends.acrobat.frontend.source import LIFTED, closure
-from backends.acrobat.frontend.specials import FunctionTable, Keywords, Narrowed, OneOf, Outcome, Partial
+from backends.acrobat.frontend.specials import FunctionTable, Narrowed, Outcome, Partial
 from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, unknown
@@ -128,17 +127,7 @@ def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
 
 def _kept(f: Frame, value: Value) -> Value:
     """A returned value, with the functions in it as they are when the function around them has ended. Raises Refused."""
-    match value:
-        case TupleV(items):
-            return TupleV(tuple(_kept(f, v) for v in items))
-        case Keywords(entries):
-            return type(value)(tuple((name, _kept(f, v)) for name, v in entries))
-        case OneOf(_, alternatives):
-            return replace(value, alternatives=tuple(_kept(f, v) for v in alternatives))
-        case Partial(function, args, kwargs):
-            named = tuple((name, _kept(f, v)) for name, v in kwargs)
-            return Partial(_kept(f, function), tuple(_kept(f, v) for v in args), named)
-    return for_good(f, value)
+    return each_inside(value, lambda v: for_good(f, v))
 
 
 def _forget_claims(call: BoundCall, found: Value) -> None:

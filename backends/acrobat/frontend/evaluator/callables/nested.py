@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from types import FunctionType
@@ -20,13 +21,14 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     given_back,
     nonlocals,
 )
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
-from backends.acrobat.frontend.kinds import is_container
+from backends.acrobat.frontend.kinds import is_container, is_object
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
-from backends.acrobat.frontend.specials import Closure, Nested
-from backends.acrobat.frontend.values import Value
+from backends.acrobat.frontend.specials import Closure, Keywords, Nested, OneOf, Partial
+from backends.acrobat.frontend.syntax_nodes import all_parameters
+from backends.acrobat.frontend.values import TupleV, Value
 
 _functions: dict[Any, FunctionType] = {}
 
@@ -50,18 +52,31 @@ def defaults_here(f: Frame, a: ast.arguments) -> tuple[tuple[str, Value], ...]:
 def captured(f: Frame, value: Nested) -> list[str]:
     """The names of the functions around it that a nested function, or one that it calls, uses and that have a value in `f`."""
     names: dict[str, None] = {}
-    pending: list[Any] = [value]
+    pending: list[Nested] = [value]
     while pending:
-        one = pending.pop()
-        _, codes, _ = parse(one.file)
-        lines = (one.node.lineno, *(d.lineno for d in one.node.decorator_list))
-        for code in (c for line in lines for c in codes.get((one.node.name, line), [])):
-            for name in code.co_freevars:
-                if name in f.env and name not in names:
-                    names[name] = None
-                    if isinstance(f.env[name], Nested):
-                        pending.append(f.env[name])
+        for name in _seen_names(pending.pop()):
+            if name in f.env and name not in names:
+                names[name] = None
+                if isinstance(inner := f.env[name], Nested) and inner.env is None:
+                    pending.append(inner)
     return list(names)
+
+
+def _seen_names(value: Nested) -> list[str]:
+    """The names of the functions around it that a nested function uses itself."""
+    _, codes, _ = parse(value.file)
+    lines = (value.node.lineno, *(d.lineno for d in value.node.decorator_list))
+    found = (c for line in lines for c in codes.get((value.node.name, line), []))
+    return [name for code in found for name in code.co_freevars]
+
+
+def _refuse_two_meanings(value: Nested, names: Sequence[str]) -> None:
+    """Raises Refused for a function with a variable of its own that is called as one which a nested function sees that it
+    calls."""
+    own = {*all_parameters(value.node), *stored(value.node.body)} - nonlocals(value.node)
+    if both := [name for name in names if name in own and name not in _seen_names(value)]:
+        what = f"`{value.node.name}` has a variable `{both[0]}` of its own, and calls a function that sees another `{both[0]}`"
+        raise Refused(what, "give one of the two another name")
 
 
 def changed_captures(f: Frame, value: Nested) -> list[str]:
@@ -70,7 +85,9 @@ def changed_captures(f: Frame, value: Nested) -> list[str]:
     function = lifted(f, value, names)
     always = given_back(function)
     changed = changed_parameters(function, None, Changing(()))
-    return [x for x in changed if x in names and (x in always or x in f.owned and is_container(f.env[x]))]
+    return [
+        x for x in changed if x in names and (x in always or x in f.owned and (is_container(f.env[x]) or is_object(f.env[x])))
+    ]
 
 
 def may_change(f: Frame, value: Nested, name: str) -> bool:
@@ -83,6 +100,7 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
     """The function object as which a nested function is compiled: `names` are further keyword parameters of it."""
     key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names)
     if key not in _functions:
+        _refuse_two_meanings(value, names)
         result = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
         result.__qualname__ = value.node.name
         result.__module__ = getattr(value.outer, "__module__", "")
@@ -98,24 +116,39 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
     return _functions[key]
 
 
-def written_out(f: Frame, node: ast.Call, value: Nested) -> ast.Call:
-    """A call of a nested function by its name, with the captured names added as keyword arguments."""
-    if value.env is not None:
-        return node
+def nested_inside(value: Any) -> list[Nested]:
+    """The nested functions among those that a value is, or is a choice of, which see the names of the present function."""
+    found: list[Nested] = []
+
+    def note(v: Value) -> Value:
+        if isinstance(v, Nested) and v.env is None:
+            found.append(v)
+        return v
+
+    each_inside(value, note)
+    return found
+
+
+def written_out(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, list[str]]:
+    """A call of a nested function, or of one of several, with the captured names as keyword arguments, and these names."""
+    names = list(dict.fromkeys(name for value in nested_inside(callee) for name in captured(f, value)))
+    if not names or {k.arg for k in node.keywords} & {*names}:
+        return node, []
     result = copy(node)
-    names = captured(f, value)
     extra = [ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), node)) for name in names]
     result.keywords = [*node.keywords, *extra]
-    return result
+    return result, names
 
 
 @handles(CALLS, Nested)
 def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     names = captured(f, callee) if callee.env is None else list(callee.env)
     function = lifted(f, callee, names) if callee.lifted is None else callee.lifted
-    if any(name not in kwargs for name in names):  # not called by its name: the caller could not bind what it changes
-        kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in names}}
+    keywords = node.keywords if isinstance(node, ast.Call) and callee.env is None else []
+    written = {k.arg for k in keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg}
+    if not written.issuperset(names):  # called in such a way that the caller could not bind what it changes
         node = ast.copy_location(ast.Pass(), node)
+    kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in names}}
     parameters = [x.arg for x in (*callee.node.args.posonlyargs, *callee.node.args.args)]
     bound = {*parameters[: len(args)], *kwargs}
     kwargs = {**kwargs, **{name: v for name, v in callee.defaults if name not in bound}}
@@ -131,14 +164,68 @@ def up_to_date(f: Frame, value: Closure) -> None:
             raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
 
 
+def each_inside(value: Value, by: Callable[[Value], Value]) -> Value:
+    """A value with `by(each)` in place of it, or of each value of which it is made: of a choice of functions, a `partial`, a
+    dictionary of functions, a tuple. It is the same object where nothing in it changes."""
+    match value:
+        case TupleV(items) if items:
+            new = tuple(each_inside(v, by) for v in items)
+            return value if _same(items, new) else replace(value, items=new)
+        case Keywords(entries):
+            new = tuple(each_inside(v, by) for _, v in entries)
+            names = (name for name, _ in entries)
+            return value if _same([v for _, v in entries], new) else replace(value, entries=tuple(zip(names, new, strict=True)))
+        case OneOf(_, alternatives):
+            new = tuple(each_inside(v, by) for v in alternatives)
+            return value if _same(alternatives, new) else replace(value, alternatives=new)
+        case Partial(function, args, kwargs):
+            inside = TupleV((function, *args, *(v for _, v in kwargs)))
+            if (others := each_inside(inside, by)) is inside:
+                return value
+            first, *rest = others.items  # type: ignore[union-attr]
+            named = zip((name for name, _ in kwargs), rest[len(args) :], strict=True)
+            return Partial(first, tuple(rest[: len(args)]), tuple(named))
+    return by(value)
+
+
+def _same(some: Sequence[Value], others: Sequence[Value]) -> bool:
+    return all(a is b for a, b in zip(some, others, strict=True))
+
+
 def as_argument(f: Frame, value: Value) -> Value:
-    """A nested function as it is passed to other functions, with the present values of its captured names. Raises Refused."""
+    """A value as it is passed to other functions: a nested function, also one inside of a choice of functions and the like or
+    seen by a lambda, with the present values of its captured names. Raises Refused."""
+    return each_inside(value, lambda v: _function_as_argument(f, v))
+
+
+def as_captured(f: Frame, value: Value) -> Value:
+    """A captured value as a nested function gets it. It gets what the functions see that it captures by their names, too, and
+    so these stay as they are, but for those in a choice of functions and the like."""
+    match value:
+        case Nested():
+            return value
+        case Closure():
+            return with_present_functions(f, value)
+    return as_argument(f, value)
+
+
+def _function_as_argument(f: Frame, value: Value) -> Value:
     if isinstance(value, Closure):
         up_to_date(f, value)
+        return value if value.ended else with_present_functions(f, value)
     if not isinstance(value, Nested) or value.env is not None:
         return value
     _refuse_stale_results(f, value)
     return _with_present_names(f, value)
+
+
+def with_present_functions(f: Frame, value: Closure) -> Closure:
+    """A lambda of the present function with the nested functions that it sees as they are passed to others: a name of the
+    lambda's own, or of the function that calls it, may be one that they see."""
+    if value.function is not f.function:
+        return value
+    env = {name: as_argument(f, v) for name, v in value.env.items()}
+    return value if _same([*value.env.values()], [*env.values()]) else replace(value, env=env)
 
 
 def _refuse_stale_results(f: Frame, value: Nested) -> None:
@@ -176,7 +263,7 @@ def for_good(f: Frame, value: Value) -> Value:
         raise Refused(what, "keep that in an object of a class, and write a method that changes it")
     if isinstance(value, Closure):
         up_to_date(f, value)
-        return replace(value, ended=True)
+        return replace(with_present_functions(f, value), ended=True)
     return _with_present_names(f, value) if isinstance(value, Nested) and value.env is None else value
 
 

@@ -46,7 +46,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.specials import AttributesByName, Endless, Nested
+from backends.acrobat.frontend.specials import AttributesByName, Endless
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import Mismatch, describe, innermost
 from backends.acrobat.frontend.values import END, HELD, Static, Value, is_empty, unknown
@@ -306,11 +306,9 @@ def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     names, inside_of_all = assigned(nodes), [x for node in nodes for x in every_node(node)]
     if f.program.datatypes.has_shared or any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
         names += f.program.carried.changed_here()
-    for called in (x.func for x in inside_of_all if isinstance(x, ast.Call)):
-        inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
-        if isinstance(inside, Nested) and inside.env is None:
-            changed = nested.changed_captures(f, inside)
-            names += [x for x in changed if x not in names]
+    for name in {x.id: None for x in inside_of_all if isinstance(x, ast.Name) and x.id in f.env}:
+        for inside in nested.nested_inside(f.env[name]):
+            names += [x for x in nested.changed_captures(f, inside) if x not in names]
     entered = [containers.entered_by_lookup(f, x) for x in inside_of_all]
     names += [x for x in dict.fromkeys(entered) if x is not None and x not in names]
     handed = [x for x in passed_to_calls(nodes) if x in f.owned and x not in names]

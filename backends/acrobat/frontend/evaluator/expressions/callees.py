@@ -163,12 +163,15 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     elif len(args) > len(places):  # `bind` takes the names of the others for places, too
         CallArguments("lambda", args, {}).bind(*places)
     values = CallArguments("lambda", args, kwargs).bind(*places, *named, **dict(callee.defaults))
-    values = [as_parameter(f, written, x, v, None) for x, v in zip([*places, *named], values, strict=True)]
+    values = [
+        nested.as_argument(f, as_parameter(f, written, x, v, None)) for x, v in zip([*places, *named], values, strict=True)
+    ]
+    nested.up_to_date(f, callee)
+    callee = nested.with_present_functions(f, callee)
     env = {**callee.env, **dict(zip([*places, *named], values, strict=True))}
     if written.args.vararg is not None:
         env[written.args.vararg.arg] = TupleV(tuple(rest))
     parameters = [*places, *named, *([written.args.vararg.arg] if written.args.vararg is not None else [])]
-    nested.up_to_date(f, callee)
     earlier, f.mutated = f.mutated, set()
     if callee.function is not None and callee.function is not f.function:
         with f.in_function(callee.function, callee.file, env):

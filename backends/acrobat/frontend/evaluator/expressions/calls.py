@@ -39,7 +39,7 @@ from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.kinds import is_object, is_plain, is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
@@ -74,20 +74,20 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
         return special
-    if isinstance(callee, Nested):
-        node = nested.written_out(f, node, callee)
+    node, seen = nested.written_out(f, node, callee)
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     hand_arguments_on(f, node, callee)
     callee, arguments = _arguments(f, node, callee)
     arguments_and_values = arguments.each_with_value(node)
+    named = {name: v for name, v in arguments.by_name.items() if name not in seen}
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
     before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
     f.lists_kept = set()
     try:
-        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), arguments.by_name, hint))
+        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
     finally:
         f.owned_arguments = before
     changed = [name for name, v in values.items() if f.env.get(name) is not v]

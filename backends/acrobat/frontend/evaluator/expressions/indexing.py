@@ -39,7 +39,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.specials import AttributesByName, Keywords, OneOf, SliceOf
+from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import describe, is_shared
 from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, unknown
@@ -123,7 +123,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
-NAMED: set[Any] = {Keywords, AttributesByName, OneOf, Static, "dict", "nested dict", "object"}
+NAMED: set[Any] = {Keywords, AttributesByName, FunctionTable, OneOf, Static, "dict", "nested dict", "object"}
 """The kinds of values that have entries under names."""
 
 

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
+from backends.acrobat.frontend.evaluator.rewriting.own_variables import with_own_variables
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, ends, leaves
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
@@ -34,7 +35,7 @@ def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     result = copy(definition)
-    body = iterators_or_none(definition, without_limits(by_method(definition)))
+    body = with_own_variables(definition, iterators_or_none(definition, without_limits(by_method(definition))))
     result.body = _Statements(is_generator(definition)).body(body)
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]

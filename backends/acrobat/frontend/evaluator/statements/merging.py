@@ -100,7 +100,7 @@ class _Merge:
         if not some:
             return
         if len(some) < len(values):
-            if len(values) < 2 or not _read_later(f, self.s, name) or not all(map(is_staged, some)):
+            if len(values) < 2 or not _read_later(f, self.s, name) or not all(map(_is_of_program, some)):
                 self.poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
                 return
             some = [v if v is not None else NOTHING for v in values]
@@ -145,6 +145,12 @@ class _Merge:
                 f.env[name] = unknown()
             else:
                 f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
+
+
+def _is_of_program(value: Value) -> bool:
+    """Whether a value is one of the program, or a number or string that may become one."""
+    is_one, constant = is_known(value)
+    return is_staged(value) or is_one and isinstance(constant, (int, float, str))
 
 
 def _read_later(f: Frame, s: ast.stmt, name: str) -> bool:

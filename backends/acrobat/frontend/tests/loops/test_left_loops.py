@@ -68,6 +68,23 @@ def assigned_again(self, x):
     return total
 
 
+def named_by_constants(self, x):
+    """The rounds are over modules, and each way out of the loop has a constant of its own."""
+    count = 0
+    for layer in self.layers:
+        x = layer(x)
+        count += 1
+        if x.max().item() > 0.8:
+            reason, code = "high", 1
+            break
+        if x.min().item() < -1:
+            reason, code = "low", 2
+            break
+    else:
+        reason, code = "exhausted", -1
+    return x, count, reason, code * 2
+
+
 def read(self, x):
     found = []
     for row in x:
@@ -81,6 +98,15 @@ def read(self, x):
 @pytest.mark.parametrize("forward", [not_read, returned, read_on_one_way, assigned_again])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
+
+
+def test_constants_that_each_way_out_of_an_unrolled_loop_assigns():
+    torch.manual_seed(1)
+    model = with_forward(nn.Module(), named_by_constants)
+    model.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    agrees(model, GIVEN)
+    with torch.no_grad():
+        assert {model(x)[2] for x in GIVEN} == {"high", "low", "exhausted"}
 
 
 def test_in_generated_code(tmp_path):

@@ -231,6 +231,8 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return ragged_type(shape)
         case HeldT(), HeldT() if a.kind == b.kind:
             return HeldT(a.kind, join_types(a.inner, b.inner))
+        case (HeldT("mask", inner), ListT() as bools) | (ListT() as bools, HeldT("mask", inner)) if is_bools(bools):
+            return HeldT("mask", join_types(inner, _as_floats(bools), numbers=True))
         case ScalarT("int"), ScalarT("float"):
             return FLOAT
         case ScalarT("float"), ScalarT("int"):
@@ -289,6 +291,18 @@ def _differing(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
     """The one dimension in which two shapes differ; None where they differ in rank, or in more dimensions."""
     dimensions = [k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
     return dimensions[0] if len(a) == len(b) and len(dimensions) == 1 else None
+
+
+def is_bools(type: Any) -> bool:
+    """Whether a type is that of tensors of bools that the host has, beside which a mask is another form of the same."""
+    return is_rows(type) and innermost(type) == BOOL
+
+
+def _as_floats(type: Any) -> Any:
+    """The type of the ones and zeros that stand for a tensor of bools in a mask."""
+    if isinstance(type.item, ScalarT):
+        return ListT(TensorT((1,) * (type.rows + type.units)), type.rows)
+    return ListT(_as_floats(type.item), type.rows)
 
 
 def _covers(ragged: Any, dense: Any) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
 from backends.acrobat.frontend.kinds import is_unknown, retyped
-from backends.acrobat.frontend.tensors.lifting import as_rows, stack_parts
+from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Static, Value
 
 
@@ -30,6 +30,17 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
     text = f"RuntimeError: an extent is {{0}}, not {extent}, {why}"
     result = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
     return stack_parts(f, [at(f, result, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
+
+
+def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) -> Value:
+    """The tensor `x` with these extents in its last dimensions where its own vary, None for those that may go on varying. An
+    extent that is not the one here is an error of the instance, also 1, since what varies is not broadcast."""
+    for dim, extent in enumerate(extents, len(shape(x)) - len(extents)):
+        if dim >= 0 and extent and shape(x)[dim] is None:
+            x = with_extent(f, x, dim, extent, why)
+            if is_unknown(x):
+                return x  # type: ignore[no-any-return]
+    return x  # type: ignore[no-any-return]
 
 
 def several(f: Frame, extent: Value) -> None:

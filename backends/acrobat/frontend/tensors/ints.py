@@ -14,11 +14,11 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.lengths import length, of_size
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
-from backends.acrobat.frontend.tensors.fixing import several
+from backends.acrobat.frontend.tensors.fixing import several, with_check
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -120,12 +120,25 @@ def reshaped(f: Frame, x: Any, extents: Sequence[Any]) -> Value:
             for e in rest:
                 count = count if e == 1 else f.host("floordiv", [count, Static(e) if isinstance(e, int) else e], INT)
             sizes[at] = count
+    elif not is_unknown(flat) and not all(isinstance(e, int) for e in extents_of(f, x)):
+        flat = _of_product(f, flat, sizes)
     if len(sizes) == 2 and 1 not in sizes and not is_unknown(flat):
         counts = [Static(e) if isinstance(e, int) else e for e in sizes]
         groups = f.program.call(f, ast.Pass(), moving.rows_grouped, [flat, *counts], {})
         shape_now = tuple(e if isinstance(e, int) else None for e in sizes)
         return unknown() if is_unknown(groups) else retyped(groups, ints_of_shape(shape_now))  # type: ignore[arg-type]
     return arranged(f, flat, sizes)
+
+
+def _of_product(f: Frame, flat: Any, sizes: Sequence[Any]) -> Any:
+    """The ints `flat`, whose number varies, where there are as many as a tensor of these extents has: any other number is an
+    error of the instance."""
+    runtime = [e for e in sizes if not isinstance(e, int)]
+    whole = _product([e for e in sizes if isinstance(e, int)])
+    if not runtime:
+        text = f"RuntimeError: a tensor has {{0}} elements, not {whole}, as the shape {tuple(sizes)} takes them"
+        return with_check(f, "eq", length(f, flat), Static(whole), text, lambda: flat)
+    return of_size(f, flat, runtime[0]) if len(runtime) == whole == 1 else flat
 
 
 def _product(numbers: Sequence[int]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, check_equal, is_length_of, item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -22,10 +22,12 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
+from backends.acrobat.frontend.tensors.fixing import with_extent, with_extents
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
+    check_extent,
     dim_of,
     elementwise,
     extent_of,
@@ -38,7 +40,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, plain
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT, describe
@@ -126,8 +128,10 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
             continue
         if expand and extent != 1:
             if extent is None and not is_known:  # the tensor's own extent
-                if axis(x) != d or not is_length_of(f, repeats, x):
-                    check_equal(f, extent_of(f, x, d), repeats)
+                check_extent(f, x, d, repeats)
+                continue
+            if extent is None and count > 1:
+                x = with_extent(f, x, d, count, "as `expand` takes it")
                 continue
             raise Refused("`expand` makes extents of 1 wider")
         if is_known:
@@ -191,6 +195,8 @@ def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
         of, inner = item_type(xs).kind, mapped(f, [xs], plain)
     else:
         parts = f.components(xs) or f.display(xs) or []
+        if any(map(is_mask, parts)):
+            parts = [as_mask(f, v) for v in parts]
         if not parts or not (all(map(is_mask, parts)) or all(map(is_one_hot, parts))):
             return None
         of, inner = "mask" if is_mask(parts[0]) else "ones", TupleV(tuple(map(plain, parts)))
@@ -237,8 +243,11 @@ def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
 def _expand_as(f: Frame, call: CallArguments) -> Value:
     x, other = call.bind("input", "other")
     have, target = shape(x), shape(other)
-    if len(have) > len(target) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(target), strict=False)):
+    if len(have) > len(target) or any(
+        w == 1 and h not in (1, None) for h, w in zip(reversed(have), reversed(target), strict=False)
+    ):
         raise Refused("`expand_as` makes extents of 1 wider")
+    x = with_extents(f, x, [1 if e == 1 else None for e in target[len(target) - len(have) :]], "as `expand_as` takes it")
     if is_ints(x):  # its elements are numbers of the host, and stay such
         ahead = len(target) - len(have)
         own = [None if d < ahead or have[d - ahead] == 1 else Static(-1) for d in range(len(target))]

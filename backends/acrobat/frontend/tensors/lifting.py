@@ -17,9 +17,17 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length, length_inside
+from backends.acrobat.frontend.evaluator.lists.lengths import (
+    Array,
+    at,
+    check_equal,
+    item_type,
+    length,
+    length_inside,
+    lengths_in,
+)
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
-from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, variable_of
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
@@ -225,10 +233,24 @@ def extent_of(f: Frame, x: Array, dim: int) -> Value:
         return Static(fixed)
     if axis(x) == dim:
         return length(f, x)
-    inner = dim - (dim > axis(x))
-    if is_ragged(guess(item_type(x))) and axis(guess(item_type(x))) == inner and (size := length_inside(f, x)) is not None:
+    if _is_second(x, dim) and (size := length_inside(f, x)) is not None:
         return size
-    return extent_of(f, at(f, x, Static(0)), inner)
+    return extent_of(f, at(f, x, Static(0)), dim - (dim > axis(x)))
+
+
+def check_extent(f: Frame, x: Array, dim: int, size: Value) -> None:
+    """Have it be an error of the instance if the extent of a dimension is not `size`, where it is not known to be that."""
+    own, inside = lengths_in(f, x)
+    source = f.lengths.get(variable_of(size), "")
+    is_own = is_ragged(x) and source and source == (own if dim == axis(x) else inside if _is_second(x, dim) else "")
+    if not is_own:
+        check_equal(f, extent_of(f, x, dim), size)
+
+
+def _is_second(x: Array, dim: int) -> bool:
+    """Whether `dim` is the outermost varying dimension of the parts of a ragged tensor."""
+    part = guess(item_type(x))
+    return is_ragged(part) and axis(part) == dim - (dim > axis(x))
 
 
 def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:

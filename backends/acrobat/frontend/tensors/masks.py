@@ -17,11 +17,12 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISO
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
-from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
+from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
@@ -188,3 +189,13 @@ def as_mask(f: Frame, value: Any) -> Any:
 @handles(TRUTHS, Held)
 def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
     return f.host("bool", [item(f, x.value, "value")], BOOL) if is_mask(x) and is_tensor(x.value) else None  # type: ignore[arg-type]
+
+
+def _bools_as_mask(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+    """Coercion of a tensor of bools that the host has to a mask; None where it does not apply."""
+    if not isinstance(type, HeldT) or type.kind != "mask" or not of_bools(value):
+        return None
+    return mask(f.coerce(as_floats(f, value), type.inner))  # type: ignore[arg-type]
+
+
+COERCIONS.append(_bools_as_mask)

@@ -23,9 +23,10 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRAR
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
+from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.forwards import OneCall, as_one_call, forward_of, hooked, no_function
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
-from backends.acrobat.frontend.tensors.lifting import op, over_rows
+from backends.acrobat.frontend.tensors.lifting import op, over_rows, shape
 from backends.acrobat.frontend.tensors.lookups import embedded
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
@@ -249,6 +250,8 @@ def run_forward(
             (x,) = CallArguments("LayerNorm", args, kwargs).bind("input")
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
                 return f.program.call(f, node, normalisation.layer_norm, [m, x], {})
+            if is_ragged(x) and shape(x)[-1] is None:
+                x = with_extents(f, x, module.normalized_shape, "as `LayerNorm` takes it")
             if is_ragged(x):
                 return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}, function))
             return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})

@@ -16,8 +16,8 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
-from backends.acrobat.frontend.tensors.fixing import with_extent
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, shape
+from backends.acrobat.frontend.tensors.fixing import with_extents
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, select, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
 from backends.acrobat.frontend.tensors.shapes import move, permute
@@ -35,17 +35,14 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
     if not sa or not sb:
         raise Refused("`matmul` takes tensors with dimensions")
     rank = max(len(sa), len(sb), 2)
+    batches = [rank - len(shape(v)) + axis(v) for v in (a, b) if is_ragged(v) and axis(v) < len(shape(v)) - 2]
+    if batches:
+        return _by_batch(f, a, b, min(batches))
     if is_ragged(a) and len(sa) > 1 and axis(a) != len(sa) - 1:
-        k = axis(a)
-        if k == len(sa) - 2 and len(sb) <= 2:
-            return over_rows(f, a, k, lambda row: matmul(f, row, b))
-        if k < len(sa) - 2 and len(sb) <= 2:
-            return over_rows(f, a, k, lambda part: matmul(f, part, b))
-        if k == len(sa) - 2:  # the matrices' rows vary in number: each part is a batch of vectors
-            return over_rows(f, a, rank - 2, lambda row: _vectors(f, row, b))
-        if len(sa) == len(sb) and sb[k] is None:
-            return of_rows(mapped(f, [a, as_rows(f, b, k)], lambda x, y: matmul(f, x, y)), k)
-        raise Refused("this product of tensors whose extents vary is not in the language")
+        if len(sb) <= 2:
+            return over_rows(f, a, axis(a), lambda row: matmul(f, row, b))
+        # the matrices' rows vary in number: each part is a batch of vectors
+        return over_rows(f, a, rank - 2, lambda row: _vectors(f, row, b))
     if is_ragged(b) and (len(sb) == 1 or axis(b) == len(sb) - 2):
         if is_ragged(a) or sa[-1] is not None:  # the product sums over the varying dimension
             return _contracted(f, a, b)
@@ -55,10 +52,26 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
         k = len(sa) - 1 if len(sa) > 1 else 0
         k = max(k, len(sb) - 2) if len(sb) > 2 else k
         return over_rows(f, b, k, lambda column: _column(f, a, column))
-    if is_ragged(b) and len(sb) > 2 and not is_ragged(a) and len(sa) <= 2:
-        k = axis(b)
-        return over_rows(f, b, k, lambda part: matmul(f, a, part))
     raise Refused("this product of tensors whose extents vary is not in the language")
+
+
+def _by_batch(f: Frame, a: Array, b: Array, k: int) -> Value:
+    """The product of batches of matrices, one by one along the dimension `k` of the result, which varies in one at least. A
+    matrix, and an extent of 1, is broadcast."""
+    rank = max(len(shape(a)), len(shape(b)))
+    lists: list[Array] = []
+    sides: list[Array | None] = []  # None for the part of the round, in the order of `lists`
+    for v in (a, b):
+        own = k - rank + len(shape(v))
+        if own >= 0 and shape(v)[own] != 1:
+            lists.append(as_rows(f, v, own))
+        sides.append(v if own < 0 else select(f, v, own, Static(0)) if shape(v)[own] == 1 else None)
+
+    def product(*parts: Value) -> Value:
+        rest = iter(parts)
+        return matmul(f, *(next(rest) if v is None else v for v in sides))
+
+    return of_rows(mapped(f, lists, product), k)
 
 
 def _vectors(f: Frame, x: Array, b: Array) -> Value:
@@ -109,7 +122,13 @@ def _matmul(f: Frame, call: CallArguments) -> Dyn:
 @ragged("matmul", "mm", "bmm", "mv", "dot")
 def _matmul_ragged(f: Frame, c: CallArguments) -> Value | None:
     refuse_ints(c.name, c.args)
-    return matmul(f, *c.bind("input", "other"))
+    a, b = c.bind("input", "other")
+    if c.name == "bmm":  # which does not broadcast an extent of 1
+        a, b = (
+            with_extents(f, v, [1 if shape(w)[:1] == (1,) else None, None, None], "as `bmm` takes it")
+            for v, w in ((a, b), (b, a))
+        )
+    return matmul(f, a, b)
 
 
 @operation("linear")
@@ -124,7 +143,7 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
     if not shape(v):
         raise Refused("`linear` takes a tensor with a dimension of its features")
     if shape(v)[-1] is None:
-        v = with_extent(f, v, len(shape(v)) - 1, shape(w)[-1] or 0, "as `Linear` takes it")
+        v = with_extents(f, v, shape(w)[-1:], "as `Linear` takes it")
         if not is_ragged(v):
             return call_operation(f, "linear", CallArguments("linear", [v, w, bias], {}))
     return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", CallArguments("linear", [row, w, bias], {})))

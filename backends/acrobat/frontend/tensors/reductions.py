@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, 
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, retyped
+from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
@@ -308,4 +309,9 @@ def _layer_norm(f: Frame, call: CallArguments) -> Dyn:
 @ragged("layer_norm")
 def _layer_norm_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, *rest = c.args
+    if shape(v)[-1] is None:
+        given = c.bind("input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=None)[1]
+        v = with_extents(f, v, [constant(f.static_list(given), "the normalised shape")[-1]], "as `layer_norm` takes it")
+        if not is_ragged(v):
+            return call_operation(f, c.name, CallArguments(c.name, [v, *rest], c.kwargs))
     return over_rows(f, v, axis(v), lambda row: call_operation(f, c.name, CallArguments(c.name, [row, *rest], c.kwargs)))

@@ -28,6 +28,8 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
+from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
     KEEPS_TYPE,
@@ -263,7 +265,10 @@ def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
     """A tensor of this shape for `value`, which is broadcast. As in torch it may have dimensions of extent 1 in front."""
     filled: Any = value if is_tensor(value) or is_ragged(value) else f.coerce(value, TensorT(()))
     if is_ragged(filled):
-        raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
+        floats = as_floats(f, filled) if is_numbers(filled) else filled
+        filled = with_extents(f, floats, extents[-len(shape(filled)) :], "as the part that is assigned to has it")
+        if is_ragged(filled):
+            raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
     while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
         filled = select(f, filled, 0, Static(0))
     made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": ADDS_NOTHING}), filled])

@@ -7,15 +7,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, variable_of
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.fixing import with_extent
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
+    check_extent,
     dim_of,
     extent_of,
     is_numbers,
@@ -27,7 +32,8 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
+from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, unknown
 from backends.acrobat.library import moving
 
 
@@ -36,11 +42,13 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     others to the first one. Raises Refused."""
     if (grouped := _in_two(f, x, extents)) is not None:
         return grouped
+    if (dense := _to_constants(f, x, extents)) is not None:
+        return dense
     have = shape(x)
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
     if have.count(None) > 1 or before > 1 and not is_numbers(x):
-        joined = _inner_ones_joined(f, x, extents) or _first_ones_joined(f, x, extents)
+        joined = _with_units(f, x, extents) or _inner_ones_joined(f, x, extents) or _first_ones_joined(f, x, extents)
         if joined is not None:
             return joined
     if have.count(None) > 1:
@@ -113,6 +121,18 @@ def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
     return of_rows(mapped(f, [groups], group), 0)  # type: ignore[list-item]
 
 
+def _to_constants(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
+    """`x.view(1, 2, 3, 3)`: constants only, which say what the one extent that varies must be. None for other shapes."""
+    have, wanted = shape(x), [known(e)[1] if known(e)[0] else -1 for e in extents]
+    each, total = math.prod(e for e in have if e is not None), math.prod(wanted)
+    if have.count(None) != 1 or min(wanted, default=1) < 1 or not each or total % each:
+        return None
+    if dtype_of(x) == torch.bool:
+        return Held("mask", call_operation(f, "reshape", CallArguments("reshape", [as_floats(f, x), *extents], {})))
+    dense = with_extent(f, x, have.index(None), total // each, f"as the shape {tuple(wanted)} takes it")
+    return call_operation(f, "reshape", CallArguments("reshape", [dense, *extents], {}))
+
+
 def _by_quotient(f: Frame, x: Array, extents: Sequence[Any], runtime: Sequence[int]) -> Value | None:
     """`x.reshape(x.size(0) // 2, -1)`: each two rows become one. None where no extent is divided so, or none is -1. Where
     it does not divide evenly, for which eager PyTorch raises an error or gives rows of another extent, that is an error of the
@@ -127,6 +147,25 @@ def _by_quotient(f: Frame, x: Array, extents: Sequence[Any], runtime: Sequence[i
         return None
     filled = [Static(width // others) if i == left_open[0] else e for i, e in enumerate(extents)]
     return _regrouped(f, x, filled, runtime[0], some=True)
+
+
+def _with_units(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
+    """`x.view(-1, 1, x.size(1))` and the like, where only dimensions of extent 1 are added or left out; None for other shapes.
+    An extent that is known at run time only must be that of the dimension, or it is an error of the instance."""
+    kept = [d for d, e in enumerate(shape(x)) if e != 1]
+    wanted = [(i, known(e)[1] if known(e)[0] else None) for i, e in enumerate(extents) if known(e) != (True, 1)]
+    if len(kept) != len(wanted) or [e for _, e in wanted].count(-1) > 1:
+        return None
+    if any(e not in (-1, None) and e != shape(x)[d] for d, (_, e) in zip(kept, wanted, strict=True)):
+        return None
+    for d, (i, e) in zip(kept, wanted, strict=True):
+        if e is None:
+            check_extent(f, x, d, extents[i])
+    for d in reversed([d for d, e in enumerate(shape(x)) if e == 1]):
+        x = move(f, x, "squeeze", d)
+    for i in (i for i, e in enumerate(extents) if known(e) == (True, 1)):
+        x = move(f, x, "unsqueeze", i)
+    return x  # type: ignore[no-any-return]
 
 
 def _first_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:

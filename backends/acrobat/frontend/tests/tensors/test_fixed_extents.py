@@ -30,11 +30,13 @@ class Model(nn.Module):
         self.join = nn.Linear(9, 2)
         self.pair = nn.Linear(2, 2)
         self.pad = nn.Parameter(torch.zeros(3))
+        self.conv, self.norm, self.weight = nn.Conv2d(2, 3, 3, padding=1), nn.LayerNorm(9), nn.Parameter(torch.randn(9))
 
     def forward(self, x):
 """
 
 ROWS = [torch.randn(k % 4 + 2, 3, generator=torch.Generator().manual_seed(k)) for k in range(6)]
+BOARDS = [".........", "xo..x....", "xoxoxo..x"]
 TOKENS = [torch.arange(k % 4 + 2).unsqueeze(0) for k in range(6)]
 
 MODELS: dict[str, tuple[str, list[Any]]] = {
@@ -108,6 +110,29 @@ MODELS: dict[str, tuple[str, list[Any]]] = {
 """,
         [[1, 2, 3][:k] for k in range(4)],
     ),
+    "the cells of a board, by shapes that are constants": (
+        """
+        mine, taken = torch.tensor([float(c == "x") for c in x]), torch.tensor([c != "." for c in x])
+        codes = torch.tensor([".xo".index(c) for c in x])
+        board = torch.stack([mine, 1 - mine]).view(1, 2, 3, 3)
+        return (
+            self.conv(board).flatten(1), mine.view(3, 3) @ mine.view(3, 3), mine.reshape((9, 1)),
+            taken.view(3, 3), codes.view(3, 3), self.embed(codes.view(1, 9)),
+        )
+""",
+        BOARDS,
+    ),
+    "the cells of a board, beside tensors of nine": (
+        """
+        mine, out = torch.tensor([float(c == "x") for c in x]), torch.zeros(3, 9)
+        out[0] = mine
+        out[1:] = torch.tensor([".xo".index(c) for c in x])
+        logits = self.norm(mine * self.weight)
+        rows = nn.functional.layer_norm(torch.stack([mine, mine]), (9,))
+        return out, mine.expand(2, 9), mine[None].expand(3, 9), logits, rows
+""",
+        BOARDS,
+    ),
     "numbers of a dictionary with keys of its own": (
         """
         return [self.pair(torch.tensor(numbers)) for name, numbers in x.items()]
@@ -148,6 +173,30 @@ WRONG: dict[str, tuple[str, list[Any], Any]] = {
 """,
         [[1, 2, 3], [1]],
         [1, 2],
+    ),
+    r"an extent is 2, not 4, as the shape \(2, 2\) takes it": (
+        "        return torch.tensor([float(i) for i in x]).view(2, 2)\n",
+        [[1, 2, 3, 4]],
+        [1, 2],
+    ),
+    r"a tensor has 3 elements, not 4, as the shape \(1, 4\) takes them": (
+        "        return torch.tensor(x).view(1, 4)\n",
+        [[1, 2, 3, 4]],
+        [1, 2, 3],
+    ),
+    "two extents must be equal here, and are 3 and 4": (
+        "        return torch.tensor(x[:-1]).view(len(x))\n",
+        [[1, 2, 3, 4]],
+        [1, 2, 3, 4],
+    ),
+    "an extent is 3, not 4, as the part that is assigned to has it": (
+        """
+        y = torch.zeros(2, 4)
+        y[0] = torch.tensor([float(i) for i in x])
+        return y
+""",
+        [[1, 2, 3, 4]],
+        [1, 2, 3],
     ),
     "`squeeze` of a dimension whose extent is 2, not 1": (
         """

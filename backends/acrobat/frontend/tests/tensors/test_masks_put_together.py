@@ -58,7 +58,23 @@ def last_steps(self, x):
     return each, torch.gather(x, 0, torch.tensor([[0, 0, 0, 0], [0, 0, 0, 0]]))
 
 
-@pytest.mark.parametrize("forward", [without_repeats, by_slices, of_a_comparison, indexed_by_a_list, last_steps])
+def beside_comparisons(self, x):
+    """Bools that are written out and masks are two forms of one thing, in lists, in branches and in loops."""
+    padded = torch.cat([torch.zeros(1, dtype=torch.bool), x[:, 0] > 0])
+    both = torch.stack([torch.ones(len(x), dtype=torch.bool), x[:, 1] > 0])
+    chosen = torch.ones(len(x), dtype=torch.bool) if len(x) > 2 else x[:, 2] > 0
+    seen, each = torch.zeros(len(x), dtype=torch.bool), [torch.zeros(len(x), dtype=torch.bool)]
+    for i in range(2):
+        each.append(x[:, i] > 0)
+        if i:
+            seen = x[:, i] > 0
+    filled = torch.cat([torch.zeros(1, 4), x]).masked_fill(padded.unsqueeze(1), -1.0)
+    return padded, filled, both, chosen, ~chosen, seen, torch.stack(each).any(0), torch.cat(each)
+
+
+@pytest.mark.parametrize(
+    "forward", [without_repeats, by_slices, of_a_comparison, indexed_by_a_list, last_steps, beside_comparisons]
+)
 def test_as_in_eager_pytorch(forward):
     torch.manual_seed(0)
     agrees(with_forward(nn.Module(), forward), [torch.randn(n, 4) for n in (3, 1, 5)])

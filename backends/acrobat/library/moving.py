@@ -6,7 +6,7 @@ import torch
 
 from backends.acrobat.library.indexing import index_select
 from backends.acrobat.library.iteration import accumulated
-from backends.acrobat.library.words import in_order, is_counts, is_fixed, refuse, unrolled
+from backends.acrobat.library.words import in_order, is_counts, is_fixed, of_extent, refuse, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -108,7 +108,8 @@ def sort(input, dim=-1, descending=False, stable=False):
             rows = [sort(input[i], -1, descending) for i in unrolled(range(input.size(0)))]
         else:
             rows = [sort(row, -1, descending) for row in input]
-        return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
+        n = input.size(-1)
+        return torch.stack([of_extent(v, n) for v, _ in rows]), torch.stack([of_extent(places, n) for _, places in rows])
     numbers = input.tolist()
     places = in_order(numbers, descending)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import highest, in_order, is_fixed, refuse
+from backends.acrobat.library.words import highest, in_order, is_fixed, of_extent, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -16,7 +16,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
             values, places = topk(input.transpose(dim, -1), k, -1, True, sorted)
             return values.transpose(dim, -1), places.transpose(dim, -1)
         rows = [topk(row, k, -1, True, sorted) for row in input]
-        return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
+        return torch.stack([of_extent(v, k) for v, _ in rows]), torch.stack([of_extent(places, k) for _, places in rows])
     numbers = input.tolist()
     places = highest(numbers, k)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)

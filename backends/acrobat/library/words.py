@@ -26,6 +26,11 @@ def is_fixed(extent: int) -> bool:
     return True
 
 
+def of_extent(row: Any, extent: int) -> Any:
+    """A tensor of one dimension, which has this extent. Where that is known at compile time, so is the tensor's."""
+    return row
+
+
 def is_counts(value: Any) -> bool:
     """Whether a value is a tensor of ints of one dimension, rather than an int or a tensor of one."""
     return not isinstance(value, int) and value.dim() == 1

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, item_type, length
-from backends.acrobat.frontend.kinds import is_unknown, retyped
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, is_length_of, item_type, length, length_inside
+from backends.acrobat.frontend.evaluator.tables import RESULTS
+from backends.acrobat.frontend.kinds import is_ragged, is_unknown, retyped
 from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Static, Value
 
@@ -41,6 +42,31 @@ def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) ->
             if is_unknown(x):
                 return x  # type: ignore[no-any-return]
     return x  # type: ignore[no-any-return]
+
+
+def with_columns(f: Frame, x: Array) -> None:
+    """Have a result without rows be an error of the instance where a further extent varies that is not 0, or not known: a list
+    without items does not say it, and eager PyTorch gives a shape that does."""
+    if not is_ragged(x) or is_unknown(x) or shape(x).count(None) < 2:
+        return
+    inside = length_inside(f, x) if shape(x).count(None) == 2 else None
+    if inside is not None and is_length_of(f, inside, x):
+        return
+    advice = "return its rows as a list, `list(x)`"
+    text = f"ValueError: a result has no rows, which does not say how many columns it has: {advice}"
+
+    def without_rows() -> Value:
+        return fail(f, text, []) if inside is None else with_check(f, "eq", inside, Static(0), text)
+
+    choose(f, ast.Pass(), f.host("eq", [length(f, x), Static(0)], BOOL, "empty"), without_rows, lambda: Static(None))
+
+
+def _as_result(f: Frame, value: Value) -> Value | None:
+    with_columns(f, value)
+    return None
+
+
+RESULTS.append(_as_result)
 
 
 def several(f: Frame, extent: Value) -> None:

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, gi
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.kinds import is_held_tensor, is_list, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
@@ -28,7 +29,10 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Dyn, entries: S
     indices = _indices(f, entries, len(shape(x)))
     if is_unknown(x) or any(is_unknown(i) for i in indices if not isinstance(i, Bounds)):
         return
-    give(f, name, replaced(f, s, x, indices, _put_as(f, x, value)))
+    after = replaced(f, s, x, indices, _put_as(f, x, value))
+    if isinstance(after, Dyn) and is_ragged(x):
+        note_lengths_of(f, after, x)
+    give(f, name, after)
 
 
 @handles(ITEMS_PUT, Held)

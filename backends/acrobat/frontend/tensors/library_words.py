@@ -11,9 +11,11 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constan
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.kinds import is_array, is_unknown, known, nothing_known
-from backends.acrobat.frontend.tensors.lifting import shape
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_unknown, known, nothing_known, retyped
+from backends.acrobat.frontend.tensors.fixing import with_extent
+from backends.acrobat.frontend.tensors.lifting import is_numbers, shape
 from backends.acrobat.frontend.tensors.masks import mask_of
+from backends.acrobat.frontend.tensors.slices import LARGEST
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Held, Static, Value, unknown
 from backends.acrobat.library import words
@@ -36,6 +38,16 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 @handles(FUNCTIONS, words.is_fixed)
 def _is_fixed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return Static(known(args[0])[0])
+
+
+@handles(FUNCTIONS, words.of_extent)
+def _of_extent(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    row: Any
+    row, extent = args
+    is_known, size = known(extent)
+    if not is_known or not is_ragged(row) or size > LARGEST:
+        return row  # type: ignore[no-any-return]
+    return retyped(row, ListT(INT, 0, extent=size)) if is_numbers(row) else with_extent(f, row, 0, size, "as many are chosen")
 
 
 @handles(FUNCTIONS, words.is_counts)

@@ -45,7 +45,10 @@ def _full_ragged(f: Frame, entries: list[Any], value: float) -> Dyn:
         return full_of(f, TupleV(tuple(entries)), value)
     counts = f.host("range", [Static(0), entries[k], Static(1)], ListT(INT))
     rest = entries[:k] + entries[k + 1 :]
-    return of_rows(mapped(f, [counts], lambda _: _full_ragged(f, rest, value), "i"), k)  # type: ignore[return-value]
+    if all(map(is_constant, rest)):
+        return of_rows(mapped(f, [counts], lambda _: _full_ragged(f, rest, value), "i"), k)  # type: ignore[return-value]
+    row = _full_ragged(f, rest, value)  # before the map, so that it is known how long all are, also where there is none
+    return of_rows(mapped(f, [counts], lambda _: row, "i"), k)  # type: ignore[return-value]
 
 
 def _filled(f: Frame, call: CallArguments, value: float) -> Value:

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
+from backends.acrobat.frontend.tensors.fixing import with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
 from backends.acrobat.frontend.types import HeldT
@@ -132,6 +133,7 @@ def _as_result(f: Frame, value: Any) -> Value | None:
         return _without_dimensions(f, value.value, INT)
     if not is_mask(value) or is_unknown(value.value):
         return None
+    with_columns(f, value.value)
     bools = bools_of(f, value)
     return bools if shape(value.value) or is_unknown(bools) else _without_dimensions(f, bools, BOOL)
 

@@ -11,7 +11,7 @@ from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import item_type, note_item, note_lengths
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
 from backends.acrobat.frontend.kinds import is_ragged
@@ -72,12 +72,12 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
     if rank > 2:
         return each_row(f, [as_rows(f, x, 0)], lambda part: triangle(f, part, diagonal, upper), 0, shape(x)[0])
     matrix = as_rows(f, x, 0)
-    pairs = f.host("enumerate", [matrix], ListT(TupleT((INT, item_type(matrix)))))
+    pairs = _counted(f, matrix)
 
     def line_of(pair: Any) -> Any:
         i, line = f.components(pair) or (unknown(), unknown())
-        entries = as_rows(f, line, 0)
-        inner = f.host("enumerate", [entries], ListT(TupleT((INT, item_type(entries)))))
+        note_item(f, matrix, line)
+        inner = _counted(f, as_rows(f, line, 0))
 
         def entry(other: Any) -> Value:
             j, value = f.components(other) or (unknown(), unknown())
@@ -88,6 +88,13 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
         return of_rows(mapped(f, [inner], entry, "entry"), 0)
 
     return of_rows(mapped(f, [pairs], line_of, "line"), 0)
+
+
+def _counted(f: Frame, xs: Any) -> Any:
+    """The pairs of an index and an item of a list."""
+    pairs = f.host("enumerate", [xs], ListT(TupleT((INT, item_type(xs)))))
+    note_lengths(f, pairs, xs, None)
+    return pairs
 
 
 @either("triu", "tril")

@@ -29,7 +29,7 @@ def origin_of(f: Frame, xs: Array) -> str:
     return f.lengths_of.get(name, name)
 
 
-def lengths_in(f: Frame, xs: Value) -> tuple[str, str]:
+def lengths_in(f: Frame, xs: Value | None) -> tuple[str, str]:
     """The variables of lists that are as long as a list or ragged tensor, and as each list in it; "" where none is known."""
     if not isinstance(xs, Dyn) or not isinstance(xs.type, ListT):
         return "", ""
@@ -44,6 +44,11 @@ def note_lengths(f: Frame, xs: Dyn, same: Value | None, inside: Value | None) ->
         f.lengths_of[name] = origin_of(f, same)
     if isinstance(inside, Dyn):
         f.lengths_inside[name] = inside
+
+
+def note_lengths_of(f: Frame, xs: Dyn, other: Value) -> None:
+    """Note that a ragged tensor has the extents of another one."""
+    note_lengths(f, xs, other, f.lengths_inside.get(getattr(getattr(other, "atom", None), "name", "")))
 
 
 def note_item(f: Frame, xs: Array, item: Array) -> None:

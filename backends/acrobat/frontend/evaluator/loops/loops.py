@@ -58,7 +58,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     unchanged = TupleV(tuple(held_in(Dyn(v)) for v in all_vars))
 
     def enter() -> None:
-        enter_round(f, scope, loop_names.sizes)
+        enter_round(f, scope, loop_names.sizes, loop_names.alike)
 
     if isinstance(s, ast.For):
         assert isinstance(xs, Dyn)
@@ -99,7 +99,7 @@ def _bind_last_values(f: Frame, s: LoopStatement, carried: Carried, result: n.At
     for i, name in enumerate(carried.untyped, len(carried.names)):
         differs = f.bind(n.Field(result, i, BOOL, span=f.span), name)
         after[name] = value_after(f, s, name, differs, held_in(last[name]), carried.ways)
-    enter_round(f, after, carried.sizes)
+    enter_round(f, after, carried.sizes, carried.alike)
 
 
 def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:

@@ -99,7 +99,7 @@ def _after_round(f: Frame, s: ast.For, item: Value) -> tuple[Ways, set[str]] | N
     f.mutated, f.cause = set(), None
     with f.trial():
         assign(f, s.target, item)
-        trial_round(f, s, ways, {})
+        trial_round(f, s, ways, {}, {})
     failed, changed = f.cause, f.mutated
     f.mutated, f.cause = earlier, cause
     if failed is not None:  # told where the loop itself is compiled, or again here

@@ -243,7 +243,7 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
         assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
         for x, t in types.items():
             f.rebind(x, held_in(Dyn(f.var(x, t))))
-        trial_round(f, s, ways, {})
+        trial_round(f, s, ways, {}, {})
     failed = f.cause is not None
     f.cause, f.mutated, f.gives_up = before
     if failed:

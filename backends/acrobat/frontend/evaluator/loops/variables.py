@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import open_optional, op
 from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in, note_lengths_of
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
@@ -22,7 +23,7 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
-from backends.acrobat.frontend.kinds import holds_constant_list, is_list, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import holds_constant_list, is_list, is_ragged, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
 from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, Value, held_in, is_empty
 
@@ -35,14 +36,16 @@ only widen, from int to float, say, and in each round one name at least takes th
 is an error that names it."""
 
 
-def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int]) -> None:
+def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int], alike: Mapping[str, Value]) -> None:
     """Bind the carried names to their values at the start of a round, or after the loop; those in `sizes` are lists of so many
-    elements. A name that owned its list still does."""
+    elements, those in `alike` tensors with the extents of these. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in claims(name)}
     for name, value in values.items():
         f.rebind(name, value)
         if name in sizes and variable_of(value):
             f.sizes[variable_of(value)] = sizes[name]
+        if name in alike and isinstance(value, Dyn):
+            note_lengths_of(f, value, alike[name])
     f.owned |= owned
 
 
@@ -79,6 +82,8 @@ class Carried:
     """Empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
     sizes: dict[str, int]
     """Lists that have the same number of elements before the loop and after each round, with that number."""
+    alike: dict[str, Value]
+    """Tensors whose extents vary, and are the same before the loop and after each round, with their values before it."""
     differing: set[str]
     """Names that may be of another type where the loop is left early."""
     untyped: list[str]
@@ -95,15 +100,16 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     sizes = {
         name: size for name, value in first.items() if is_list(value) and isinstance(size := sizes_in(f, value), int) and size
     }
-    trials = TRIALS + len(carried) + len(sizes)
+    alike = {name: value for name, value in first.items() if is_ragged(value)}
+    trials = TRIALS + len(carried) + len(sizes) + len(alike)
     for _ in range(trials):
         ways, differing = Ways(), set[str]()
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
         earlier, f.mutated = f.mutated, set()
         with f.trial():
             starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
-            enter_round(f, starts, sizes)
-            round = partial(trial_round, f, s, ways, sizes_after := dict(sizes))
+            enter_round(f, starts, sizes, alike)
+            round = partial(trial_round, f, s, ways, sizes_after := dict(sizes), alike_after := dict(alike))
             if isinstance(s, ast.For):
                 assign(f, s.target, held_in(Dyn(f.var("item", item))))
                 round()
@@ -126,9 +132,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 f.owned.discard(name)
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
-        if types == before and sizes == sizes_after:
+        if types == before and sizes == sizes_after and alike.keys() == alike_after.keys():
             break
-        sizes = sizes_after
+        sizes, alike = sizes_after, alike_after
     else:
         for name in [name for name in types if types[name] != before[name]][:1]:
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
@@ -136,7 +142,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways.ends())]
     types = {name: t for name, t in types.items() if name not in untouched}
     untyped = [name for name in types if name in differing and not is_last_use(f.definition, s, name)]
-    return Carried(list(types), list(types.values()), untouched, sizes, differing, untyped, ways)
+    return Carried(list(types), list(types.values()), untouched, sizes, alike, differing, untyped, ways)
 
 
 def _names(f: Frame, s: LoopStatement) -> list[str]:
@@ -182,14 +188,17 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
-def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int]) -> Value:
+def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], alike: dict[str, Value]) -> Value:
     """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`, and
-    the lists that have another number of elements than `sizes` says are taken out of it."""
+    the lists that have another number of elements than `sizes` says are taken out of it, and so are the tensors of `alike` with
+    other extents."""
 
     def end(found: list[dict[str, Value]] = ways.on) -> Value:
         found.append(dict(f.env))
         for name in [x for x, size in sizes.items() if size_of(f, f.env.get(x)) != size]:
             del sizes[name]
+        for name in [x for x, value in alike.items() if lengths_in(f, f.env.get(x)) != lengths_in(f, value)]:
+            del alike[name]
         return Static(0)
 
     def returns(at: ast.AST, value: Value) -> Value:

@@ -20,7 +20,8 @@ def columns(self, gates):
     row, column = where.split(1, dim=1)
     same_row, same_column = where.chunk(2, dim=1)
     of_sorted = where.sort(0)[0].split(1, dim=1)[0]
-    return row, column, same_row, same_column, where.split(5, dim=1)[0], of_sorted
+    of_places = gates.argsort(1).split(1, dim=1)[0]
+    return row, column, same_row, same_column, where.split(5, dim=1)[0], of_sorted, of_places
 
 
 def test_as_eager() -> None:
@@ -29,7 +30,7 @@ def test_as_eager() -> None:
 
 def test_rows_of_a_length_that_is_not_known_are_refused_at_their_line() -> None:
     def of_sorted(self, gates):
-        return gates.argsort(1).split(1, dim=1)[0]
+        return (gates @ gates.t()).argsort(1).split(1, dim=1)[0]
 
     with pytest.raises(CompileError, match="`split` of such a tensor of ints is not in the language"):
         build(with_forward(nn.Module(), of_sorted), sample=GATES)

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_never, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value
 
 Call = Callable[[list[Value], dict[str, Value]], Value]
 
@@ -79,10 +79,12 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
 
 def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callable[[list[Value]], Value]) -> Value:
     """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of them
-    and a float for others stays so. Of lists of such values the first element decides. A combination for which `work` has a
-    problem is an error of the instance; a problem that it has for all of them is one of the model."""
+    and a float for others stays so. Of lists of such values, but for short ones that are written out, the first element decides.
+    A combination for which `work` has a problem is an error of the instance; a problem that it has for all of them is one of the
+    model."""
     if not take_several_types(f, values, {}):
         return work([*values])
+    values = [_taken_apart(f, v) for v in values]
     problems: list[tuple[str, str]] = []
 
     def with_values(values: Sequence[Value]) -> Value:
@@ -162,6 +164,19 @@ def _lists_several_types(f: Frame, value: Value) -> bool:
     """Whether a value is a list of values that are each one of several types."""
     t = type_or_none(value)
     return isinstance(t, ListT) and t.rows is None and _of_several_types(f, t.item)
+
+
+APART = 2
+"""Of a list that is written out with so many elements of several types at most each has a type of its own."""
+
+
+def _taken_apart(f: Frame, value: Value) -> Value:
+    """A written list of others and a few values of several types, `[1.0, x]`, as its elements; other values unchanged."""
+    items = f.display(value) if _lists_several_types(f, value) else None
+    if items is None:
+        return value
+    several = sum(is_one_of_several(f, v) for v in items)
+    return ListedV(tuple(items)) if several <= APART and several < len(items) else value
 
 
 def _of_several_types(f: Frame, type: Any) -> bool:

@@ -42,6 +42,17 @@ def is_number(cell):
     return isinstance(cell, (int, float)) and not isinstance(cell, bool)
 
 
+def tensors_of_few(self, row):
+    pairs = [("word" if isinstance(c, str) else "number", c) for c in row]
+    out = torch.zeros(3)
+    for i, (kind, value) in enumerate(pairs):
+        if kind == "number":
+            out = out + self.linear(torch.tensor([1.0, value])) + torch.tensor([i, value, 0.5]).sum()
+        else:
+            out = out + self.embed(torch.tensor([len(value)]))[0]
+    return out
+
+
 def ranks(self, row):
     distinct = sorted({c for c in row if is_number(c)})
     rank = {v: i + 1 for i, v in enumerate(distinct)}
@@ -157,6 +168,7 @@ FEATURES = [[True, 3, 0.5, "ab"], [2, False], [1.5], ["x", True]]
 CASES = [
     (ranks, ROWS),
     (sums, ROWS),
+    (tensors_of_few, ROWS),
     (extremes, ROWS),
     (best_so_far, ROWS),
     (computed, ROWS),

@@ -6,10 +6,12 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.frontend.evaluator.changes.state import as_variables
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import with_chosen_walks
+from backends.acrobat.frontend.evaluator.rewriting.class_tests import with_class_tests
 from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
@@ -34,7 +36,8 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         walks = with_chosen_walks(plainly(written), namespace)
-        plain = with_displays(with_counters(walks, namespace), namespace)
+        tests = with_class_tests(walks, namespace, partial(program.reads.note_global, function))
+        plain = with_displays(with_counters(tests, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if function is program.entered[0] else result
         result = with_calls_apart(result, raising)

@@ -126,14 +126,15 @@ def reduced(own, more, reduce, include_self):
 
 
 def bincount(input, weights=None, minlength=0):
+    ids = input.tolist()
     count = minlength
-    for i in input:
+    for i in ids:
         if i < 0:
             raise ValueError("`bincount` counts ints from 0 on")
         count = max(count, i + 1)
     if weights is not None:
         return torch.zeros(count).index_add(0, input, weights)
-    return torch.tensor([len([i for i in input if i == at]) for at in range(count)])
+    return torch.tensor([ids.count(at) for at in range(count)])
 
 
 def scatter(input, dim, index, src=None, value=None):

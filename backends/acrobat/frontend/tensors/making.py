@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_number, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
-from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints
+from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
     elementwise,
@@ -154,11 +155,12 @@ def _linspace(f: Frame, call: CallArguments) -> Value:
 
 @either("full_like")
 def _filled_like(f: Frame, call: CallArguments) -> Value:
+    of_ints = "dtype" not in call.kwargs
     remove_placement(call)
     x, value = call.bind("input", "fill_value")
     is_known, number = known(value)
-    if is_ints(x):
-        have = extents_of(f, x)
+    if is_ints(x) or of_ints and computed(x):
+        have: Sequence[Any] = shape(x) if computed(x) else extents_of(f, x)
         if all(isinstance(e, int) for e in have):
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
@@ -179,6 +181,8 @@ def _ones_like(f: Frame, call: CallArguments) -> Value:
 
 
 def _full_like(f: Frame, call: CallArguments, value: float) -> Value:
+    if computed(call.args[0]):
+        call.kwargs.setdefault("dtype", Static(torch.int64))
     if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64)):
         return _host_filled(f, CallArguments(call.name, [Static(shape_of(call.args[0]))], call.kwargs), value)  # type: ignore[arg-type]
     remove_placement(call)
@@ -189,6 +193,8 @@ def _full_like(f: Frame, call: CallArguments, value: float) -> Value:
 @ragged("zeros_like", "empty_like", "ones_like")
 def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     value = 1.0 if c.name == "ones_like" else 0.0
+    if computed(c.args[0]):
+        c.kwargs.setdefault("dtype", Static(torch.int64))
     if c.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64)):
         sizes = TupleV(tuple(extent_of(f, c.args[0], d) for d in range(len(shape(c.args[0])))))
         return _host_filled(f, CallArguments(c.name, [sizes], c.kwargs), value)

@@ -78,10 +78,10 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
 
 
 def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callable[[list[Value]], Value]) -> Value:
-    """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of them
-    and a float for others stays so. Of lists of such values, but for short ones that are written out, the first element decides.
-    A combination for which `work` has a problem is an error of the instance; a problem that it has for all of them is one of the
-    model."""
+    """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of
+    them and a float for others stays so. Of lists of such values, but for short ones that are written out, the first element
+    decides. A combination for which `work` has a problem is an error of the instance; a problem that it has for all of them is
+    one of the model."""
     if not take_several_types(f, values, {}):
         return work([*values])
     values = [_taken_apart(f, v) for v in values]

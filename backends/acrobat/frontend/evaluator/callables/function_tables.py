@@ -34,7 +34,7 @@ def _of_key(f: Frame, node: ast.AST, table: FunctionTable, index: ast.expr) -> V
 
 
 def _looked_up(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Value:
-    entries = dict[Any, Value](table.entries)
+    entries: dict[Any, Value] = dict(table.entries)
     is_known, constant = known(key)
     if is_known:
         if constant in entries:

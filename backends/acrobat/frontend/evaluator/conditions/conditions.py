@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import itertools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
@@ -15,16 +17,21 @@ from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, p
 from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_object, type_or_none
+from backends.acrobat.frontend.kinds import is_iterator, is_object, nothing_known, type_or_none
+from backends.acrobat.frontend.specials import Endless
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 
 Told: TypeAlias = dict[str, tuple[Any, ...]]
 """Names and fields, as `path_of` gives them, with the constants of which each is one."""
+ITERATORS = (iter, map, filter, zip, enumerate, reversed)
+"""Functions of Python's that give iterators, beside those of `itertools`."""
 TESTED = (ast.Name, ast.Attribute, ast.Subscript)
 """Expressions whose class `isinstance` may test: they have no effects, and may be compiled twice."""
 
@@ -204,4 +211,40 @@ def _one_of_two_walks(f: Frame, node: ChosenWalk, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.IfExp)
 def _if_else(f: Frame, node: ast.IfExp, hint: str) -> Value:
+    if _may_be_iterator(f, node.body) or _may_be_iterator(f, node.orelse):
+        return _of_iterators(f, node)
     return decide(f, node, node.test, lambda: f.expression(node.body), lambda: f.expression(node.orelse))
+
+
+def _may_be_iterator(f: Frame, node: ast.expr) -> bool:
+    """Whether an expression is a generator expression, or a call of one of Python's functions that give iterators."""
+    root = root_of(node.func) if isinstance(node, ast.Call) else None
+    if root is None or root in f.env:
+        return isinstance(node, ast.GeneratorExp)
+    named = f.namespace.get(root, getattr(builtins, root, None))
+    return named is itertools or getattr(named, "__module__", "") == itertools.__name__ or any(named is x for x in ITERATORS)
+
+
+def _is_walked(f: Frame, value: Value) -> bool:
+    """Whether a value is a list, a tuple or an iterator that ends. A list may be None where the test does not say so."""
+    if is_iterator(value):
+        return not isinstance(value.value, Endless)
+    return isinstance(value, TupleV) or isinstance(f.without_none(type_or_none(value)), ListT)
+
+
+def _of_iterators(f: Frame, node: ast.IfExp) -> Value:
+    """A conditional expression that may give an iterator: it is one where it gives an iterator or a list, or one of two
+    iterators. If the test is known at compile time it is what it gives."""
+    given: dict[ast.expr, Value] = {}
+
+    def items(arm: ast.expr) -> Value:
+        value = given[arm] = f.expression(arm)
+        return as_list(f, arm, iterable(f, value)) if all_walked else value
+
+    with f.trial():
+        values = [f.expression(arm) for arm in (node.body, node.orelse)]
+    all_walked = any(map(is_iterator, values)) and all(_is_walked(f, v) for v in values)
+    result = decide(f, node, node.test, lambda: items(node.body), lambda: items(node.orelse))
+    if len(given) == 1:
+        return next(iter(given.values()))
+    return Held("iterator", result) if all_walked and not nothing_known(result) else result

@@ -98,6 +98,9 @@ def changed_while_walked(f: Frame, s: ast.For) -> set[str]:
 def _lazy_parts(f: Frame, node: ast.expr) -> Iterator[ast.AST]:
     """The parts of what a loop walks over that Python computes round by round: elements, conditions, mapped functions."""
     match node:
+        case ast.IfExp(_, one, other):
+            yield from _lazy_parts(f, one)
+            yield from _lazy_parts(f, other)
         case ast.GeneratorExp(elt, [first, *rest]):
             yield from (elt, *first.ifs, *rest)
             yield from _lazy_parts(f, first.iter)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,8 @@ class ProgramBuilder(DiagnosedFunctions):
             if atom is not None:
                 return Dyn(atom)
             raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
+        if isinstance(value, MappingProxyType):  # a view of a dictionary
+            (value,) = gc.get_referents(value)
         return Static(value)
 
     def path_of(self, module: nn.Module) -> str:

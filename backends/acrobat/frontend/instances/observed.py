@@ -43,6 +43,8 @@ class Observer:
             place.by_name = len(place.classes) <= key_sets.MOST
         while self._fold():
             pass
+        while self._tell_by_names():
+            pass
         for place in self.places():
             self._join_entries([c for c in place.classes if issubclass(c, RecordOf)])
             self._add_records(place)
@@ -60,12 +62,26 @@ class Observer:
                 pending += place.inside
         return list(out)
 
+    def _tell_by_names(self) -> bool:
+        """Have dictionaries be told apart by their names that have the names of such as are, elsewhere: on the lowest level of
+        a tree all values may be of one kind. False if there are no more."""
+        several = [p for p in self.places() if 1 < len(p.classes) <= key_sets.MOST and "dict" not in p.kinds]
+        apart = {c for p in several if not p.is_dict for c in p.classes}
+        found = [p for p in several if p.is_dict and not apart.isdisjoint(p.classes)]
+        for place in found:
+            place.by_name = True
+        return bool(found)
+
     def _join_entries(self, records: Sequence[type]) -> None:
         """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents
-        vary is known of all."""
+        vary is known of all. So do dictionaries, if one of them is empty, which tells nothing of the others' names."""
         for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
-            tensors = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].representative()]]
-            tensors = [p for p in tensors if p.types == {"tensor"} and p.shape is not None and not p.trouble]
+            entries = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].representative()]]
+            dicts = [p for p in entries if p.types == {"class"} and all(issubclass(c, RecordOf) for c in p.classes)]
+            if any(self.fields[cls] == {} for p in dicts for cls in p.classes):
+                for other in dicts[1:]:
+                    dicts[0].take(other)
+            tensors = [p for p in entries if p.types == {"tensor"} and p.shape is not None and not p.trouble]
             for p in tensors[1:]:
                 if p.dtypes == tensors[0].dtypes and len(p.shape or ()) == len(tensors[0].shape or ()):
                     tensors[0].take(p)

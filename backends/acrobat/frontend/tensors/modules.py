@@ -69,7 +69,7 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         return Method(owner, name, value.__func__)
     if isinstance(value, Tensor):
         return f.problem(node, f"`{name}` is a tensor that a property computes", "register it as a buffer")
-    return Static(value)
+    return f.program.wrap(value)
 
 
 def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:

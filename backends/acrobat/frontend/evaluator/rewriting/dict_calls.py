@@ -1,13 +1,16 @@
-"""`dict(d, name=value)` is compiled as the display `{**dict(d), "name": value}`."""
+"""`dict(d, name=value)` is compiled as the display `{**dict(d), "name": value}`, and `d.get(key, {}).get(name, value)` as
+`d[key].get(name, value) if key in d else value`: an empty dictionary beside one with names has no type. The default of
+`for x in d.get(key, ())` is an empty list, beside which there may be others."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax.quoting import replaced
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression, replaced
 from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
 
 
@@ -20,11 +23,36 @@ class DictCall(ast.Dict):
 
 
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
-    """A function with displays in place of such calls. `namespace` has the values of the names from outside of it."""
+    """A function with these in place of such calls. `namespace` has the values of the names from outside of it."""
+    if any(_of_nothing(x) for x in every_node(definition)):
+        definition = replaced(definition, lambda x: _of_nothing(x) or x)
     calls = [x for x in every_node(definition) if _of_dict(x)]
     if not calls or "dict" in bound_names(definition) or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
     return replaced(definition, lambda x: as_display(x, x.func) if _of_dict(x) else x)  # type: ignore[no-any-return]
+
+
+def _of_nothing(node: ast.AST) -> ast.AST | None:
+    """What stands for `d.get("key", {}).get("name", value)`, and for a walk over `d.get(key, ())`; None for other nodes."""
+    match node:
+        case (
+            ast.For(iter=ast.Call(ast.Attribute(attr="get"), [key, ast.Tuple([])], []) as walked)
+            | ast.comprehension(iter=ast.Call(ast.Attribute(attr="get"), [key, ast.Tuple([])], []) as walked)
+        ):
+            result = copy(node)
+            result.iter = quoted_expression(walked, "get(key, [])", get=walked.func, key=key)
+            return result
+        case ast.Call(
+            ast.Attribute(
+                ast.Call(ast.Attribute(ast.Name() as d, "get"), [ast.Constant(str()) as key, ast.Dict([])], []), "get"
+            ),
+            [ast.Constant()] | [ast.Constant(), ast.Constant()] as arguments,
+            [],
+        ):
+            otherwise = arguments[1] if len(arguments) > 1 else ast.Constant(None)
+            text = "d[key].get(name, otherwise) if key in d else otherwise"
+            return quoted_expression(node, text, d=d, key=key, name=arguments[0], otherwise=otherwise)
+    return None
 
 
 def _of_dict(node: ast.AST) -> bool:

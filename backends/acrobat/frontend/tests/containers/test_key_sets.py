@@ -11,7 +11,7 @@ from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.instances.key_sets import MOST, missing
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 
 class Reader(nn.Module):
@@ -89,3 +89,43 @@ def test_too_many_sets_stay_those_that_were_seen():
     names = "abcdef"
     assert 2 ** len(names) > MOST
     assert not missing([a + b for a in names for b in names if a != b])
+
+
+class OptionalNumber(nn.Module):
+    """A tree of dictionaries that lack names, of which those on the lowest level have ints alone."""
+
+    def forward(self, node):
+        total = node["id"] + sum(self.forward(c) for c in node.get("children", []))
+        return total * node["label"] if "label" in node else total
+
+
+class OptionalDictionaries(nn.Module):
+    def forward(self, r):
+        options = r.get("options") or {}
+        total = 2 if options.get("bold") else 1
+        for tag in r.get("tags", ()):
+            total += len(tag)
+        return (
+            total,
+            [len(x) for x in r.get("tags", ())],
+            r.get("parent", {}).get("name", "none"),
+            r.get("parent", {}).get("id"),
+        )
+
+
+NODES = [
+    {"id": 1},
+    {"id": 2, "label": 3, "children": [{"id": 4}, {"id": 5, "label": 1}]},
+    {"id": 1, "children": [{"id": 3, "children": [{"id": 2, "label": 2}]}]},
+]
+REQUESTS = [
+    {"name": "a"},
+    {"name": "b", "tags": ["x", "yy"], "parent": {"name": "p", "id": 3}},
+    {"name": "c", "options": {"bold": True}, "size": 2},
+    {"name": "d", "options": {}, "parent": {"name": "q", "id": 4}},
+]
+
+
+@pytest.mark.parametrize(("model", "instances"), [(OptionalNumber, NODES), (OptionalDictionaries, REQUESTS)])
+def test_names_that_parts_of_json_lack(model, instances) -> None:
+    agrees(model(), instances)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import torch
@@ -268,3 +269,17 @@ class GivenBack(Base):
 def test_refused(model, message):
     with pytest.raises(CompileError, match=message):
         build(model().eval(), sample=VECTORS)
+
+
+class OfViews(nn.Module):
+    TABLE = MappingProxyType({"x": (1, 2), "y": (3, 4)})
+
+    def forward(self, words):
+        return [self.TABLE.get(w, (0, 1))[1] for w in words], [VIEW[w] if w in VIEW else len(VIEW) for w in words], sorted(VIEW)
+
+
+VIEW = MappingProxyType({"x": 1, "z": 5})
+
+
+def test_views_of_dictionaries() -> None:
+    agrees(OfViews(), [["x"], ["y", "z"], ["x", "q"]])

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
-from backends.acrobat.frontend.types import UnknownT, contains_unknown, is_leaf, is_node
+from backends.acrobat.frontend.types import UNKNOWN, UnknownT, contains_unknown, is_leaf, is_never_filled, is_node
 
 Pair = tuple[Any, Any]
 """The types of a leaf and of a node."""
@@ -33,11 +33,12 @@ def leaf_and_node(types: Sequence[Any]) -> Pair | None:
 def is_open(pair: Pair) -> bool:
     """Whether there are leaves in a node, or parts of which nothing is known and that may be such."""
     leaf, node = pair
-    return contains_unknown(node) or _has_leaf(node, leaf)
+    return contains_unknown(node) or is_never_filled(node) or _has_leaf(node, leaf)
 
 
 def with_trees_below(node: Any, leaf: Any, tree: Any) -> Any:
     """The type of the tuples or lists of trees, given what is known of them, and the types of a leaf and of such a tree."""
+    node = replace(node, item=UNKNOWN) if is_never_filled(node) else node
     return _filled(node, None if contains_unknown(node) else leaf, tree)
 
 

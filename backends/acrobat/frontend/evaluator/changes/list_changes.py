@@ -9,7 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.indices import after_changes, in_source_order
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
@@ -54,6 +54,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     owner = in_source_order(f, owner)
     owned = set(f.owned)
     values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
+    owner = after_changes(f, owner, args)
     place_and_value = place(f, s, owner, name)
     if place_and_value is None:
         return
@@ -133,6 +134,8 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     after = f.host("add", [at, Static(1)], INT, "after")
     rest = binary(f, node, ast.Add(), part(f, xs, Static(0), at), part(f, xs, after, Static(END)))
     give(f, name, rest)
+    if deep(root_of(owner) or "") in f.owned:  # nothing but the list referred to the item, and now the list does not either
+        f.new_lists |= {variable_of(item), deep(variable_of(item))}
     return item
 
 

@@ -226,8 +226,8 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 f.owned.discard(deep(root))
                 if spine(root) in f.owned and not _lets_lists_alone(f, source):
                     f.owned.discard(spine(root))
-        case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
-            f.owned.add(name)
+        case ast.Name(name), ast.Call() if (new := variable_of(f.env.get(name))) in f.new_lists:
+            f.owned |= claims(name) if deep(new) in f.new_lists else {name}
         case ast.Name(name), ast.Call(ast.Attribute(attr=callee) | ast.Name(callee)) if callee in OWNERS:
             if _is_memory(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)

@@ -88,7 +88,7 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
     which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
     result = among(f, node, which, [partial(of, c) for c in classes])
     if changeable(f, type_or_none(result)):  # the reader may keep a reference; `Frame.borrowed` undoes this
-        f.owned -= {claim for c in classes for claim in claims(_name(f, c))}
+        f.owned -= {claim for c in classes for claim in claims(name_of_objects(f, c))}
     if datatypes.may_be_missing(have, name) and isinstance(result, Dyn) and f.without_none(result.type) != result.type:
         message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
         return open_optional(f, node, result, lambda some: some, lambda: fail(f, message))
@@ -147,9 +147,9 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: boo
     item = getattr(type_or_none(value), "item", None)
     if changeable(f, item) and (inside or not objects_only(f, item)):
         return "has lists or objects in it that may be seen elsewhere"
-    if any(spine(_name(f, c)) not in f.owned for c in classes):
+    if any(spine(name_of_objects(f, c)) not in f.owned for c in classes):
         return "may be seen under another name"
-    if any(walked(_name(f, c)) in f.owned for c in classes):
+    if any(walked(name_of_objects(f, c)) in f.owned for c in classes):
         return "is walked over, or another one of its class is"
     return ""
 
@@ -157,7 +157,11 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: boo
 def walked_over(f: Frame, owner: Dyn) -> str:
     """Why a shared list (`shared_lists`) is not changed here; "" if it may be: no loop around walks over one of its class."""
     classes, _ = _with_attribute(f, owner, ITEMS)
-    return "is walked over, or another one of its type is" if any(walked(_name(f, c)) in f.owned for c in classes) else ""
+    return (
+        "is walked over, or another one of its type is"
+        if any(walked(name_of_objects(f, c)) in f.owned for c in classes)
+        else ""
+    )
 
 
 def shared_reached(f: Frame, node: ast.expr) -> set[str]:
@@ -168,7 +172,7 @@ def shared_reached(f: Frame, node: ast.expr) -> set[str]:
         return {x for a in node.args for x in shared_reached(f, a)}
     with f.trial():
         t = f.without_none(type_or_none(f.borrowed(node)))
-    return {_name(f, c) for c in f.program.datatypes.cases[t.name]} if is_shared(t) else set()
+    return {name_of_objects(f, c) for c in f.program.datatypes.cases[t.name]} if is_shared(t) else set()
 
 
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:
@@ -176,7 +180,7 @@ def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     names: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Attribute):
-            names |= {_name(f, c) for c in _classes_of_owner(f, node)}
+            names |= {name_of_objects(f, c) for c in _classes_of_owner(f, node)}
         node = node.value
     return names
 
@@ -186,7 +190,7 @@ def claims_on_objects(f: Frame, node: ast.Attribute) -> Claims:
     return {claim for name in lists_reached(f, node) for claim in claims(name)}
 
 
-def _name(f: Frame, cls: type) -> str:
+def name_of_objects(f: Frame, cls: type) -> str:
     """The name, in functions' scopes, of the list of all objects of a class: no other class, and no attribute, has it."""
     union = f.program.datatypes.of_class[cls]
     of_class = union if len(f.program.datatypes.cases[union]) == 1 else f"{cls.__name__}_of_{union}"
@@ -208,8 +212,8 @@ def _objects(f: Frame, cls: type, writes: bool) -> Dyn | None:
     datatypes, carried = f.program.datatypes, f.program.carried
     attributes = [datatypes.field_type(cls, x) for x in datatypes.attribute_names(cls)]
     type: Any = ListT(TupleT(tuple(attributes)))
-    carried.holds_objects(_name(f, cls), type, writes)
-    whole = f.env.get(_name(f, cls))
+    carried.holds_objects(name_of_objects(f, cls), type, writes)
+    whole = f.env.get(name_of_objects(f, cls))
     if whole is None or contains_unknown(type) or is_unknown(whole):
         f.program.incomplete = True
         return None
@@ -247,7 +251,7 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
 
 def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     """Have another list of all objects of a class from here on. Claims on it hold on, unless lists in it may be `shared`."""
-    name = _name(f, cls)
+    name = name_of_objects(f, cls)
     before = claims(name) & f.owned
     f.keep(name, objects)
     f.owned -= claims(name) if shared else claims(name) - before

@@ -5,6 +5,7 @@ which several names refer."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import torch
 from torch import nn
 
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, agrees_unless_refused
 
 LISTS = [[3], [1, 2, 3], [5, 1, 4, 1, 2], [2, 2], [7, 7, 1, 0, 3, 3], [0]]
@@ -375,6 +378,86 @@ class Frames(Base):
             else:
                 result = self.emb.weight[node[i]]
         return result, order
+
+
+class Brackets(nn.Module):
+    """Nested lists that a stack puts together, also of what is taken from it in the same statement."""
+
+    def forward(self, xs):
+        stack, other = [[]], [[]]
+        for x in xs:
+            if x % 3 == 0:
+                stack.append([])
+                other.append([x])
+            elif x % 3 == 1 and len(stack) > 1:
+                done = stack.pop()
+                stack[-1].append(done)
+                other[-2].append(other.pop())
+            stack[-1].append(x)
+            other[-1].append(x)
+        return stack, other
+
+
+class Moved(nn.Module):
+    """An item is found before what is put into it is taken out of the same list."""
+
+    def forward(self, xs):
+        rows = [[x, i] for i, x in enumerate(xs)] + [[1], [2], [3], [4], [5]]
+        rows[-2].append(rows.pop()[0])
+        rows[-2].extend(rows.pop(0))
+        rows[-2][rows.pop()[0] - 4] = 9
+        rows[2].append(rows.pop(0)[0])
+        return rows
+
+
+class MovedUnderTwoNames(Moved):
+    def forward(self, xs):
+        rows = [[x, i] for i, x in enumerate(xs)] + [[1], [2], [3], [4]]
+        same = rows
+        rows[-2].append(rows.pop()[0])
+        rows[-2].append(same.pop(0)[0])
+        return rows, same
+
+
+class MovedSomewhere(Moved):
+    def forward(self, xs):
+        rows = [[x, i] for i, x in enumerate(xs)] + [[1], [2], [3], [4]]
+        rows[-2].append(rows.pop(1)[0])
+        return rows
+
+
+class PoppedAndNamed(nn.Module):
+    """What was taken out of a list has the names that it gets, and those that the list has it under."""
+
+    def forward(self, xs):
+        rows = [[x] for x in xs] + [[3]]
+        kept = []
+        for k in range(3):
+            row = rows.pop()
+            kept.append(row)
+            rows.insert(0, row)
+            rows[0].append(k)
+        last = rows.pop()
+        again = last
+        rows.append(last)
+        again.append(8)
+        return rows, kept, last
+
+
+@pytest.mark.parametrize("model", [Brackets, Moved, PoppedAndNamed])
+def test_what_is_taken_out_of_lists_of_lists(model: Any) -> None:
+    agrees(model(), LISTS)
+
+
+MOVED = "`rows` gets longer or shorter after `rows[-2]` was found"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"), [(MovedSomewhere, MOVED), (MovedUnderTwoNames, "may be seen under another name")]
+)
+def test_an_item_whose_place_the_source_does_not_tell_is_refused(model: Any, message: str) -> None:
+    with pytest.raises(CompileError, match=re.escape(message)):
+        build(model(), sample=LISTS)
 
 
 def test_lists_in_tuples_are_found_where_they_are_made() -> None:

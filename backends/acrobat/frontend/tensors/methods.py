@@ -16,14 +16,14 @@ from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
-from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, type_or_none
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
-from backends.acrobat.frontend.tensors.lifting import extent_of, in_place, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, of_bools
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot, settled
@@ -119,6 +119,13 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         return call_operation(f, "full_like", CallArguments("full_like", [method.owner, *(args or [Static(0)])], kwargs))
     if changed in library.FUNCTIONS and isinstance(node, ast.Call):
         return _changed_by_library(f, node, method.owner, changed, args, kwargs)
+    who = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if changed in IN_PLACE and isinstance(who, ast.Name) and who.id in f.owned:  # of a tensor whose extent varies
+        after = call_operation(f, changed, CallArguments(changed, [method.owner, *args], kwargs))
+        if not is_unknown(after) and type_or_none(after) != method.owner.type:
+            raise Refused(KEEPS_TYPE, "assign the result to a name instead")
+        give(f, who.id, after)
+        return after
     return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
 
 

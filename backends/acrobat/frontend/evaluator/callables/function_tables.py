@@ -39,7 +39,8 @@ def _looked_up(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Val
     if is_known:
         if constant in entries:
             return entries[constant]
-        return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
+        failed: Value = fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
+        return failed
     if is_unknown(key):
         return unknown()
     return OneOf(position(f, node, key, list(entries)), tuple(entries.values()))

@@ -222,7 +222,8 @@ class Datatypes(WrittenTypes):
 
     def note_seen_elsewhere(self, union: str) -> None:
         """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
-        of ordinary classes or dataclasses, an object is a number for the next build (`evaluator/objects/referenced.py`)."""
+        of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next build
+        (`evaluator/objects/referenced.py`)."""
         classes = self.cases.get(union, ())
         if self._only_made(union) and all(map(_may_be_referenced, classes)):
             self.seen_elsewhere |= {*classes}
@@ -297,8 +298,9 @@ class Datatypes(WrittenTypes):
         """The attributes of a class in order, also of one whose objects are numbers."""
         if cls in self.made:
             return list(self.made[cls])
-        written = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
-        return written if cls in self._joined.referenced else self.field_names(cls)
+        if cls not in self._joined.referenced:
+            return self.field_names(cls)
+        return list(cls.keys_of_record) if issubclass(cls, RecordOf) else [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
 
     def _enter(self, classes: tuple[type, ...]) -> None:
         """Enter a union of classes that the model makes."""
@@ -439,7 +441,7 @@ class Datatypes(WrittenTypes):
         model."""
         if cls in self._joined.referenced or self.graphs.is_stand_in(cls):
             return
-        if cls in self.made:
+        if cls in self.made or issubclass(cls, RecordOf):
             self.note_seen_elsewhere(self.of_class[cls])  # of a number the next build knows
         if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
@@ -557,9 +559,9 @@ def _as_seen(t: Any, place: Place | None) -> Any:
 
 
 def _may_be_referenced(cls: type) -> bool:
-    """Whether objects of a class may be changed: no tuples, dictionaries or frozen dataclasses."""
+    """Whether objects of a class may be changed: no tuples or frozen dataclasses."""
     frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    return not frozen and not issubclass(cls, (tuple, RecordOf))
+    return not frozen and not issubclass(cls, tuple)
 
 
 def _shown(cls: type) -> str:

@@ -54,7 +54,8 @@ class JoinedClasses:
             unions.append(tuple(dict.fromkeys(c for u in (*inside, one, other) for c in u)))
         if not pairs or any(len({c.__name__ for c in u}) < len(u) for u in unions):
             return self
-        return replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
+        larger = replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
+        return larger.with_referenced(self.referenced)
 
     def with_trees(self, pairs: Sequence[Pair]) -> JoinedClasses:
         """The same with the leaves and nodes in `pairs`, of each leaf and form once; the same object if it has them."""
@@ -71,7 +72,9 @@ class JoinedClasses:
         return self if self.mixtures.issuperset(allowed) else replace(self, mixtures=self.mixtures | allowed)
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
-        """The same with `classes` among those whose objects are referred to by numbers; the same object if they are."""
+        """The same with `classes`, and those that are in a union with one of them, among those whose objects are referred to by
+        numbers; the same object if they are."""
+        classes = {*classes, *(c for u in self.unions if not classes.isdisjoint(u) for c in u)}
         return self if classes <= self.referenced else replace(self, referenced=self.referenced | classes)
 
     def with_shared(self, noted: Sequence[Noted], made: Mapping[Site, Any], choice: Choice) -> JoinedClasses:

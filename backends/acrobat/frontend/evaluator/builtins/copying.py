@@ -10,9 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT, ListT, TupleT
+from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
-from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional, optional
+from backends.acrobat.frontend.evaluator.callables.effects import among_calls
+from backends.acrobat.frontend.evaluator.choices.choice import is_none, optional
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -117,7 +119,9 @@ def _another_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
 def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value | None] | None = None) -> Value:
     """Another object with what one that is a number has in its attributes; with `work` of each for a deep copy."""
     if optional(f, value) is not None:
-        return open_optional(f, node, value, lambda some: _another(f, node, some, work), lambda: Static(None))  # type: ignore[arg-type]
+        there = f.host("int", [is_none(f, value, negate=True)], INT, "there")
+        some = lambda: _another(f, node, opened(f, node, value), work)  # type: ignore[arg-type]  # noqa: E731
+        return among_calls(f, node, there, [lambda: Static(None), some])
     assert isinstance(value.type, DataT)
     t, datatypes = value.type, f.program.datatypes
     classes = datatypes.cases[t.name]
@@ -133,9 +137,8 @@ def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value 
             raise Refused("`deepcopy` of lists with several names is not followed here", "write a method that makes the copy")
         return new_object(f, node, cls, t, copies, shared=False)  # type: ignore[arg-type]
 
-    return among(
-        f, node, number_of_class(f, value, classes) if len(classes) > 1 else Static(0), [partial(of, c) for c in classes]
-    )
+    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
+    return among_calls(f, node, which, [partial(of, c) for c in classes])
 
 
 def _with_own_copy(f: Frame, value: Value, name: str) -> type | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.containers import containers
+from backends.acrobat.frontend.evaluator.containers.records import copied
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -52,7 +53,7 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
         case [xs] if kind(xs) == "dict":
             return xs if is_unknown(xs) else containers.of_kind(xs, "dict")
         case [xs] if records_of(f, xs):
-            return xs
+            return copied(f, node, xs)  # type: ignore[arg-type]
         case [Keywords() | Static(dict()) as entries]:
             return f.expression(ast.copy_location(ast.Dict([None], [ast.copy_location(Given(entries), node)]), node))
     return None

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
     may_change_inside,
     note_seen_elsewhere,
+    read_attribute,
     walked_over,
     write_attribute,
 )
@@ -31,7 +32,9 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe, is_shared
-from backends.acrobat.frontend.values import NOTHING, Dyn, TupleV, Value, guess, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
+
+COPIES = "build a new value, or make copies first"
 
 
 def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:
@@ -61,6 +64,16 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
                 note_list_seen_elsewhere(f, node, part)
                 return None
             outer, whole = around
+            if is_referenced(f, whole):  # a dictionary whose keys are names
+                with f.trial():
+                    part = f.borrowed(node)
+                if nothing_known(part) or part == Static(None):  # a later round tells what it may be
+                    f.program.incomplete = True
+                    return None
+                note_seen_elsewhere(f, part)
+                note_list_seen_elsewhere(f, node, f.without_none(type_or_none(part)))
+                f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which may be seen under another name", COPIES)
+                return None
             if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
                 f.problem(s, *_no_place(what))
                 return None
@@ -125,7 +138,8 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     if is_shared(f.without_none(type_or_none(whole))):
         return _of_shared(f, s, node, what, inside)
     if is_referenced(f, whole):
-        return ChangedPlace(lambda v: None), opened(f, node, f.borrowed(node))
+        value = opened(f, node, f.borrowed(node))
+        return ChangedPlace(lambda v: _with_entries_of(f, s, value, v)), value
     assert isinstance(node, ast.Attribute)
     owner, name = opened(f, node, f.borrowed(node.value)), node.attr
     assert isinstance(owner, Dyn)
@@ -141,6 +155,26 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         write_attribute(f, s, owner, name, value, still=True)
 
     return ChangedPlace(put), inner
+
+
+def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:
+    """Give a dictionary that is a number the entries of another one, which has the same keys. (Objects of classes get each
+    attribute when it is assigned to.)"""
+    classes = records_of(f, owner)
+    if not classes or nothing_known(new):
+        return
+    if type_or_none(new) != type_or_none(owner):
+        what = "this dict gets other keys than it was made with, while other names may refer to it"
+        f.problem(s, what, "give it all of its keys where it is made, with None as the values of some")
+        return
+    if len(classes) > 1:
+        what = "this dict, which has one of several sets of keys, is changed as a whole while other names may refer to it"
+        f.problem(s, what, "assign to its keys one by one")
+        return
+    assert isinstance(owner, Dyn) and isinstance(new, Dyn)
+    for name in f.program.datatypes.record_fields(classes[0]):
+        if (value := read_attribute(f, s, new, name)) is not None:
+            write_attribute(f, s, owner, name, value)
 
 
 def _of_shared(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value]:
@@ -201,8 +235,6 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     elif isinstance(type_or_none(value), DataT):
         note_seen_elsewhere(f, value)
         advice = "make a new object with the new value, or keep the values in a list or a dictionary beside the objects"
-        if records_of(f, value):  # objects of classes are numbers in the next build
-            advice = "write a class with these names as attributes: its objects may be changed under several names"
         f.problem(s, f"`{what}` changes an object that may be seen under another name than {f.shown(name)}", advice)
     elif is_array(value):
         advice = "make a tensor of its own first, with `.clone()`"
@@ -224,7 +256,7 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False
     name = root_of(node)
     if name is not None and (deep(name) in f.owned or of_list and spine(name) in f.owned):
         return True
-    f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
+    f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", COPIES)
     return False
 
 

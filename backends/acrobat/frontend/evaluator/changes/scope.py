@@ -304,7 +304,7 @@ def _lives_in(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call or a lookup in it may change."""
     names, inside_of_all = assigned(nodes), [x for node in nodes for x in every_node(node)]
-    if f.program.datatypes.has_shared or any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
+    if f.program.datatypes.has_references or any(isinstance(x, (ast.Attribute, ast.Call)) for x in inside_of_all):
         names += f.program.carried.changed_here()
     for name in {x.id: None for x in inside_of_all if isinstance(x, ast.Name) and x.id in f.env}:
         for inside in nested.nested_inside(f.env[name]):

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lengths, lists
 from backends.acrobat.frontend.evaluator.objects.fields import identity
 from backends.acrobat.frontend.evaluator.tables import COMPARED, COMPARED_AS_WHOLES, COMPARED_SETS, EQUALITY
+from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import (
     as_kind,
     is_list,
@@ -218,7 +219,8 @@ def _by_identity(f: Frame, t: DataT) -> bool:
     classes = f.program.datatypes.cases.get(t.name, ())
     numbered = f.program.datatypes.is_referenced(t.name) or f.program.datatypes.is_constant(t.name)
     return bool(classes) and all(
-        (numbered or c in f.program.datatypes.seen) and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)}
+        (numbered and not issubclass(c, RecordOf) or c in f.program.datatypes.seen)
+        and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)}
         for c in classes
     )
 

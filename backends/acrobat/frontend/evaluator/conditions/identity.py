@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.fields import identity
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_seen_elsewhere
-from backends.acrobat.frontend.kinds import is_list, is_object, is_unknown, type_or_none
+from backends.acrobat.frontend.kinds import is_array, is_list, is_object, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import NONE, SYMBOL
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
@@ -33,7 +33,10 @@ def is_same(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
             for one in (a, b):
                 note_list_seen_elsewhere(f, None, f.without_none(type_or_none(one)))
-            return f.problem(node, "`is` only compares with None, and objects of the instance")
+            if any(map(is_array, inside)):
+                advice = "compare their values by `torch.equal(a, b)`, or note by an index or a name which one it is"
+                return f.problem(node, "`is` of tensors, which the program does not tell apart but by their values", advice)
+            return f.problem(node, "`is` only compares with None, and objects of the instance", "write `==`")
         result = f.call_with(comparing.same_object, [a, b], node)
         return negation(f, result) if negate and not is_unknown(result) else result
     if isinstance(a, Static):

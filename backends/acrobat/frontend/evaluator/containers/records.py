@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT
+from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -16,6 +17,7 @@ from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class, record_of, records_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first, of_known_class
+from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, read_attribute, write_attribute
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
@@ -38,7 +40,9 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
     if nothing_known(key):
         return
     is_known, name = known(key)
-    if len(classes) > 1 and is_known and is_name(name):
+    if is_referenced(f, whole) and is_known and all(name in c.keys_of_record for c in classes):  # type: ignore[attr-defined]
+        write_attribute(f, s, whole, name, value)
+    elif len(classes) > 1 and is_known and is_name(name):
         where.put(_with_entry_of_several(f, s, whole, name, value))
     elif len(classes) == 1:
         held = {x: field(f, s, whole, x) for x in f.program.datatypes.record_fields(classes[0])}
@@ -69,6 +73,10 @@ def _with_entry_of_several(f: Frame, s: ast.AST, whole: Dyn, name: str, value: V
 
 def by_keys(f: Frame, node: ast.AST, whole: Dyn, work: Callable[[type, dict[str, Value]], Value]) -> Value:
     """`work(cls, entries)` of a dictionary that has one of several sets of keys, for the one that it has."""
+    if f.program.datatypes.has_references:  # `work` may make a dictionary that is a number
+        every = records_of(f, whole)
+        which = number_of_class(f, whole, every) if len(every) > 1 else Static(0)
+        return among_calls(f, node, which, [partial(_by_keys_of, f, node, whole, c, work) for c in every])
     datatypes, heads, arms = f.program.datatypes, list[tuple[str, tuple[n.Var, ...]]](), list[Arm]()
     for cls in records_of(f, whole):
         variables = {x: f.var(x, datatypes.field_type(cls, x)) for x in datatypes.record_fields(cls)}
@@ -83,6 +91,11 @@ def by_keys(f: Frame, node: ast.AST, whole: Dyn, work: Callable[[type, dict[str,
         return n.Match(whole.atom, parts, type, span=f.span)
 
     return one_of(f, node, arms, build)
+
+
+def _by_keys_of(f: Frame, node: ast.AST, whole: Dyn, cls: type, work: Callable[[type, dict[str, Value]], Value]) -> Value:
+    """`work(cls, entries)` of a dictionary that is known to have the keys of `cls`."""
+    return work(cls, {x: of_known_class(f, node, whole, cls, x) for x in f.program.datatypes.record_fields(cls)})
 
 
 def named_entries(f: Frame, node: ast.AST, value: Value) -> dict[str, Value] | None:
@@ -207,8 +220,7 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
     if len(several) > 1 and method.name == "get" and not kwargs and len(args) in (1, 2):
         return as_dict(f, *several)
     if several and method.name == "copy" and not args and not kwargs:
-        same: Value = method.owner
-        return same
+        return copied(f, node, method.owner)
     if cls is None or kwargs:
         return None
     keys = list(cls.keys_of_record)  # type: ignore[attr-defined]
@@ -231,12 +243,19 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
     return None
 
 
+def copied(f: Frame, node: ast.AST, whole: Dyn) -> Value:
+    """Another dictionary with the entries of one whose keys are names: the same value, where it is no number."""
+    if not is_referenced(f, whole):
+        return whole
+    return by_keys(f, node, whole, lambda cls, entries: construct(f, node, cls, [], entries))
+
+
 def _got_of_several(f: Frame, value: Dyn, name: str, otherwise: Value) -> Value:
     """`value.get(name, otherwise)` of a union of records, of which some may have the key."""
     assert isinstance(value.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
-    have = [c for c in classes if datatypes.has_field(c, name)]
+    have = [c for c in classes if datatypes.has_field(c, name) or name in datatypes.attribute_names(c)]
     if not have:
         return otherwise
     there = has_key(f, value, name)
@@ -247,7 +266,11 @@ def _got_of_several(f: Frame, value: Dyn, name: str, otherwise: Value) -> Value:
         t = f.common([datatypes.field_type(c, name) for c in have])
         return otherwise if contains_unknown(t) or not is_empty(otherwise) else f.coerce(otherwise, t)
 
-    return choose(f, ast.Pass(), there, lambda: field_at_first(f, value, have, name), default)
+    def entry() -> Value:
+        written = read_attribute(f, ast.Pass(), value, name)
+        return field_at_first(f, value, have, name) if written is None else written
+
+    return choose(f, ast.Pass(), there, entry, default)
 
 
 def has_key(f: Frame, value: Dyn, name: str) -> Value:

@@ -8,19 +8,20 @@ from functools import partial, reduce
 
 from backends.acrobat.frontend.evaluator.callables.function_tables import table_of
 from backends.acrobat.frontend.evaluator.containers import containers
-from backends.acrobat.frontend.evaluator.containers.records import as_dict, named_entries
+from backends.acrobat.frontend.evaluator.containers.records import as_dict, named_entries, updated
 from backends.acrobat.frontend.evaluator.containers.set_operators import merged
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.objects.classes import record_of
+from backends.acrobat.frontend.evaluator.objects.classes import record_of, records_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import DictCall
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import as_tuple, known, nothing_known, variable_of
+from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 
@@ -91,6 +92,9 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
     if named is not None and not datatypes.is_walked(merged_class := datatypes.records.class_of(named)):
         return construct(f, node, merged_class, [], named)
     result: Value | None = None
+    if all(key is None or is_name(known(key)[1]) for key, _ in parts) and any(len(records_of(f, v)) > 1 for _, v in parts):
+        entries = [v if key is None else Keywords(((known(key)[1], v),)) for key, v in parts]
+        return reduce(partial(updated, f, node), entries)
     for key, value in parts:
         if key is not None:
             result = containers.put(f, node, result or containers.empty_of_kind(f, "dict"), key, value)

@@ -31,7 +31,8 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         have = type_of(value)
         if cls not in datatypes.seen and (annotated := f.as_annotated(target, have)) != target:
             target = datatypes.widen(cls, name, annotated)
-        open = cls in datatypes.made or contains_unknown(target) or datatypes.exact
+        numbered = datatypes.is_referenced(datatypes.of_class.get(cls, ""))
+        open = cls in datatypes.made or numbered or contains_unknown(target) or datatypes.exact
         if (cls, name) in datatypes.refined:  # by the model's values: beside None it may have others
             open |= NONE in (target, have) or optional(f, guess(target)) is not None
             open |= issubclass(cls, RecordOf) and f.without_none(have) != have

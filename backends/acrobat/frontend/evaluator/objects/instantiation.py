@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.construction import defaults_of
 from backends.acrobat.frontend.evaluator.objects.initialisation import Initialisation
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
 from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
-from backends.acrobat.frontend.source import LIFTED, Lifted, span_of
+from backends.acrobat.frontend.source import LIFTED, Lifted, is_installed, span_of
 from backends.acrobat.frontend.values import Special, Static, Value, unknown
 from backends.acrobat.library import CLASSES
 
@@ -66,7 +66,10 @@ def _gives_no_attributes(self: object) -> None:
 def _refuse_own_making(cls: type) -> None:
     """Raises Refused for a class that says itself how its objects are made, or how their attributes get values."""
     own = {x: inspect.getattr_static(cls, x) for x in ("__new__", "__setattr__")}
-    written = [x for x, v in own.items() if is_written(getattr(v, "__func__", v)) and not issubclass(cls, BaseException)]
+    methods = {x: getattr(v, "__func__", v) for x, v in own.items()}
+    written = [x for x, v in methods.items() if is_written(v) and not is_installed(v.__code__.co_filename)]
+    if issubclass(cls, BaseException):
+        written = []
     if written:
         what = f"`{cls.__name__}` has a `{written[0]}`, which is not compiled"
         raise Refused(what, "write a function that makes the object, or a method that gives the value")

@@ -83,6 +83,9 @@ def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
             seen.add(key)
             for part in _put_into(definition, owner):
                 follow(part, parts)
+            for source in _sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
+                if isinstance(source, ast.Name):  # another name for it
+                    inside(source, parts)
 
     follow(node)
     return frozenset(found)

@@ -114,15 +114,18 @@ def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
         if isinstance(v, Narrowed):
             env[class_key(name)] = Static(v.cls)
     outer = LIFTED[function].outer if function in LIFTED else function
-    before = f.definition, f.result, f.mutated, f.in_place
-    f.definition, f.result, f.mutated, f.in_place = definition, UNKNOWN, set(), (*f.in_place, function)
+    before = f.definition, f.result, f.in_place
+    f.definition, f.result, f.in_place = definition, UNKNOWN, (*f.in_place, function)
+    changed = set[str]()
     try:
-        with f.in_function(outer if isinstance(outer, FunctionType) else function, call.file, env):
+        with (
+            f.changes(counted=False) as changed,
+            f.in_function(outer if isinstance(outer, FunctionType) else function, call.file, env),
+        ):
             yield
     finally:
-        changed = f.mutated.intersection(call.program.carried.types)  # other names are those of the called function
-        f.definition, f.result, f.mutated, f.in_place = before
-        f.mutated |= changed
+        f.definition, f.result, f.in_place = before
+        f.mutated |= changed.intersection(call.program.carried.types)  # other names are those of the called function
 
 
 def _kept(f: Frame, value: Value) -> Value:

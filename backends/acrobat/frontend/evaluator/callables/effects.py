@@ -46,10 +46,9 @@ def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> V
 
 def _tried(f: Frame, arms: Sequence[Arm]) -> tuple[list[str], list[Value]]:
     """The names whose values some of the arms change, in a fixed order, and the arms' results, as far as they tell types."""
-    earlier, f.mutated = f.mutated, set()
     results = []
-    for arm in arms:
-        with f.trial():
-            results.append(arm())
-    changed, f.mutated = f.mutated, earlier
+    with f.changes(counted=False) as changed:
+        for arm in arms:
+            with f.trial():
+                results.append(arm())
     return sorted(changed & set(f.env)), results

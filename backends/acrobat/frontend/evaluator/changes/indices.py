@@ -44,13 +44,10 @@ def changes_something(f: Frame, index: ast.expr) -> bool:
         return False
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
-    before, f.mutated = f.mutated, set()
-    with f.trial():
+    with f.changes(counted=False) as changed, f.trial():
         for part in parts:
             f.borrowed(part)
-        changed = bool(f.mutated)
-    f.mutated = before
-    return changed
+    return bool(changed)
 
 
 def named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:

@@ -57,11 +57,8 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
                 return None
             return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
-            around = place(f, s, owner, what, inside=True)
+            around = _place_around(f, s, node, owner, what)
             if around is None:
-                with f.trial():
-                    part = f.without_none(type_or_none(f.borrowed(node)))
-                note_list_seen_elsewhere(f, node, part)
                 return None
             outer, whole = around
             if is_referenced(f, whole):  # a dictionary whose keys are names
@@ -97,11 +94,8 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
-            around = place(f, s, owner, what, inside=True)
+            around = _place_around(f, s, node, owner, what)
             if around is None:
-                with f.trial():
-                    part = f.without_none(type_or_none(f.borrowed(node)))
-                note_list_seen_elsewhere(f, node, part)
                 return None
             outer, whole = around
             note_changed(f, type_or_none(whole), attr)
@@ -115,6 +109,16 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False)
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, *_no_place(what))
     return None
+
+
+def _place_around(f: Frame, s: ast.AST, node: ast.expr, owner: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
+    """The place of `owner`, of which `node` is a part, as `place`. Where it is None, lists in `node` are seen elsewhere."""
+    around = place(f, s, owner, what, inside=True)
+    if around is None:
+        with f.trial():
+            part = f.without_none(type_or_none(f.borrowed(node)))
+        note_list_seen_elsewhere(f, node, part)
+    return around
 
 
 def _no_place(what: str) -> tuple[str, str]:

@@ -111,18 +111,14 @@ def _by_cases(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
                 lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
                 lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
             )
-    if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not _compares(f, a, b):
+    compares_these = f.function is comparing.same_tree and (a, b) == (f.env.get("a"), f.env.get("b"))  # by their cases
+    if all(isinstance(v, Dyn) and is_tree(f, v.type) for v in (a, b)) and not compares_these:
         same_tree = f.call_with(comparing.same_tree, [a, b], node)
         return negation(f, same_tree) if isinstance(op, ast.NotEq) and not is_unknown(same_tree) else same_tree
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
             return by_type(f, node, one, lambda _, inner, other=other: _equal(f, node, op, inner, other))  # type: ignore[misc]
     return None
-
-
-def _compares(f: Frame, a: Value, b: Value) -> bool:
-    """Whether the function that is compiled is the one that compares these two trees, by their cases."""
-    return f.function is comparing.same_tree and (a, b) == (f.env.get("a"), f.env.get("b"))
 
 
 def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:

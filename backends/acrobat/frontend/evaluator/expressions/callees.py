@@ -172,20 +172,19 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     if written.args.vararg is not None:
         env[written.args.vararg.arg] = TupleV(tuple(rest))
     parameters = [*places, *named, *([written.args.vararg.arg] if written.args.vararg is not None else [])]
-    earlier, f.mutated = f.mutated, set()
     if callee.function is not None and callee.function is not f.function:
-        with f.in_function(callee.function, callee.file, env):
+        with f.changes() as inside, f.in_function(callee.function, callee.file, env):
             result = f.expression(written.body)
     else:
         before, owned, f.env = f.env, f.owned, env | f.kept_fields()
         inner = {x for name in parameters for x in claims(name)}
         f.owned = owned - inner
         try:
-            result = f.expression(written.body)
+            with f.changes() as inside:
+                result = f.expression(written.body)
         finally:
             f.env, f.owned = before | f.kept_fields(), owned & (f.owned | inner)
-    changed, f.mutated = sorted(f.mutated & set(env)), earlier | f.mutated
-    if changed := [name for name in changed if name not in f.program.carried.types]:
+    if changed := sorted(name for name in inside & set(env) if name not in f.program.carried.types):
         raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")
     return result
 

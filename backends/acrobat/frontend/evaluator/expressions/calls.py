@@ -148,26 +148,25 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     that it is a method of: `stack.push(g(stack.pop()))`. Raises Refused."""
     keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
     read = f.expression if keeps else f.borrowed
-    earlier, f.mutated = f.mutated, set()
-    passed: list[tuple[ast.expr, Sequence[Value]]] = [
-        (a.value, _spread(f, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
-    ]
-    kwargs: dict[str, Value] = {}
-    for k in node.keywords:
-        named = {k.arg: read(k.value)} if k.arg is not None else given_by_name(f, k.value, read)
-        if twice := [name for name in named if name in kwargs]:
-            raise Refused(f"`{twice[0]}` is given twice in this call")
-        kwargs |= named
-    operands = _operands(node)
-    if f.mutated and (early := read_too_early(operands, f.changed_by)):
-        stale = [x for i, x in enumerate(operands) if i in early]
-        if not all(isinstance(x, ast.Name) for x in stale):
-            what = "an argument of this call changes a list or object that is named before"
-            raise Refused(what, "write it as a statement before")
-        callee = f.callees[node] = f.borrowed(node.func)
-        passed = [(a, [read(a)]) if a in stale else (a, parts) for a, parts in passed]
-        kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in stale}
-    f.mutated |= earlier
+    with f.changes() as changed:
+        passed: list[tuple[ast.expr, Sequence[Value]]] = [
+            (a.value, _spread(f, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
+        ]
+        kwargs: dict[str, Value] = {}
+        for k in node.keywords:
+            named = {k.arg: read(k.value)} if k.arg is not None else given_by_name(f, k.value, read)
+            if twice := [name for name in named if name in kwargs]:
+                raise Refused(f"`{twice[0]}` is given twice in this call")
+            kwargs |= named
+        operands = _operands(node)
+        if changed and (early := read_too_early(operands, f.changed_by)):
+            stale = [x for i, x in enumerate(operands) if i in early]
+            if not all(isinstance(x, ast.Name) for x in stale):
+                what = "an argument of this call changes a list or object that is named before"
+                raise Refused(what, "write it as a statement before")
+            callee = f.callees[node] = f.borrowed(node.func)
+            passed = [(a, [read(a)]) if a in stale else (a, parts) for a, parts in passed]
+            kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in stale}
     return callee, ArgumentsAsWritten(passed, kwargs)
 
 

@@ -78,12 +78,10 @@ class Frame(TakingApartFrame):
     def _in_order(self, node: ast.expr, work: Callable[[], Value]) -> Value:
         """`work()`, which compiles the expression `node`. It is a problem if one of its parts changes a list or object that an
         earlier part has read: the program would read it after the change."""
-        before, self.mutated = self.mutated, set()
-        value = work()
-        early = read_too_early(parts_of(node), self.changed_by) if self.mutated else []
-        self.changed_by[node] = set(self.mutated)
-        self.mutated |= before
-        if early:
+        with self.changes() as changed:
+            value = work()
+        self.changed_by[node] = changed
+        if changed and (early := read_too_early(parts_of(node), self.changed_by)):
             part = parts_of(node)[early[0]]
             named = self.shown(part.id) if isinstance(part, ast.Name) else f"`{ast.unparse(part)}`"
             return self.problem(node, f"{named} is changed later in the same expression", "write that as a statement before")
@@ -96,9 +94,9 @@ class Frame(TakingApartFrame):
             return self._as_statement(node)
         if isinstance(node, ast.BoolOp) and self.is_step_by_step(node):
             return self._operands_in_turn(node)
-        before, self.mutated = self.mutated, set()
-        value = work()
-        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        with self.changes() as inside:
+            value = work()
+        changed = inside & set(self.env)
         if changed and isinstance(node, IN_STEPS) and not self.is_step_by_step(node):
             self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
             self.program.changed = self.program.incomplete = True
@@ -113,10 +111,9 @@ class Frame(TakingApartFrame):
         computed, it is compiled as `choice`, by statements, from the next round on."""
         if self.is_step_by_step(node):
             return self._as_statement(choice)
-        before, self.mutated = self.mutated, set()
-        value = work()
-        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
-        if not changed:
+        with self.changes() as changed:
+            value = work()
+        if not changed & set(self.env):
             return value
         self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
         self.program.changed = self.program.incomplete = True

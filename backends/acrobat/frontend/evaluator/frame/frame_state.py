@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -36,6 +37,14 @@ FACTS = (
     "new_lists",
 )
 """What a frame knows of variables, by their names."""
+
+
+@dataclass
+class Attempt:
+    """What a trial has shown: its first problem, and the names of which it has changed a list, object or tensor in place."""
+
+    problem: Problem | None = None
+    changed: set[str] = field(default_factory=set)
 
 
 class FrameState:
@@ -136,6 +145,33 @@ class FrameState:
             self.names.taken, self.program.incomplete = names_taken, incomplete
             for name, known in facts.items():  # other values may get the names that were free before
                 setattr(self, name, known)
+
+    @contextmanager
+    def changes(self, counted: bool = True) -> Iterator[set[str]]:
+        """A context that gives the names of which a list, object or tensor is changed in it, a set that grows meanwhile. Around
+        it these count as changed, too, unless `counted` is false."""
+        around, inside = self.mutated, set[str]()
+        self.mutated = inside
+        try:
+            yield inside
+        finally:
+            self.mutated = around
+            if counted:
+                around |= inside
+
+    @contextmanager
+    def attempt(self, gives_up: bool = False) -> Iterator[Attempt]:
+        """A trial whose problems and changes are nothing to the code around it; `Attempt` has both when it has ended. If it
+        `gives_up`, nothing more of it is compiled after the first problem."""
+        before = self.cause, self.gives_up
+        self.cause, self.gives_up = None, self.gives_up or gives_up
+        found = Attempt()
+        try:
+            with self.changes(counted=False) as found.changed, self.trial():
+                yield found
+        finally:
+            found.problem = self.cause
+            self.cause, self.gives_up = before
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

@@ -38,16 +38,14 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
     items = [item_type(xs) for xs in plain]
     together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
     var = f.var(hint, items[0] if len(plain) == 1 else TupleT(tuple(items)))
-    earlier, f.mutated = f.mutated, set()
-    with f.branch() as b:
+    with f.changes(counted=False) as inside, f.branch() as b:
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         for xs, part in zip(plain, parts, strict=True):
             note_item(f, xs, part)
         result = body(*parts)
         t = type_of(result)
         carried = f.program.carried.types
-        changed, others = [x for x in carried if x in f.mutated], f.mutated & set(f.env) - set(carried)
-        f.mutated = earlier
+        changed, others = [x for x in carried if x in inside], inside & set(f.env) - set(carried)
         if others:
             raise Refused(f"{f.shown(min(others))} is changed for each element here", "write a loop")
         if contains_unknown(t):

@@ -114,27 +114,20 @@ def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.e
     name = hint_of(target)
     if not 0 < count <= UNROLLED or not mentions(node.elt, name):
         return False
-    (cause, f.cause), earlier = (f.cause, None), f.mutated
-    f.mutated = set()
-    with f.trial():
+    with f.attempt() as attempt:
         assign(f, target, Dyn(f.var(name, INT)))
         f.expression(node.elt)
-    failed = f.cause is not None
-    f.cause, f.mutated = cause, earlier
-    return failed
+    return attempt.problem is not None
 
 
 def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
     """Whether computing an element changes a list of this function, so that elements must be computed in order."""
-    before, f.mutated = f.mutated, set()
-    with f.trial():
+    with f.changes(counted=False) as changed, f.trial():
         xs = iterable(f, f.borrowed(generator.iter))
         item = xs.items[0] if isinstance(xs, TupleV) and xs.items else guess(getattr(type_or_none(xs), "item", UNKNOWN))
         assign(f, generator.target, item)
         f.expression(elt)
-        has_changes = bool(f.mutated & set(f.env))
-    f.mutated = before
-    return has_changes
+        return bool(changed & set(f.env))
 
 
 def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:

@@ -52,9 +52,9 @@ def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
 
 def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Value:
     """`work()`, the value of a generator expression. Raises Refused."""
-    before, f.mutated = f.mutated, set()
-    value = work()
-    changed, f.mutated = f.mutated & set(f.env), before | f.mutated
+    with f.changes() as everything:
+        value = work()
+    changed = everything & set(f.env)
     if changed and (at_once := f.changed_by.get(node.generators[0].iter)):  # Python computes that where the iterator is made
         first, *rest = node.generators
         parts = [node.elt, *first.ifs, *(x for g in rest for x in (g.iter, *g.ifs))]
@@ -67,9 +67,9 @@ def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Va
 def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value]) -> Value:
     """`work()`, the value of a call whose arguments are compiled already. Raises Refused, also where the call changes what the
     elements of an iterator among its arguments are computed from, as a `key` may: it runs between two elements."""
-    before, f.mutated = f.mutated, set()
-    value = work()
-    changed, f.mutated = f.mutated & set(f.env), before | f.mutated
+    with f.changes() as everything:
+        value = work()
+    changed = everything & set(f.env)
     if is_iterator(value) and isinstance(callee, Static) and is_lazy(callee.value):
         _refuse(f, node, changed)
     for argument in node.args if changed else ():

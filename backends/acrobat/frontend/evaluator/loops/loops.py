@@ -111,12 +111,10 @@ def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
         or not changed_in(f, [s.test])
     ):
         return s
-    earlier, f.mutated = f.mutated, set()
-    with f.trial():
+    with f.changes(counted=False) as changed, f.trial():
         truth(f, s.test)
-        changed = f.mutated & set(f.env)
-    f.mutated = earlier
-    if not changed:
+        unchanging = changed.isdisjoint(f.env)
+    if unchanging:
         return s
     leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
     endless = placed(s, ast.copy_location(ast.While(ast.Constant(True), [leave, *s.body], s.orelse), s))

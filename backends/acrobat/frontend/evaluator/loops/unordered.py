@@ -95,17 +95,14 @@ def _from_start(f: Frame, s: ast.For, elements: Value) -> Value:
 
 def _after_round(f: Frame, s: ast.For, item: Value) -> tuple[Ways, set[str]] | None:
     """The names at the ends of one round, and those that it has changed in place; None where it cannot be compiled yet."""
-    ways, earlier, cause = Ways(), f.mutated, f.cause
-    f.mutated, f.cause = set(), None
-    with f.trial():
+    ways = Ways()
+    with f.attempt() as attempt:
         assign(f, s.target, item)
         trial_round(f, s, ways, {}, {})
-    failed, changed = f.cause, f.mutated
-    f.mutated, f.cause = earlier, cause
-    if failed is not None:  # told where the loop itself is compiled, or again here
+    if (failed := attempt.problem) is not None:  # told where the loop itself is compiled, or again here
         f.problem(failed.span, failed.message, failed.advice)
         return None
-    return ways, changed
+    return ways, attempt.changed
 
 
 def _apart(f: Frame, s: ast.For, found: Changes) -> bool:

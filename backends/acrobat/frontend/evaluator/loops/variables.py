@@ -105,8 +105,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     for _ in range(trials):
         ways, differing = Ways(), set[str]()
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
-        earlier, f.mutated = f.mutated, set()
-        with f.trial():
+        with f.changes() as changed, f.trial():
             starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
             enter_round(f, starts, sizes, alike)
             round = partial(trial_round, f, s, ways, sizes_after := dict(sizes), alike_after := dict(alike))
@@ -115,9 +114,8 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 round()
             else:
                 opened_by_test(f, s, round, lambda: Static(0))
-        if missed := sorted((f.mutated - set(carried)) & set(f.env)):
+        if missed := sorted((changed - set(carried)) & set(f.env)):
             f.problem(s, f"{f.shown(missed[0])} is changed in a loop in a way that is not followed", "assign it in the loop")
-        f.mutated |= earlier
         f.owned &= f.owned_at_end
         before = dict(types)
         for name in before:

@@ -167,9 +167,9 @@ class Initialisation:
         known = (True, inside, inside or self.node in f.made_with_own_lists)
         f.env[me] = made
         f.owned |= {claim for claim, holds in zip(each_claim(me), known, strict=True) if holds}
-        mutated = set(f.mutated)
-        f.straight(body)
-        f.mutated = mutated | f.mutated & f.kept_fields().keys()  # the caller has other names
+        with f.changes(counted=False) as changed:
+            f.straight(body)
+        f.mutated |= changed & f.kept_fields().keys()  # the caller has other names
         self.made = f.env[me]
         self._note_claims(False, False, False)  # the methods may have put into it what they were given
         if me not in f.owned and not is_referenced(f, self.made):

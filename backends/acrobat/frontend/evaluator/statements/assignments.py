@@ -145,11 +145,10 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if is_container(before) or kind_inside(f, before):
                     place_and_value = place(f, s, read, "+=")
                     if place_and_value is not None:
-                        earlier, f.mutated = f.mutated, set()
-                        joined = f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s))
-                        if root_of(read) in f.mutated:
+                        with f.changes() as changed:
+                            joined = f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s))
+                        if root_of(read) in changed:
                             f.problem(s, "what is added here changes what it is added to", "give it a name first")
-                        f.mutated |= earlier
                         place_and_value[0].put(joined)
                     return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))

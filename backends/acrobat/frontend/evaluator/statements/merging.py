@@ -38,15 +38,13 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         known.update(f.displays, f.sizes, f.empties)
         return Static(0)
 
-    earlier, f.mutated = f.mutated, set()
-    with f.trial():
+    with f.changes(counted=False) as changed, f.trial():
         trial_value = branch(probe)
     if alike and not _are_alike(f, s, all_at_ends, known):
-        f.mutated = earlier
         return False
-    if missed := sorted((f.mutated - set(names)) & set(before)):
+    if missed := sorted((changed - set(names)) & set(before)):
         f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
-    f.mutated |= earlier
+    f.mutated |= changed
     merge = _Merge(f, s, before)
     if is_unknown(trial_value) and not at_ends:  # the arms are not known in this round
         merge.fixed = dict.fromkeys(names, unknown())

@@ -70,6 +70,6 @@ RESULTS.append(_as_result)
 
 
 def several(f: Frame, extent: Value) -> None:
-    """Have an extent of 1 be an error of the instance, since `squeeze()` without a dimension leaves out those."""
+    """Make an extent of 1 an error of the instance: `squeeze()` without a dimension would drop a dimension of that extent."""
     text = "ValueError: `squeeze()` where an extent that varies is {0}: give it the dimension"
     with_check(f, "ne", extent, Static(1), text)

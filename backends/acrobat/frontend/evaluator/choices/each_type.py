@@ -110,7 +110,7 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
         return by_type(f, node, deciding, of_one_type, apart=True)
 
     def with_element(values: Sequence[Value], written: TupleV) -> Value:
-        """`with_values`, for each type of the first element of a written list that is one of several types."""
+        """`with_values`, once for each type that the first element of several types in the list `written` may have."""
         element = next(v for v in written.items if is_one_of_several(f, v))
 
         def of_one_type(word: str, inner: Value) -> Value:

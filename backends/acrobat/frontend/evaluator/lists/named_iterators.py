@@ -149,8 +149,8 @@ def _walked(f: Frame, value: Dyn) -> Value:
 
 
 def _is_used_up(f: Frame, value: Dyn) -> bool:
-    """Whether an iterator has one name, which nothing reads after the expression that walks over it now: what `next` has left
-    is all that it takes. That holds where it is so for each expression of the function that reads the name otherwise."""
+    """Whether the expression that walks over an iterator now takes all that `next` has left, and nothing asks for more later.
+    That holds if it has one name, and if each expression which reads that name, other than `next`, is the last that does."""
     names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
     function = f.key[0] if f.key is not None else None
     outer = LIFTED[function].outer if function in LIFTED else function

@@ -59,20 +59,21 @@ def alike(key: Value, constant: Any) -> bool:
 def by_none(
     f: Frame, key: Value, keys: Sequence[Any], make: Callable[[Value], Value], missing: Callable[[], Value]
 ) -> Value | None:
-    """`make(key)` of a key that may be None, known at run time only, with what is in it or, where None is among the constants
-    `keys`, with None; `missing()` where None is not among them. None for other keys."""
+    """The value for a key that is known at run time only and may be None there. Where it is not None, it is `make(key)`; else
+    `make(None)` if None is among the constants `keys`, or `missing()`. None if the key is never None."""
     if not isinstance(key, Dyn) or optional(f, key) is None:
         return None
     return open_optional(f, ast.Pass(), key, make, lambda: make(Static(None)) if None in keys else missing())
 
 
 def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
-    """A key, of a mixed one the value of the type that constant keys have, of one of several constants the chosen one."""
+    """A key; where it may be of several types, its value as one of the types that the constant `keys` have; where it is one of
+    several constants, the chosen one."""
     return of_type(f, node, f.staged(key) if isinstance(key, OneOf) else key, *{word_of_key(k) for k in keys})
 
 
 def word_of_key(key: Any) -> str:
-    """The word in `PYTHON_TYPES` for the type that the program has a constant key as."""
+    """The type that a constant key has in the program, by its word in `PYTHON_TYPES`."""
     return "int" if isinstance(key, int) and isinstance(key, Enum) else "str" if isinstance(key, Enum) else type(key).__name__
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from rich import box
@@ -83,7 +84,7 @@ def _overview(shown: Sequence[Column]) -> Table:
         values = [number_text(column.summary.median * 1e3), _width(column.summary.relative_half_width).removeprefix("±")]
         values += [
             number_text(column.summary.resumed * 1e3),
-            *(_times_faster(reference)(column) for reference in shown_references),
+            *(_times_faster(reference, column) for reference in shown_references),
         ]
         table.add_row(escape(label(column.row.cell)), *(value or "" for value in values))
     return table
@@ -107,7 +108,7 @@ def _table(shown: Sequence[Column], sections: Sequence[Section]) -> Table:
 def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[Section]:
     return [
         _latency(shown, same_work),
-        [*((f"{phase} ms", _phase(phase)) for phase in PHASES), ("rest ms", _rest)],
+        [*((f"{phase} ms", partial(_phase, phase)) for phase in PHASES), ("rest ms", _rest)],
         [
             ("batches", lambda c: number_text(c.row.record["counters"].get("batches"))),
             ("mean batch width", lambda c: number_text(c.row.record["counters"].get("mean_batch_width"))),
@@ -152,57 +153,43 @@ def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[t
         lines.insert(1, ("  mini-batches", lambda c: str(len(c.rounds.minibatches))))
     for reference in columns.references(shown):
         lines += [
-            (f"times faster than {reference.name}", _times_faster(reference)),
-            ("  95 % interval", _times_faster_interval(reference)),
-            ("  significant", _no_significance(reference)),
-            ("  resumed", _times_faster_resumed(reference)),
+            (f"times faster than {reference.name}", partial(_times_faster, reference)),
+            ("  95 % interval", partial(_times_faster_interval, reference)),
+            ("  significant", partial(_no_significance, reference)),
+            ("  resumed", partial(_times_faster_resumed, reference)),
         ]
         if reference.name in same_work:
             lines += [
-                (f"  {fairness.NO_LOAD_TIME}", _times_faster(same_work[reference.name], same_work)),
-                ("    95 % interval", _times_faster_interval(same_work[reference.name], same_work)),
+                (f"  {fairness.NO_LOAD_TIME}", partial(_times_faster, same_work[reference.name], instead=same_work)),
+                ("    95 % interval", partial(_times_faster_interval, same_work[reference.name], instead=same_work)),
             ]
     return lines
 
 
-def _times_faster(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
-    """The cells of a line with ratios. `instead`: by backend the variant to compare in place of the column; none if missing."""
-
-    def cell(column: Column) -> str | None:
-        chosen = column if instead is None else instead.get(column.name)
-        ratio = None if chosen is None else columns.ratio(reference, chosen)
-        return None if ratio is None else f"{ratio.value:#.3g}"
-
-    return cell
+def _times_faster(reference: Column, column: Column, instead: Mapping[str, Column] | None = None) -> str | None:
+    """The ratio. `instead`: by backend the variant to compare in place of the column; none if missing."""
+    chosen = column if instead is None else instead.get(column.name)
+    ratio = None if chosen is None else columns.ratio(reference, chosen)
+    return None if ratio is None else f"{ratio.value:#.3g}"
 
 
-def _times_faster_interval(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
-    def cell(column: Column) -> str | None:
-        chosen = column if instead is None else instead.get(column.name)
-        ratio = None if chosen is None else columns.ratio(reference, chosen)
-        if chosen is None or ratio is None or chosen is reference:
-            return None
-        return _width(ratio.relative_half_width) if in_one(reference, chosen) else columns.APART
-
-    return cell
+def _times_faster_interval(reference: Column, column: Column, instead: Mapping[str, Column] | None = None) -> str | None:
+    chosen = column if instead is None else instead.get(column.name)
+    ratio = None if chosen is None else columns.ratio(reference, chosen)
+    if chosen is None or ratio is None or chosen is reference:
+        return None
+    return _width(ratio.relative_half_width) if in_one(reference, chosen) else columns.APART
 
 
-def _no_significance(reference: Column) -> Cell:
-    """The cells of a line that says "no" where the interval of the ratio contains 1; elsewhere they are empty."""
-
-    def cell(column: Column) -> str | None:
-        ratio = columns.ratio(reference, column)
-        return "no" if ratio is not None and column is not reference and ratio.has_interval and not ratio.significant else None
-
-    return cell
+def _no_significance(reference: Column, column: Column) -> str | None:
+    """Where the interval of the ratio contains 1, "no"; elsewhere the line is empty."""
+    ratio = columns.ratio(reference, column)
+    return "no" if ratio is not None and column is not reference and ratio.has_interval and not ratio.significant else None
 
 
-def _times_faster_resumed(reference: Column) -> Cell:
-    def cell(column: Column) -> str | None:
-        ratio = columns.resumed_ratio(reference, column)
-        return None if ratio is None else f"{ratio.value:#.3g}"
-
-    return cell
+def _times_faster_resumed(reference: Column, column: Column) -> str | None:
+    ratio = columns.resumed_ratio(reference, column)
+    return None if ratio is None else f"{ratio.value:#.3g}"
 
 
 def _rest(column: Column) -> str | None:
@@ -215,12 +202,8 @@ def _width(relative: float) -> str:
     return f"±{relative:.1%}" if math.isfinite(relative) else TOO_FEW
 
 
-def _phase(phase: str) -> Cell:
-    def cell(column: Column) -> str | None:
-        value = column.row.record["breakdown"].get(phase)
-        return None if value is None else number_text(value)
-
-    return cell
+def _phase(phase: str, column: Column) -> str | None:
+    return number_text(column.row.record["breakdown"].get(phase))
 
 
 def _mebibytes(value: float | None) -> str | None:

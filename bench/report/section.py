@@ -91,14 +91,9 @@ def panel(group: Group, keys: Sequence[str]) -> str:
     return ", ".join(spelled.get(key, "{}").format(group.key[key]) for key in keys)
 
 
-HEADS = {
-    "batch_size": "batch size",
-    "workload": "workload",
-    "size": "size",
-    "threads": "threads",
-    "device": "device",
-    "seed": "seed",
-}
+def heads(keys: Sequence[str]) -> list[str]:
+    """The headings of the columns for `keys` of groups."""
+    return [key.replace("_", " ") for key in keys]
 
 
 def ratio(comparison: Comparison | None) -> Value:

@@ -71,11 +71,6 @@ class Table:
         return tuple(dict.fromkeys(ref for line in self.lines for value in line.values for ref in value.rows))
 
 
-def word(text: str, rows: tuple[str, ...] = ()) -> Value:
-    """A text as a field of a table; `rows` are the rows that it comes from."""
-    return Value(text, None, rows)
-
-
 def quantity(number: float | None, rows: tuple[str, ...] = (), digits: int = 3) -> Value:
     """A number with so many significant digits; an empty cell for None and for numbers that are not finite."""
     if number is None or not math.isfinite(number):

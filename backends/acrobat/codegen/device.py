@@ -47,7 +47,7 @@ class Arrays(Protocol):
 
 
 class Memory(ABC):
-    """The device's memory as one executable uses it."""
+    """The device's memory as one executable uses it. The methods that do nothing here are for devices beside the processor."""
 
     outputs: str
     """PyTorch's name of the device on which result tensors are made."""
@@ -56,20 +56,17 @@ class Memory(ABC):
     shared: bool
     """Whether several sessions may use the same arrays."""
 
-    @abstractmethod
-    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
+    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:  # noqa: B027
         """Is called once, before arrays are made, with the functions of the model's shared object and the session's address."""
 
     @abstractmethod
     def arrays(self, arrays: Sequence[np.ndarray]) -> Arrays:
         """Copies arrays into the device's memory."""
 
-    @abstractmethod
-    def synchronize(self) -> None:
+    def synchronize(self) -> None:  # noqa: B027
         """Waits until the device has done all work that it was given."""
 
-    @abstractmethod
-    def enter(self) -> None:
+    def enter(self) -> None:  # noqa: B027
         """Is called before each mini-batch. A device that has streams then runs it in the order of PyTorch's current stream."""
 
 

@@ -189,14 +189,18 @@ def _node(expr: n.Expr) -> list[str]:
         case n.Map(var, iterable, body):
             return [f"map {binder_text(var)} in {atom_text(iterable)}", *_indented(body)]
         case n.Fold(var, iterable, variables, init, body):
-            return [f"fold {binder_text(var)} in {atom_text(iterable)}{_with(variables, init)}", *_indented(body)]
+            return [
+                f"fold {binder_text(var)} in {atom_text(iterable)}{with_text(variables, map(atom_text, init))}",
+                *_indented(body),
+            ]
         case n.Loop(variables, init, cond, body):
-            return [f"loop{_with(variables, init)}", "while", *_indented(cond), "do", *_indented(body)]
+            return [f"loop{with_text(variables, map(atom_text, init))}", "while", *_indented(cond), "do", *_indented(body)]
     raise AssertionError(f"no text for {type(expr).__name__}")
 
 
-def _with(variables: Sequence[n.Var], init: Sequence[n.Atom]) -> str:
-    starts = [f"{binder_text(v)} = {atom_text(a)}" for v, a in zip(variables, init, strict=True)]
+def with_text(variables: Sequence[n.Var], init: Iterable[str]) -> str:
+    """The carried variables of a loop with the texts of their first values."""
+    starts = [f"{binder_text(v)} = {text}" for v, text in zip(variables, init, strict=True)]
     return f" with {', '.join(starts)}" if starts else ""
 
 

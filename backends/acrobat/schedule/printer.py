@@ -18,12 +18,10 @@ arguments. Values are printed as `ir.printer` prints them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from backends.acrobat.core.span import NOWHERE, Span
-from backends.acrobat.ir.nodes import Var
-from backends.acrobat.ir.printer import INDENT, atom_text, binder_text, name_text, print_expr, type_text
+from backends.acrobat.ir.printer import INDENT, atom_text, binder_text, name_text, print_expr, type_text, with_text
 from backends.acrobat.schedule import nodes as s
 
 
@@ -97,11 +95,12 @@ def _statement(x: s.Statement) -> list[str]:
             fork = f" fork({', '.join(v.name for v in captures)})" if waits else ""
             return [_at(f"{binder_text(var)} = map {binder_text(item)} in {atom_text(iterable)}{fork}", span), *_body(body)]
         case s.FoldLoop(var, item, iterable, variables, init, body, span):
-            head = f"{binder_text(var)} = fold {binder_text(item)} in {atom_text(iterable)}{_with(variables, init)}"
+            carried = with_text(variables, map(_give, init))
+            head = f"{binder_text(var)} = fold {binder_text(item)} in {atom_text(iterable)}{carried}"
             return [_at(head, span), *_body(body)]
         case s.WhileLoop(var, variables, init, cond, body, span):
             return [
-                _at(f"{binder_text(var)} = loop{_with(variables, init)}", span),
+                _at(f"{binder_text(var)} = loop{with_text(variables, map(_give, init))}", span),
                 "while",
                 *_body(cond),
                 "do",
@@ -124,11 +123,6 @@ def _branch(start: str, branch: s.IfBranch | s.MatchBranch) -> list[str]:
         lines += [f"{INDENT}{name_text(arm.case)}({', '.join(f'{i} {binder_text(v)}' for i, v in arm.fields)})"]
         lines += [INDENT + line for line in _body(arm.body)]
     return lines
-
-
-def _with(variables: Sequence[Var], init: Iterable[s.Give]) -> str:
-    starts = [f"{binder_text(v)} = {_give(a)}" for v, a in zip(variables, init, strict=True)]
-    return f" with {', '.join(starts)}" if starts else ""
 
 
 def _give(x: s.Give) -> str:

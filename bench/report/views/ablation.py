@@ -9,10 +9,10 @@ from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Group
 from bench.report.section import (
-    HEADS,
     NOT_MEASURED,
     Section,
     failed,
+    heads,
     latency,
     mean_ratio,
     panel,
@@ -20,7 +20,7 @@ from bench.report.section import (
     ratio_point,
     varied,
 )
-from bench.report.tables import Line, Table, Value, word
+from bench.report.tables import Line, Table, Value
 
 
 def view(section: Section) -> None:
@@ -35,7 +35,7 @@ def view(section: Section) -> None:
     table = Table(
         experiment.name,
         experiment.title,
-        [*(HEADS[key] for key in keys), "step", "latency, ms", "times faster than the first", "than the step before"],
+        [*heads(keys), "step", "latency, ms", "times faster than the first", "than the step before"],
     )
     points: list[dict[str, Any]] = []
     gains: dict[str, list[Comparison | None]] = {step: [] for step in steps}
@@ -46,9 +46,11 @@ def view(section: Section) -> None:
             gains[step].append(gain)
             if entry is None or not entry.ok:
                 missing = Value(NOT_MEASURED) if entry is None else failed([entry])
-                table.lines.append(Line([*key, word(step), missing, Value(""), Value("")], group.command))
+                table.lines.append(Line([*key, Value(step), missing, Value(""), Value("")], group.command))
                 continue
-            table.lines.append(Line([*key, word(step, (entry.ref,)), latency(entry), ratio(total), ratio(gain)], group.command))
+            table.lines.append(
+                Line([*key, Value(step, None, (entry.ref,)), latency(entry), ratio(total), ratio(gain)], group.command)
+            )
             if total is not None:
                 points.append(ratio_point(panel(group, keys), step, str(experiment.report["backend"]), total))
         table.notes += [
@@ -85,8 +87,8 @@ def _mean_gain(step: str, gains: Sequence[Comparison | None], keys: int) -> Line
         return None
     left_out = f", {mean.left_out} left out" if mean.left_out else ""
     blank = [Value("")] * (keys - 1)
-    text = word(f"geometric mean of {mean.count}{left_out}")
-    return Line([text, *blank, word(step), Value(""), Value(""), mean_ratio(mean)], total=True)
+    text = Value(f"geometric mean of {mean.count}{left_out}")
+    return Line([text, *blank, Value(step), Value(""), Value(""), mean_ratio(mean)], total=True)
 
 
 def _steps(group: Group, option: str) -> dict[str, Entry]:

@@ -10,8 +10,8 @@ from bench.report.aggregate import fastest
 from bench.report.entries import Entry
 from bench.report.experiments import Group
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, latency, panel, reasons, varied
-from bench.report.tables import Line, Table, Value, quantity, word
+from bench.report.section import Section, columns, heads, latency, panel, reasons, varied
+from bench.report.tables import Line, Table, Value, quantity
 
 REST = "rest"
 COUNTS = {"batches": "batches", "mean_batch_width": "mean width", "launches": "launches"}
@@ -27,16 +27,16 @@ def view(section: Section) -> None:
     if not shown:
         return
     keys = varied(groups)
-    heads = [
-        *(HEADS[key] for key in keys),
+    headings = [
+        *heads(keys),
         "system",
         "latency, ms",
         *(f"{phase}, ms" for phase in (*PHASES, REST)),
         *COUNTS.values(),
     ]
-    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, conditions))
+    table = Table(experiment.name, experiment.title, headings, notes=reasons(groups, conditions))
     for group, name, entry in shown:
-        values = [Value(str(group.key[key])) for key in keys] + [word(name, (entry.ref,)), latency(entry)]
+        values = [Value(str(group.key[key])) for key in keys] + [Value(name, None, (entry.ref,)), latency(entry)]
         parts = split(entry)
         values += [quantity(parts.get(phase, math.nan), (entry.ref,)) for phase in (*PHASES, REST)]
         values += [quantity(number(entry.record["counters"], count), (entry.ref,)) for count in COUNTS]

@@ -12,10 +12,10 @@ from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
 from bench.report.frame import number
 from bench.report.section import (
-    HEADS,
     Section,
     columns,
     failed,
+    heads,
     latency,
     mean_ratio,
     panel,
@@ -24,7 +24,7 @@ from bench.report.section import (
     reasons,
     varied,
 )
-from bench.report.tables import Line, Table, Value, quantity, spelled, word
+from bench.report.tables import Line, Table, Value, quantity, spelled
 
 COUNTED = {
     "batches": "batches",
@@ -81,9 +81,9 @@ def spots(experiment: Experiment) -> list[Spot]:
 def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str]) -> Table:
     keys = varied([spot.group for spot in spots])
     reference, *others = present
-    heads = [HEADS[key] for key in keys]
-    heads += [f"{name}, ms" for name in present] + [f"{name}, times faster than {reference}" for name in others]
-    table = Table(experiment.name, experiment.title, heads)
+    headings = heads(keys)
+    headings += [f"{name}, ms" for name in present] + [f"{name}, times faster than {reference}" for name in others]
+    table = Table(experiment.name, experiment.title, headings)
     conditions = columns(experiment)
     for spot in spots:
         values = [_key(spot.group.key[key]) for key in keys]
@@ -106,7 +106,7 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
     blank = [Value("")] * (before - 1 + len(present))
 
     def line(text: str, comparisons: Mapping[str, list[Comparison | None]], counted: bool) -> Line:
-        values = [word(text), *blank]
+        values = [Value(text), *blank]
         for name in others:
             mean = geometric_mean(comparisons[name])
             if mean is None:
@@ -142,8 +142,8 @@ def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str
         for name in present
         if not all(math.isnan(counted(spot, name, count)) for spot in spots)
     ]
-    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for name, count in countable]
-    table = Table(f"{experiment.name}-counts", f"{experiment.title}: batches of a mini-batch", heads)
+    headings = heads(keys) + [f"{name}, {COUNTED[count]}" for name, count in countable]
+    table = Table(f"{experiment.name}-counts", f"{experiment.title}: batches of a mini-batch", headings)
     for spot in spots:
         values = [_key(spot.group.key[key]) for key in keys]
         for name, count in countable:

@@ -11,7 +11,7 @@ from bench.report.entries import Entry
 from bench.report.experiments import Group
 from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, failed, panel, reasons, varied
+from bench.report.section import Section, columns, failed, heads, panel, reasons, varied
 from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
 
 Measured = tuple[float, float, float]  # a value and the ends of its interval, which are NaN where it has none
@@ -49,7 +49,7 @@ def view(section: Section) -> None:
         experiment.name,
         experiment.title,
         [
-            "workload" if keys == ["workload"] else ", ".join(HEADS[k] for k in keys),
+            "workload" if keys == ["workload"] else ", ".join(heads(keys)),
             label,
             *(f"{name}, {unit}" for name in present),
         ],

@@ -9,7 +9,7 @@ from bench.report.aggregate import fastest
 from bench.report.entries import Entry
 from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, failed, panel, reasons, varied
+from bench.report.section import Hole, Section, columns, failed, heads, panel, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 UNREADABLE = "the machine tells no energy: no counter of a GPU (NVML) and none of the processor (RAPL) could be read"
@@ -32,7 +32,7 @@ def view(section: Section) -> None:
     table = Table(
         experiment.name,
         experiment.title,
-        [*(HEADS[k] for k in keys), *(f"{n}, mJ per instance" for n in present)],
+        [*heads(keys), *(f"{n}, mJ per instance" for n in present)],
         notes=reasons(groups, conditions),
     )
     lines: list[dict[str, Any]] = []

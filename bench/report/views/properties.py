@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, reasons, varied
+from bench.report.section import Hole, Section, columns, heads, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 NUMBERS = {
@@ -23,8 +23,8 @@ def view(section: Section) -> None:
     groups = section.groups
     condition = next(iter(columns(experiment).values()))
     keys = varied(groups)
-    heads = [
-        *(HEADS[key] for key in keys),
+    headings = [
+        *heads(keys),
         "recursive",
         "waits for values",
         "parallel in an instance",
@@ -32,7 +32,7 @@ def view(section: Section) -> None:
         "operations of an instance",
         "launches",
     ]
-    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, columns(experiment)))
+    table = Table(experiment.name, experiment.title, headings, notes=reasons(groups, columns(experiment)))
     for group in groups:
         entry = next((e for e in reversed(group.chosen(condition)) if e.ok), None)
         if entry is None:

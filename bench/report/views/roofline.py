@@ -11,7 +11,7 @@ from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
 from bench.report.figures import point
 from bench.report.frame import number
-from bench.report.section import HEADS, Hole, Section, columns, failed, panel, reasons, spot, varied
+from bench.report.section import Hole, Section, columns, failed, heads, panel, reasons, spot, varied
 from bench.report.tables import Line, Table, Value, quantity
 
 
@@ -40,9 +40,9 @@ def view(section: Section) -> None:
     present = [name for name in conditions if any(shares.of[name] is not None for shares in body)]
     if not present:
         return
-    heads = [*(HEADS[key] for key in keys), "GFLOP of a mini-batch", "peak, GFLOP/s"]
-    heads += [f"{name}, % of peak" for name in present]
-    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, conditions))
+    headings = [*heads(keys), "GFLOP of a mini-batch", "peak, GFLOP/s"]
+    headings += [f"{name}, % of peak" for name in present]
+    table = Table(experiment.name, experiment.title, headings, notes=reasons(groups, conditions))
     points: list[dict[str, Any]] = []
     other_keys = [key for key in keys if key != "workload"]
     for shares in body:

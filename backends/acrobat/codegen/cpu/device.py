@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,17 +81,8 @@ class HostMemory(Memory):
         self._anchor = HostArrays([])
         self.base = self._anchor.base
 
-    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
-        """There is nothing to do."""
-
     def arrays(self, arrays: Sequence[np.ndarray]) -> HostArrays:
         return HostArrays(arrays)
-
-    def synchronize(self) -> None:
-        """There is nothing to wait for."""
-
-    def enter(self) -> None:
-        """There is nothing to do."""
 
 
 class HostArrays:

@@ -7,13 +7,15 @@
         h = self.cell(x)           h = self.cell(x)
 
 The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them.
-Likewise `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`.
+Likewise `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`, and `next(words)` of an
+iterator that has a name, with `except StopIteration:`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
@@ -23,13 +25,13 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_string, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_string, kind, nothing_known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import SYMBOL, word_of_type
-from backends.acrobat.frontend.values import Dyn, Static
+from backends.acrobat.frontend.values import Dyn, Static, unknown
 from backends.acrobat.library import strings
 
-CAUGHT = (KeyError, IndexError, LookupError, ValueError)
+CAUGHT = (KeyError, IndexError, LookupError, ValueError, StopIteration)
 ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
 WITHOUT_EFFECT = frozenset({"len", "int", "str", "tuple", "id", "lower", "upper", "strip", "item", "split"})
 """Functions and methods that may be called before the lookup, and twice."""
@@ -56,13 +58,18 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
         if calls := [x for b in s.body for x in every_node(b) if isinstance(x, ast.Call) and not _has_no_effect(x)]:
             raise Refused(f"it is not known how `{ast.unparse(calls[0])}` fails in this `try`", ADVICE)
         return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
-    if len(tests) > 1 and any(isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) for node in tests):
+    if len(tests) > 1 and any(isinstance(node, ast.Call) and _changes(node) for node in tests):
         raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
     if not all(_is_first(s.body[0], node) for node in tests):
         raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
     every = list(tests.values())
     body = [*_kept(s.body[0]), *s.body[1:], *s.orelse]
     return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
+
+
+def _changes(lookup: ast.Call) -> bool:
+    """Whether a lookup that is a call takes something out of what it looks up in."""
+    return isinstance(lookup.func, ast.Attribute) or _name_of(lookup.func) == "next"
 
 
 def _kept(first: ast.stmt) -> list[ast.stmt]:
@@ -97,15 +104,17 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
             if not _has_no_effect(written):
                 raise Refused("what this `try` reads a number from is computed there", "give it a name before the `try`")
             return _reads_as_number(f, name, written, TypeError in classes)
+        case ast.Call(ast.Name("next"), [ast.Name() | ast.Attribute() as owner], []) if StopIteration in classes:
+            return _has_next(f, node, owner)
         case _:
             return None
-    kind = _kind(f, owner)
-    if kind == "sure":
+    what = _kind(f, owner)
+    if what == "sure":
         return None
-    if kind == "unclear" or error is not None and kind == "dict":
+    if what == "unclear" or error is not None and what == "dict":
         raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
     if error is None:
-        error = KeyError if kind == "dict" else IndexError
+        error = KeyError if what == "dict" else IndexError
     if not any(issubclass(error, cls) for cls in classes):
         return None
     if not _has_no_effect(owner) or not _has_no_effect(key):
@@ -114,6 +123,18 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
         return ast.Compare(key, [ast.In()], [owner])
     size: ast.expr = ast.Call(Given(Static(len)), [owner], [])
     return ast.Compare(ast.UnaryOp(ast.USub(), size), [ast.LtE(), ast.Lt()], [key, size])
+
+
+def _has_next(f: Frame, node: ast.AST, owner: ast.expr) -> ast.expr:
+    """Whether an iterator that has a name has not given all yet. Raises Refused."""
+    with f.trial():
+        value = f.borrowed(owner)
+    if kind(value) != "iterator" or not f.is_builtin("next"):
+        if nothing_known(value):
+            return Given(unknown())  # a later round knows
+        raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
+    left = retyped(value, replace(type_of(value), kind="list"))  # type: ignore[arg-type]
+    return ast.Compare(ast.Call(Given(Static(len)), [Given(left)], []), [ast.Gt()], [ast.Constant(0)])
 
 
 def _kind(f: Frame, owner: ast.expr) -> Kind:

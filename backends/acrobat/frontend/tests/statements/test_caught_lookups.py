@@ -245,3 +245,41 @@ REFUSED = [
 def test_what_is_refused(function: Any, words: str) -> None:
     with pytest.raises(CompileError, match=words):
         build(with_forward(Words(), function), sample=FULL)
+
+
+def used_up(self, xs):
+    words, h, out = iter(xs), torch.zeros(4), []
+    try:
+        first = next(words)
+    except StopIteration:
+        first = -1
+    while True:
+        try:
+            x = next(words)
+        except StopIteration:
+            break
+        h = h * 2 + self.e.weight[x]
+        try:
+            out.append(next(words))
+        except StopIteration:
+            out.append(-x)
+    return first, h, out
+
+
+def test_an_iterator_that_is_used_up() -> None:
+    agrees(with_forward(Words(), used_up), [*LISTS, [5, 1, 2, 3, 4], [1, 2]])
+
+
+def two_at_once(self, xs):
+    words, out = iter(xs), []
+    while True:
+        try:
+            out.append((next(words), next(words)))
+        except StopIteration:
+            break
+    return out
+
+
+def test_two_values_of_an_iterator_in_one_try() -> None:
+    with pytest.raises(CompileError, match="several lookups in it that may fail"):
+        build(with_forward(Words(), two_at_once), sample=FULL)

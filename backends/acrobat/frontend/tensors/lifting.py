@@ -173,7 +173,7 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         if axis(value) == k:
             return retyped(value, ListT(item_type(value)))
         inner = mapped(f, [value], lambda row: as_rows(f, row, k - 1 if k > axis(value) else k))
-        turned = transposed_lists(f, inner)
+        turned = transposed_lists(f, inner, shape(value)[k])
         if is_unknown(turned):
             return turned
         inside = replace(item_type(turned), rows=axis(value) - (k < axis(value)), extent=value.type.extent)  # type: ignore[union-attr]

@@ -12,7 +12,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.kinds import is_number, known, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_number, known, retyped, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import (
@@ -26,6 +26,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
+from backends.acrobat.frontend.types import ints_of_shape
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 from backends.acrobat.library import sampling
 
@@ -72,16 +73,20 @@ def _host_filled(f: Frame, call: CallArguments, value: Any) -> Value:
     if not sizes and not of_bools:
         return Held("index", item)
     wider = [i for i, e in enumerate(sizes) if known(e) != (True, 1)] or [len(sizes) - 1]
+    extents = [known(e)[1] if known(e)[0] else e for e in sizes]
     if len(wider) != 1 and of_bools:
         filled = full_of(f, TupleV(tuple(sizes)), float(bool(number)) if is_known else ADDS_NOTHING)
         return Held("mask", filled if is_known else op(f, "add", [filled, one_or_zero(f, item)]))
     if len(wider) != 1:
-        raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here, and others of extent 1")
+        rows = f.host("range", [Static(0), sizes[0], Static(1)], ListT(INT))
+        row = CallArguments(call.name, [TupleV(tuple(sizes[1:]))], call.kwargs)
+        type = ints_of_shape(tuple(e if isinstance(e, int) else None for e in extents))
+        return retyped(mapped(f, [rows], lambda _: _host_filled(f, row, value), "i"), type)
     counts = f.host("range", [Static(0), sizes[wider[0]], Static(1)], ListT(INT))
     flat = mapped(f, [counts], lambda _: item, "i")
     if of_bools:
         return numbers(flat, wider[0], len(sizes) - 1 - wider[0])
-    return arranged(f, flat, [known(e)[1] if known(e)[0] else e for e in sizes])
+    return arranged(f, flat, extents)
 
 
 def remove_placement(call: CallArguments) -> None:

@@ -94,13 +94,14 @@ def stacked(f: Frame, xs: Array) -> Dyn:
     return named
 
 
-def transposed_lists(f: Frame, xs: Array) -> Dyn:
-    """A list of lists of equal lengths with the two levels exchanged."""
+def transposed_lists(f: Frame, xs: Array, extent: int | None = None) -> Dyn:
+    """A list of lists of equal lengths with the two levels exchanged; `extent` is that length, where it is known."""
+    extent = getattr(item_type(xs), "extent", None) if extent is None else extent  # there may be no list to look at
     inside = f.lengths_inside.get(getattr(xs.atom, "name", ""))
     if inside is not None:
         places = indices(f, inside)
         f.lengths_of[getattr(places.atom, "name", "")] = origin_of(f, inside)
-    elif (extent := getattr(item_type(xs), "extent", None)) is not None:  # tensors of ints: there may be none to look at
+    elif extent is not None:
         places = f.host("range", [Static(0), Static(extent), Static(1)], ListT(INT))
     else:
         places = indices(f, f.host("list.get", [xs, Static(0)], item_type(xs), "first"))

@@ -196,3 +196,22 @@ def lists_of_lists(xs):
 
 def test_a_list_of_lists_has_the_rows_of_the_tensor():
     agrees(module(lists_of_lists), [[1, 2, 3], [5, 1], [0, 7, -2, 4]])
+
+
+def of_edges(self, triples):
+    """A graph whose edges may be none, and a table of ints that is filled in place."""
+    edges, kinds = torch.zeros(2, 0, dtype=torch.long), torch.zeros(0, dtype=torch.long)
+    if len(triples) > 0:
+        a, r, b = torch.tensor(triples, dtype=torch.long).t()
+        edges, kinds = torch.stack([torch.cat([a, b]), torch.cat([b, a])]), torch.cat([r, r + 4])
+    source, target = edges[:, kinds < 4]
+    degree = torch.zeros(6).scatter_add_(0, target, torch.ones(target.size(0)))
+    n, table = len(triples) + 1, torch.zeros(len(triples) + 1, 3, dtype=torch.long)
+    for i, (a, _, _) in enumerate(triples):
+        table[i, a] = i + 1
+    threes = torch.full((2, n), 3)
+    return edges, source, degree, table, table.float().sum(0), threes + 1, torch.ones(1, n, 2, dtype=torch.long), threes[1]
+
+
+def test_tensors_of_ints_of_several_extents_are_made():
+    agrees(with_forward(nn.Module(), of_edges), [[(0, 0, 1), (1, 5, 2)], [], [(2, 3, 0)], [(0, 1, 2)] * 4])

@@ -63,7 +63,7 @@ class BoundCall:
         self.given = {*names[: len(places) if apart else min(len(args), own)], *kwargs}
         lifted = self.function in LIFTED
         for i, v in enumerate(values[:own]):
-            values[i] = as_captured(self.f, v) if lifted and i >= len(places) else as_argument(self.f, v)
+            values[i] = as_captured(self.f, v, self.always) if lifted and i >= len(places) else as_argument(self.f, v)
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):

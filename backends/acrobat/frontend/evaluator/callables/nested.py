@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from copy import copy
 from dataclasses import replace
 from types import FunctionType
@@ -198,15 +198,34 @@ def as_argument(f: Frame, value: Value) -> Value:
     return each_inside(value, lambda v: _function_as_argument(f, v))
 
 
-def as_captured(f: Frame, value: Value) -> Value:
+def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
     """A captured value as a nested function gets it. It gets what the functions see that it captures by their names, too, and
-    so these stay as they are, but for those in a choice of functions and the like."""
-    match value:
-        case Nested():
-            return value
-        case Closure():
-            return with_present_functions(f, value)
-    return as_argument(f, value)
+    so these stay as they are, but for those in a choice of functions and the like. `rebound` are the names to which it gives
+    other values. Raises Refused if one of those sees such a name."""
+    if isinstance(value, Nested):
+        return value
+    result = with_present_functions(f, value) if isinstance(value, Closure) else as_argument(f, value)
+    if result is not value and (seen := rebound & _names_seen_in(result)):
+        what = (
+            f"a function that is called here sees {f.shown(min(seen))}, to which the function that calls it gives another value"
+        )
+        raise Refused(what, "call it by its name, without a lambda, a `partial` or a choice around it")
+    return result
+
+
+def _names_seen_in(value: Value) -> set[str]:
+    """The names that functions see which a value is, or has in it, and of which the values are fixed."""
+    found: set[str] = set()
+
+    def note(v: Value) -> Value:
+        if isinstance(v, (Nested, Closure)) and v.env is not None:
+            found.update(v.env)
+            for inner in v.env.values():
+                each_inside(inner, note)
+        return v
+
+    each_inside(value, note)
+    return found
 
 
 def _function_as_argument(f: Frame, value: Value) -> Value:

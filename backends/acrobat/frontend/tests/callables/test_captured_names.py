@@ -232,3 +232,22 @@ def test_a_variable_with_the_name_of_another_one():
 
     with pytest.raises(CompileError, match="`run` has a variable `k` of its own, and calls a function that sees another `k`"):
         build(with_forward(Model(), forward), sample=LISTS)
+
+
+def test_a_captured_lambda_that_sees_what_changes():
+    def forward(self, xs):
+        k = 3
+
+        def times(a):
+            return a * k
+
+        after = lambda a: times(a) + 1  # noqa: E731
+
+        def run(a):
+            nonlocal k
+            k += 1
+            return after(a) + k
+
+        return [run(x) for x in xs], k
+
+    agrees_unless_refused(with_forward(Model(), forward), LISTS, "sees `k`, to which the function that calls it gives another")

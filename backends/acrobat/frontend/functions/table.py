@@ -95,6 +95,9 @@ class Functions:
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
+        # place of a loop -> what was known of the names where it was entered, and the types and numbers of elements found then
+        self.settled: dict[Any, Any] = {}
+        self.lost_in_rounds: dict[Any, set[Any]] = {}  # place of a loop -> what only several rounds take out of `owned`
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.changed_by: dict[Any, set[str]] = {}  # function key -> names of what it gives back, changed in place
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes

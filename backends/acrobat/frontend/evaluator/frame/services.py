@@ -48,6 +48,8 @@ class ProgramServices(Protocol):
     messages: Messages
     reads: Reads
     learnt: dict[Any, Any]
+    settled: dict[Any, Any]
+    lost_in_rounds: dict[Any, set[Any]]
     changed: bool
     incomplete: bool
     lost: Problem | None

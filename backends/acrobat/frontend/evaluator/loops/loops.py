@@ -26,6 +26,7 @@ from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, wa
 from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.kinds import is_list, is_unknown, type_or_none
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, held_in, unknown
@@ -82,7 +83,18 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
             return opened_by_test(f, s, lambda: _round(f, s, None, scope, loop_names, quits), lambda: unchanged)
 
         expression = n.Loop(all_vars, all_inits, cond, _body(f, body_type, again), body_type, span=f.span)
+    _note_lost(f, s)
     _bind_last_values(f, s, loop_names, f.bind(expression, "loop").atom)
+
+
+def _note_lost(f: Frame, s: LoopStatement) -> None:
+    """Note what a name alone refers to at the beginning of the round that was compiled now, and not at its end. As the trials
+    have found what one round ends, that is what a later one ends, as in `b = a; a = shared`: the next time the loop is compiled
+    no round begins with it."""
+    if lost := f.owned - f.owned_at_end:
+        if not f.trials and not f.program.incomplete:
+            f.program.lost_in_rounds.setdefault((f.key, span_of(s, f.file)), set()).update(lost)
+            f.program.changed = True
 
 
 def _bind_last_values(f: Frame, s: LoopStatement, carried: Carried, result: n.Atom) -> None:

@@ -24,8 +24,9 @@ from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_l
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import holds_constant_list, is_list, is_ragged, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
-from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, Value, held_in, is_empty
+from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
 
@@ -93,7 +94,9 @@ class Carried:
 
 
 def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
-    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes.
+    Where the loop was entered with the same types before, as in a trial of a loop around it, that begins with what was found
+    then: types only widen while a model is compiled."""
     carried = _names(f, s)
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
@@ -102,6 +105,11 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     }
     alike = {name: value for name, value in first.items() if is_ragged(value)}
     trials = TRIALS + len(carried) + len(sizes) + len(alike)
+    entered, place = (item, sizes, {name: _as_known(v) for name, v in f.env.items()}), (f.key, span_of(s, f.file))
+    entered_before, *settled = f.program.settled.get(place, (None,))
+    if entered_before == entered:
+        types, sizes = map(dict, settled)
+    f.owned -= f.program.lost_in_rounds.get(place, set())
     for _ in range(trials):
         ways, differing = Ways(), set[str]()
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
@@ -131,6 +139,8 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
         if types == before and sizes == sizes_after and alike.keys() == alike_after.keys():
+            if types.keys() == first.keys() and not any(map(contains_unknown, types.values())):
+                f.program.settled[place] = entered, types, sizes
             break
         sizes, alike = sizes_after, alike_after
     else:
@@ -141,6 +151,13 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     types = {name: t for name, t in types.items() if name not in untouched}
     untyped = [name for name in types if name in differing and not is_last_use(f.definition, s, name)]
     return Carried(list(types), list(types.values()), untouched, sizes, alike, differing, untyped, ways)
+
+
+def _as_known(value: Value) -> Any:
+    """What compiling knows of a value: its type if the program computes it, or the value itself."""
+    if isinstance(value, TupleV):
+        return tuple(map(_as_known, value.items))
+    return value.type if isinstance(value, Dyn) else value
 
 
 def _names(f: Frame, s: LoopStatement) -> list[str]:

@@ -164,7 +164,11 @@ def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
     constants = known(value)[1]
     if type(constants) is not dict:
         return f.staged(value)
-    return dict_of(f, node, {k: _as_entry(f, node, f.program.wrap(v)) for k, v in constants.items()})
+    made = dict_of(f, node, {k: _as_entry(f, node, f.program.wrap(v)) for k, v in constants.items()})
+    if records_of(f, made) and f.program.datatypes.is_referenced(made.type.name):  # type: ignore[union-attr]
+        what = "a dictionary of the source stands here, and such a one changes an object that may be seen under another name"
+        raise Refused(what, "make a dictionary of its own in the model: `dict(d)`")
+    return made
 
 
 @handles(SUBSCRIPTS, OneOf)

@@ -105,7 +105,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     }
     alike = {name: value for name, value in first.items() if is_ragged(value)}
     trials = TRIALS + len(carried) + len(sizes) + len(alike)
-    entered, place = (item, sizes, {name: _as_known(v) for name, v in f.env.items()}), (f.key, span_of(s, f.file))
+    entered, place = (item, carried, sizes, {name: _as_known(v) for name, v in f.env.items()}), (f.key, span_of(s, f.file))
     entered_before, *settled = f.program.settled.get(place, (None,))
     if entered_before == entered:
         types, sizes = map(dict, settled)

@@ -287,7 +287,7 @@ class ProgramBuilder(DiagnosedFunctions):
                 instance = UNKNOWN
             types = [instance, *self._reached(instance).values()]
             incomplete = any(map(contains_unknown, types)) or any(map(has_dict, types)) and self.datatypes.has_defaults(sample)
-            if self.observed or incomplete:
+            if self.observed or incomplete or self.datatypes.are_more_derived(sample):
                 instance = self.datatypes.observe(sample)
                 self.observed = True
             return instance

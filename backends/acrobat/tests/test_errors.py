@@ -244,8 +244,9 @@ class TestItems:
 
     @pytest.fixture(scope="class")
     def items(self, cache: Path) -> Any:
-        model = Items()
-        return compile(model, cache_folder=cache, checked=True), copy.deepcopy(model).double()
+        model, item = Items(), Item(torch.ones(5), (1, 2.0))
+        sample = [replace(item, rest=item), replace(item, rest=Broken(lambda: torch.ones(5))), Broken(lambda: torch.ones(5))]
+        return compile(model, sample=sample, cache_folder=cache, checked=True), copy.deepcopy(model).double()
 
     def good(self, **changes: Any) -> Item:
         return Item(torch.arange(5.0), (2, 0.5), replace(Item(torch.ones(5), (1, 3.5)), **changes))

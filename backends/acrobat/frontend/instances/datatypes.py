@@ -92,6 +92,10 @@ class Datatypes(WrittenTypes):
             )
         return name
 
+    def unions_of_derived(self, cls: type) -> set[str]:
+        derived = [c for c in self.seen if issubclass(c, cls)]
+        return {self.of_class[c] for c in derived if c in self.of_class} if any(c is not cls for c in derived) else set()
+
     def union_of_made(self, cls: type, names: Sequence[str]) -> str:
         """The name of the union of an ordinary class, whose objects the model makes with the attributes `names`."""
         if cls not in self.of_class:
@@ -390,6 +394,11 @@ class Datatypes(WrittenTypes):
     def has_defaults(self, instances: Sequence[Any]) -> bool:
         """Whether dictionaries of a sample have values for missing keys, of which annotations do not tell."""
         return any(place.defaults - {""} for place in self._observer(instances).places())
+
+    def are_more_derived(self, instances: Sequence[Any]) -> bool:
+        """Whether objects of a sample are of classes derived from those of the annotations, which do not name them."""
+        others = [c for c in self._observer(instances).fields if c not in self.of_class]
+        return any(issubclass(c, tuple(self.of_class)) for c in others)
 
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""

@@ -37,6 +37,10 @@ class WrittenTypes(SampleTypes, ABC):
     def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
         """The name of the union that a dataclass belongs to; `written` are the classes of the union in the annotation."""
 
+    @abstractmethod
+    def unions_of_derived(self, cls: type) -> set[str]:
+        """The names of the unions that objects of the sample are in whose classes are derived from a class."""
+
     def resolve(self, t: Any) -> Any:
         """The type an annotation stands for; tensors without a shape are UNKNOWN. Raises AnnotationError."""
         if t is Tensor or t is nn.Parameter:
@@ -77,7 +81,8 @@ class WrittenTypes(SampleTypes, ABC):
         if members := union_members(t):
             return self._of_union(t, members)
         if self._is_dataclass(t):
-            return DataT(self.union_of(t))
+            unions = self.unions_of_derived(t) if self.values_tell else set()
+            return DataT(unions.pop()) if len(unions) == 1 else UNKNOWN if unions else DataT(self.union_of(t))
         if self.values_tell and getattr(t, "__module__", "") != "builtins":
             return UNKNOWN  # an ordinary class, say: values tell what it is
         raise AnnotationError(

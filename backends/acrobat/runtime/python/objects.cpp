@@ -217,8 +217,6 @@ int case_of(const Session& s, PyObject* o, int first, int count, const char* exp
     const Class* classes = s.classes.data() + first;
     for (int k = 0; k < count; ++k)
         if (classes[k].is(o)) return k;
-    for (int k = 0; k < count; ++k)
-        if (!classes[k].keys && PyObject_TypeCheck(o, classes[k].type)) return k;
     mismatch(o, expected);
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import FunctionType
 
@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.objects.classes import setter_of
+from backends.acrobat.frontend.evaluator.objects.classes import item_setter_of, setter_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, fresh, fresh_inside, lists_alone
 from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_type, holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
@@ -87,12 +87,14 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 parts = [unknown()] * len(elts)
             for e, v in zip(elts, parts, strict=True):
                 assign(f, e, v)
+        case ast.Subscript(owner, index) if (method := _method_of_classes(f, owner, item_setter_of)) is not None:
+            f.expression(ast.copy_location(ast.Call(Given(Static(method)), [owner, index, Given(value)], []), target))
         case ast.Subscript():
             put_item(f, target, target, value)
         case ast.Attribute(owner, name) if (ordered := in_source_order(f, owner)) is not owner:
             assign(f, ast.copy_location(ast.Attribute(ordered, name, ast.Store()), target), value)
-        case ast.Attribute(owner, name) if (setter := _setter(f, owner, name)) is not None:
-            f.expression(ast.copy_location(ast.Call(Given(Static(setter)), [owner, Given(value)], []), target))
+        case ast.Attribute(owner, name) if (method := _method_of_classes(f, owner, lambda c: setter_of(c, name))) is not None:
+            f.expression(ast.copy_location(ast.Call(Given(Static(method)), [owner, Given(value)], []), target))
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):
@@ -105,15 +107,14 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             f.problem(target, "only names and items can be assigned to", "build a new value")
 
 
-def _setter(f: Frame, owner: ast.expr, name: str) -> FunctionType | None:
-    """The function that an assignment to `owner.name` calls, where that is a property of an object or a module; None
-    elsewhere."""
+def _method_of_classes(f: Frame, owner: ast.expr, of_class: Callable[[type], FunctionType | None]) -> FunctionType | None:
+    """The function of the source that `of_class` finds in all classes of an object or a module; None elsewhere."""
     with f.trial():
         value = f.borrowed(owner)
     model = getattr(value, "python_object", None)
     classes = classes_of_type(f, type_or_none(value)) if model is None else [type(model)]
-    setters = {setter_of(c, name) for c in classes}
-    return setters.pop() if len(setters) == 1 else None
+    methods = set(map(of_class, classes))
+    return methods.pop() if len(methods) == 1 else None
 
 
 def _owns(f: Frame, owner: ast.expr) -> bool:

@@ -48,6 +48,12 @@ def setter_of(cls: type, name: str) -> types.FunctionType | None:
     return setter if isinstance(setter, types.FunctionType) else None
 
 
+def item_setter_of(cls: type) -> types.FunctionType | None:
+    """The function of the source that an assignment to an item of an object of a class calls; None for other classes."""
+    method = inspect.getattr_static(cls, "__setitem__", None)
+    return method if isinstance(method, types.FunctionType) else None
+
+
 def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
     value = opened(f, node, value)  # type: ignore[assignment]

@@ -7,7 +7,7 @@ import ast
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
-from backends.acrobat.frontend.evaluator.changes.mutation import place, put_item, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.mutation import place, refuse_tensor
 from backends.acrobat.frontend.evaluator.changes.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
@@ -151,7 +151,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                             f.problem(s, "what is added here changes what it is added to", "give it a name first")
                         place_and_value[0].put(joined)
                     return
-            put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+            assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
             f.expression(s.value)
         case ast.Attribute() as target:

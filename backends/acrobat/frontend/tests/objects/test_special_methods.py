@@ -206,3 +206,37 @@ def test_a_length_beside_that_of_a_tuple_is_refused():
     model = with_forward(nn.Module(), lambda self, x: len(x.item))
     with pytest.raises(CompileError, match="this has no length"):
         build(model, sample=[Held(Pair(1, 2)), Held(Text([1]))])
+
+
+class Slots:
+    def __init__(self, size):
+        self.items = [0] * size
+        self.changes = {}
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def __setitem__(self, i, item):
+        self.items[i] = item
+        self.changes[i] = self.changes.get(i, 0) + 1
+
+    def put(self, item):
+        for i in range(len(self.items)):
+            if self.items[i] == 0:
+                self[i] = item
+                return i
+        self[0] += item
+        return 0
+
+
+def slots(self, xs):
+    made = Slots(3)
+    places = [made.put(x) for x in xs]
+    made[1] = 99
+    made[2] += 5
+    first, made[0] = 7, made[0] + 1
+    return places, made.items, sorted(made.changes.items()), made[1] + first
+
+
+def test_items_of_an_object_are_assigned_to_by_its_class():
+    agrees(with_forward(nn.Module(), slots), [[1, 2, 3, 4], [5], [6, 7, 8, 9, 10, 11]])

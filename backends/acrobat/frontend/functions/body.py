@@ -32,7 +32,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import held_atoms, is_container, is_iterator, is_list, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import HELD, Special, Static, TupleV, Value, is_placeholder, unknown
 from backends.acrobat.ir import nodes as n
@@ -176,6 +176,12 @@ class FunctionBody:
         changed = f.changed_in_place & {*self.gives_back}
         if not changed <= program.changed_by.setdefault(self.key, set()):
             program.changed_by[self.key] |= changed
+            program.changed = True
+        named = {*parameter_names(self.definition), *self.gives_back}
+        seen = lambda m: m.path.startswith(".") or m.path.partition("[")[0] in named  # noqa: E731
+        moves = {m for m in f.moves if program.datatypes.has_shared or seen(m)}
+        if not moves <= program.moves.setdefault(self.key, set()):
+            program.moves[self.key] |= moves
             program.changed = True
         value = self._returned(at, value)
         self.sizes.append(sizes_in(f, value))

@@ -259,6 +259,7 @@ class FunctionCall(ChangingCall):
             f.new_lists |= {name, deep(name)} if new.inside else {name}
         f.new_parts[self.node] = new.parts
         self._note_changed_in_place(program.changed_by.get(key, set()))
+        self._note_moves(program.moves.get(key, set()))
         self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
         given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]

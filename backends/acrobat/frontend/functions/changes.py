@@ -17,6 +17,8 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_parameters
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
@@ -146,6 +148,18 @@ class ChangingCall(BoundCall):
                 what = f"`{self.called}` changes {self.f.shown(name)}, which a loop around the call walks over"
                 raise Refused(what, "walk over a copy: `list(...)`")
 
+    def _note_moves(self, moves: Set[Moved]) -> None:
+        """Note what the function does to the items of lists, by the names that the caller has for these. Those that are its
+        own may be shared lists (`shared_lists`), which have names elsewhere."""
+        for path, how, _ in moves:
+            root, *_ = path.partition("[")
+            if root in self.names[: self.own] and how != "=":
+                written = self._written(self.names.index(root))
+                path = f"{HIDDEN}{path}" if written is None else path_of(written) + path.removeprefix(root)
+            elif root not in self.names and not root.startswith("."):
+                path = f"{HIDDEN}{path}"
+            self.f.moves.append(Moved(path, how, True))
+
     def _give_back(self, new: dict[int, Value]) -> None:
         """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if
         something else may hold the list or object."""
@@ -188,13 +202,15 @@ class ChangingCall(BoundCall):
         if isinstance(value, Dyn) and value.type == UNKNOWN:
             return
         if whole:
+            if self.names[i] in self.always:
+                f.moves.append(Moved(name, "=", True))
             still = claims(name) & f.owned_arguments
             f.rebind(name, value)
             f.owned |= still
             f.mutated.add(name)
             return
         f.owned |= claims(name)
-        place_and_value = place(f, self.node, written, "this call")
+        place_and_value = place(f, self.node, written, "this call", None)
         if place_and_value is not None:
             place_and_value[0].put(value)
 

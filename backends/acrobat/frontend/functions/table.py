@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
 from backends.acrobat.frontend.evaluator.ownership.origins import Place
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
+from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -100,6 +101,7 @@ class Functions:
         self.lost_in_rounds: dict[Any, set[Any]] = {}  # place of a loop -> what only several rounds take out of `owned`
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.changed_by: dict[Any, set[str]] = {}  # function key -> names of what it gives back, changed in place
+        self.moves: dict[Any, set[Moved]] = {}  # function key -> what happens in it to the items of lists outside of it
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
         # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.

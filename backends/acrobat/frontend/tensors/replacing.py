@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
-from backends.acrobat.frontend.evaluator.changes.list_changes import from_end, part
+from backends.acrobat.frontend.evaluator.changes.indices import from_end
+from backends.acrobat.frontend.evaluator.changes.list_changes import part
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.builtins.ordering import ordered
+from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -46,8 +47,9 @@ def _changed(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != (1 if function in WITHOUT_ITEM else 2) or node.keywords:
         return None
     result: Value = unknown() if function in GIVING else Static(None)
-    item = [] if function in WITHOUT_ITEM else [f.as_number(f.expression(node.args[1]))]
-    place_and_value = place(f, node, node.args[0], function.__name__)
+    owner, *items = node.args
+    owner, item = found_before(f, owner, items, lambda: [f.as_number(f.expression(a)) for a in items])
+    place_and_value = place(f, node, owner, function.__name__)
     if place_and_value is None or any(map(nothing_known, item)):
         return result
     name, xs = place_and_value

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, ListT, TupleT
-from backends.acrobat.frontend.evaluator.changes.indices import after_changes
+from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
@@ -157,7 +157,7 @@ def _at_an_end(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, name: str, 
 
 def _set_default(f: Frame, node: ast.AST, owner: ast.expr, whole: Dyn, key: Value, default: Value) -> Value:
     """`owner.setdefault(key, default)`, which enters the default where the key is missing."""
-    at = place(f, node, owner, "setdefault")
+    at = place(f, node, owner, "setdefault", None)
     if at is None:
         return unknown()
     is_in = contains(f, node, whole, key)
@@ -183,8 +183,8 @@ def _entries_by_name(f: Frame, owner: ast.expr, argument: ast.expr) -> Value | N
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    values = [_entries_by_name(f, owner, a) or as_set(f, s, f.as_number(f.expression(a))) for a in args]
-    owner = after_changes(f, owner, args)
+    written = lambda a: _entries_by_name(f, owner, a) or as_set(f, s, f.as_number(f.expression(a)))  # noqa: E731
+    owner, values = found_before(f, owner, args, lambda: [written(a) for a in args])
     place_and_value = place(f, s, owner, name)
     if place_and_value is None:
         return

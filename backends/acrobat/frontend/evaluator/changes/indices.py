@@ -4,17 +4,24 @@ at; and what is computed with the change may move the items of the lists on the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.referenced import name_of_objects
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
-from backends.acrobat.frontend.kinds import type_or_none
+from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
+from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import is_shared
+from backends.acrobat.frontend.values import Static, Value
 
+T = TypeVar("T")
 LONGER_OR_SHORTER = frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
 """Methods of lists after which an index may mean another item."""
 
@@ -32,8 +39,9 @@ def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
             changes = changes_something(f, index)
             if changes and any(isinstance(x, ast.Slice) for x in (index, *getattr(index, "elts", ()))):
                 raise Refused("a bound of this slice changes a list or an object", "give it a name first")
-            named = named_index(f, node, index) if changes else index
-            inner = after_changes(f, inner, [index]) if changes else inner
+            named = index
+            if changes:
+                inner, named = found_before(f, inner, [index], lambda: named_index(f, node, index))
             return node if (inner, named) == (owner, index) else ast.copy_location(ast.Subscript(inner, named, ctx), node)
     return node
 
@@ -43,62 +51,173 @@ def changes_something(f: Frame, index: ast.expr) -> bool:
     if not any(isinstance(x, ast.Call) for x in every_node(index)):
         return False
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    parts = [p for e in entries for p in ((e.lower, e.upper) if isinstance(e, ast.Slice) else (e,)) if p is not None]
+    return bool(changed_by(f, [p for e in entries for p in (bounds_of(e) if isinstance(e, ast.Slice) else (e,))]))
+
+
+def bounds_of(index: ast.Slice) -> list[ast.expr]:
+    return [x for x in (index.lower, index.upper) if x is not None]
+
+
+def changed_by(f: Frame, parts: Sequence[ast.expr]) -> set[str]:
+    """The names whose lists or objects change where expressions are computed."""
     with f.changes(counted=False) as changed, f.trial():
         for part in parts:
             f.borrowed(part)
-    return bool(changed)
+    return changed
 
 
-def named_index(f: Frame, node: ast.Subscript, index: ast.expr) -> ast.expr:
-    """A hidden name for the value of the index of `node`, which is computed here. Each one of a chain has its own."""
+def target_before(f: Frame, target: ast.Subscript | ast.Attribute, value: ast.expr) -> ast.Subscript | ast.Attribute:
+    """The target of `target += value`, of which Python looks at all but the last step before it computes the value, as it is to
+    be written after that. Raises Refused as `found_before`."""
+    if not any(isinstance(x, ast.Call) for x in every_node(value)):
+        return target
+    before = len(f.moves)
+    if not (changed := changed_by(f, [value])):
+        return target
+    moves = {*f.moves[before:]}
+    owner = _as_found(f, target.value, [value], changed, moves)
+    _refuse_replaced(f, target.value, changed, moves)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(owner, target.attr, target.ctx), target)
+    index = target.slice
+    if isinstance(index, ast.Tuple):
+        index = ast.copy_location(ast.Tuple([_fixed(f, target, e, i) for i, e in enumerate(index.elts)], index.ctx), index)
+    return ast.copy_location(ast.Subscript(owner, _fixed(f, target, index), target.ctx), target)
+
+
+def _fixed(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0) -> ast.expr:
+    """An index of `node`, or one of several, as it is now, whatever becomes of the variables that it is computed from."""
+    if isinstance(index, (ast.Slice, ast.Tuple)) or not any(isinstance(x, ast.Name) for x in every_node(index)):
+        return index
+    return named_index(f, node, index, number)
+
+
+def named_index(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0) -> ast.expr:
+    """A hidden name for the value of the index of `node`, or of one of several, which is computed here. Each one of a chain has
+    its own."""
     depth = sum(isinstance(x, ast.Subscript) for x in every_node(node.value))
-    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}", ast.Load()), index)
+    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}.{number}", ast.Load()), index)
     f.env[at.id] = f.expression(index)
     return at
 
 
-def after_changes(f: Frame, node: ast.expr, computed: Sequence[ast.expr]) -> ast.expr:
-    """`node`, a chain of items and attributes, as it is to be written once the expressions `computed` have been computed.
-    Python looks at it before: `stack[-2].append(stack.pop())`. Raises Refused where these take something out of a list of the
-    chain, or put something in, in a way of which the source does not tell where the item is then."""
+def found_before(f: Frame, node: ast.expr, computed: Sequence[ast.expr], compute: Callable[[], T]) -> tuple[ast.expr, T]:
+    """What `compute` gives, which compiles the expressions `computed`; and `node`, a chain of items and attributes that Python
+    looks at before, as in `stack[-2].append(stack.pop())`, as it is to be written after that. Raises Refused where they change
+    lists or attributes of the chain, in a way of which the source does not tell where the item is then."""
+    calls = any(isinstance(x, ast.Call) for part in computed for x in every_node(part))
+    if calls and any(isinstance(x, ast.Subscript) for x in _chain(node)):
+        before = len(f.moves)
+        changed = changed_by(f, computed)
+        node = _as_found(f, node, computed, changed, {*f.moves[before:]})
+    before = len(f.moves)
+    with f.changes() as changed:
+        values = compute()
+    _refuse_replaced(f, node, changed, {*f.moves[before:]})
+    return node, values
+
+
+def _chain(node: ast.expr) -> list[ast.expr]:
+    """The items and attributes of a chain, the last one first, and what it begins with."""
+    return [node, *_chain(node.value)] if isinstance(node, (ast.Subscript, ast.Attribute)) else [node]
+
+
+def _as_found(f: Frame, node: ast.expr, computed: Sequence[ast.expr], changed: set[str], moves: set[Moved]) -> ast.expr:
+    """As `found_before`; `changed` and `moves` have what is done by computing the expressions."""
     match node:
         case ast.Attribute(owner, attr, ctx):
-            inner = after_changes(f, owner, computed)
+            inner = _as_found(f, owner, computed, changed, moves)
             return node if inner is owner else ast.copy_location(ast.Attribute(inner, attr, ctx), node)
-        case ast.Subscript(owner, index, ctx):
-            inner = after_changes(f, owner, computed)
-            moved = _moved(f, node, owner, index, computed)
+        case ast.Subscript(owner, index, ctx) if not isinstance(index, ast.Slice):
+            inner = _as_found(f, owner, computed, changed, moves)
+            moved = _moved(f, node, owner, computed, changed, moves)
+            if moved is index and changed:
+                moved = _fixed(f, node, index)
             return node if (inner, moved) == (owner, index) else ast.copy_location(ast.Subscript(inner, moved, ctx), node)
     return node
 
 
-def _moved(f: Frame, node: ast.Subscript, owner: ast.expr, index: ast.expr, computed: Sequence[ast.expr]) -> ast.expr:
+def _moved(
+    f: Frame, node: ast.Subscript, owner: ast.expr, computed: Sequence[ast.expr], changed: set[str], moves: set[Moved]
+) -> ast.expr:
     """The index of an item of the list `owner` after that."""
-    changes = [x for part in computed for x in every_node(part) if _changes_list(x, ast.unparse(owner))]
+    index, path = node.slice, path_of(owner)
     with f.trial():
-        t = f.without_none(type_or_none(f.borrowed(owner)))
-    if isinstance(t, ListT) and t.kind.startswith("dict"):
-        return index  # a key stays the same
-    changed = {name for part in computed for x in every_node(part) for name in f.changed_by.get(x, ())}  # type: ignore[call-overload]
-    elsewhere = is_shared(t) and any(name_of_objects(f, c) in changed for c in f.program.datatypes.cases[t.name])
-    if not changes and not elsewhere:
+        whole = f.borrowed(owner)
+        t, of_items = f.without_none(type_or_none(whole)), type_or_none(opened(f, owner, whole))
+    shared = is_shared(t)
+    if _is_still(f, t, changed) if shared else _is_apart(f, owner, changed):
         return index
-    ends = [_end_taken(x) for x in changes]
+    is_dict = isinstance(of_items, ListT) and of_items.kind.startswith("dict")
+    if is_dict and not shared:  # a key stays the same
+        moves = {m for m in moves if m.by_call}
+    hows = {m.how for m in moves if m.how != "=" and (shared or m.path == f"{path}[]")}
+    if not hows and not shared:
+        return index
+    if any(m.by_call for m in moves if shared or m.path == f"{path}[]"):
+        direct = []
+    else:
+        direct = [x for part in computed for x in every_node(part) if _changes_list(x, path, shared)]
+    ends = [_end_taken(x) if ast.unparse(x.func.value) == ast.unparse(owner) else "" for x in direct]  # type: ignore[attr-defined]
+    is_constant = isinstance(index, (ast.Constant, ast.UnaryOp))
     match index:
         case ast.Constant(int() as at) if ends and all(ends) and at >= (first := ends.count("first")):
             return ast.copy_location(ast.Constant(at - first), index)
         case ast.UnaryOp(ast.USub(), ast.Constant(int() as back)) if ends and all(ends) and back > (last := ends.count("last")):
             return ast.copy_location(ast.UnaryOp(ast.USub(), ast.Constant(back - last)), index)
-    what = f"`{ast.unparse(owner)}` gets longer or shorter after `{ast.unparse(node)}` was found"
+        case _ if (not direct or not is_constant) and not is_dict and hows in ({"+"}, {"-"}):
+            return _counted_from_start(f, node, owner)
+    what = f"`{ast.unparse(owner)}` gets longer or shorter after `{ast.unparse(node)}` was found, or gets other items"
     raise Refused(what, "give what changes it a name before: then indices count in the list as it is after that")
 
 
-def _changes_list(node: ast.AST, text: str) -> bool:
-    """Whether a node is a call of a method that makes the list longer or shorter which the source writes as `text`."""
+def is_moved(f: Frame, node: ast.expr, changed: set[str], moves: Sequence[Moved]) -> bool:
+    """Whether lists or attributes on a path may have got other items or values by `moves`."""
+    for part in _chain(node):
+        with f.trial():
+            t = f.without_none(type_or_none(f.borrowed(part)))
+        if is_shared(t) and not _is_still(f, t, changed):
+            return True
+        if not _is_apart(f, part, changed) and {path_of(part), f"{path_of(part)}[]"} & {m.path for m in moves}:
+            return True
+    return False
+
+
+def _is_still(f: Frame, t: DataT, changed: set[str]) -> bool:
+    """Whether no shared list (`shared_lists`) of a type is among what is changed."""
+    return not any(name_of_objects(f, c) in changed for c in f.program.datatypes.cases[t.name])
+
+
+def _is_apart(f: Frame, owner: ast.expr, changed: set[str]) -> bool:
+    """Whether nothing of what the variable at the root of a path has is among what is changed."""
+    root = root_of(owner)
+    return root in f.owned and root not in changed and not lists_reached(f, owner)
+
+
+def _counted_from_start(f: Frame, node: ast.Subscript, owner: ast.expr) -> ast.expr:
+    """A name for the index of `node` as it is now, counted from the start of the list. An index outside is an error."""
+    whole, i = opened(f, owner, f.borrowed(owner)), f.borrowed(node.slice)
+    t = type_or_none(whole)
+    if is_unknown(whole) or is_unknown(i) or not isinstance(t, ListT):
+        return node.slice
+    f.host("list.get", [whole, i], t.item, "before")
+    return named_index(f, node, ast.copy_location(Given(from_end(f, whole, i)), node.slice))
+
+
+def _refuse_replaced(f: Frame, node: ast.expr, changed: set[str], moves: set[Moved]) -> None:
+    """Raises Refused where a variable or an attribute of a chain has got another value since Python has found it."""
+    replaced = {m.path for m in moves if m.how == "="}
+    for part in _chain(node):
+        if not isinstance(part, ast.Subscript) and path_of(part) in replaced - {""} and not _is_apart(f, part, changed):
+            what = f"`{ast.unparse(part)}` gets another value after it was found to be changed here"
+            raise Refused(what, "give what is computed for this change a name before")
+
+
+def _changes_list(node: ast.AST, path: str, shared: bool) -> bool:
+    """Whether a node is a call of a method that makes a list at a path longer or shorter, or any `shared` one."""
     match node:
         case ast.Call(ast.Attribute(owner, method)):
-            return method in LONGER_OR_SHORTER and ast.unparse(owner) == text
+            return method in LONGER_OR_SHORTER and (shared or path_of(owner) == path)
     return False
 
 
@@ -110,3 +229,15 @@ def _end_taken(node: ast.AST) -> str:
         case ast.Call(ast.Attribute(attr="popleft"), []) | ast.Call(ast.Attribute(attr="pop"), [ast.Constant(0)]):
             return "first"
     return ""
+
+
+def from_end(f: Frame, xs: Value, i: Value) -> Value:
+    """The index `i` of a list, counted from the start: a negative one has the list's length added."""
+    is_known, at = known(i)
+    if is_known and at >= 0:
+        return i
+    size = f.host("list.len", [retyped(xs, ListT(type_of(xs).item))], INT, "size")  # type: ignore[arg-type]
+    if is_known:
+        return f.host("add", [size, i], INT, "index")
+    negative = f.host("int", [f.host("lt", [i, Static(0)], BOOL)], INT)
+    return f.host("add", [i, f.host("mul", [size, negative], INT)], INT, "index")

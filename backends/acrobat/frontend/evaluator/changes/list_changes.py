@@ -9,7 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.changes.indices import after_changes, in_source_order
+from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
@@ -29,7 +29,6 @@ from backends.acrobat.frontend.kinds import (
     is_list,
     is_unknown,
     kind,
-    known,
     nothing_known,
     retyped,
     type_inside,
@@ -53,9 +52,9 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         return
     owner = in_source_order(f, owner)
     owned = set(f.owned)
-    values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
-    owner = after_changes(f, owner, args)
-    place_and_value = place(f, s, owner, name)
+    # first, as they may change the list, or make others refer to it
+    owner, values = found_before(f, owner, args, lambda: [f.expression(a) for a in args])
+    place_and_value = place(f, s, owner, name, "+" if name in ("append", "extend") else "")
     if place_and_value is None:
         return
     who, xs = place_and_value
@@ -108,21 +107,9 @@ def part(f: Frame, xs: Value, start: Value, stop: Value) -> Dyn:
     return f.host("list.slice", [xs, start, stop], type_of(xs))
 
 
-def from_end(f: Frame, xs: Value, i: Value) -> Value:
-    """The index `i` of a list, counted from the start: a negative one has the list's length added."""
-    is_known, at = known(i)
-    if is_known and at >= 0:
-        return i
-    size = f.host("list.len", [retyped(xs, ListT(type_of(xs).item))], INT, "size")  # type: ignore[arg-type]
-    if is_known:
-        return f.host("add", [size, i], INT, "index")
-    negative = f.host("int", [f.host("lt", [i, Static(0)], BOOL)], INT)
-    return f.host("add", [i, f.host("mul", [size, negative], INT)], INT, "index")
-
-
 def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     """`xs.pop()` and `xs.pop(i)`: the item; the name stands for the rest of the list from here on."""
-    place_and_value = place(f, node, owner, "pop")
+    place_and_value = place(f, node, owner, "pop", "-" if at == Static(-1) else "")
     if place_and_value is None:
         return unknown()
     name, xs = place_and_value

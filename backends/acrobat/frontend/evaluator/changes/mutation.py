@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
     write_attribute,
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
+from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, nothing_known, type_or_none
 from backends.acrobat.frontend.types import describe, is_shared
@@ -37,10 +38,14 @@ from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value
 COPIES = "build a new value, or make copies first"
 
 
-def place(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool = False) -> tuple[ChangedPlace, Value] | None:
+def place(
+    f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None = "", inside: bool = False
+) -> tuple[ChangedPlace, Value] | None:
     """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
-    is noted, or if the value is not known yet. `what` names the change in messages; `inside` says that a part of the value is
-    what is changed."""
+    is noted, or if the value is not known yet. `what` names the change in messages; `how` says what becomes of the items, as
+    in `Moved`, and is None where they stay; `inside` says that a part of the value is what is changed."""
+    if how is not None and not inside and (path := path_of(node)):
+        f.moves.append(Moved(f"{path}[]", how))
     if f.program.datatypes.has_references and (found := _of_referenced(f, s, node, what, inside)) is not None:
         return found if found[1] is not NOTHING else None
     match node:

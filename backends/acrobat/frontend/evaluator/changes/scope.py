@@ -27,6 +27,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import item_setter_of, 
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, fresh, fresh_inside, lists_alone
 from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_type, holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
+from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use, live_after
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.kinds import (
@@ -59,6 +60,8 @@ ENDLESS = (
 
 def assign(f: Frame, target: ast.expr, value: Value) -> None:
     """Bind `value` to a target: a name, an item, an attribute, or a tuple or list of targets. Raises Mismatch."""
+    if isinstance(target, ast.Attribute):
+        f.moves.append(Moved(path_of(target), "="))
     match target:
         case ast.Name(name):
             if is_iterator(value) or holds_iterator(value):

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.changes import list_changes, record_changes
-from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.indices import found_before, in_source_order
 from backends.acrobat.frontend.evaluator.containers.any_order import over_set
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_arguments_on, note_seen_whole
 from backends.acrobat.frontend.evaluator.expressions.callees import called
@@ -36,7 +36,6 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
     seen_inside,
 )
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
-from backends.acrobat.frontend.evaluator.syntax.order import read_too_early
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.kinds import is_object, is_plain, is_unknown, nothing_known, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Method
@@ -131,7 +130,10 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
         case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
             len(node.args) <= 1 and not node.keywords
         ):
-            return list_changes.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
+            at: Value = Static(-1)
+            if node.args:
+                owner, at = found_before(f, owner, node.args, lambda: f.expression(node.args[0]))
+            return list_changes.pop(f, node, owner, at)
         case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
             return list_changes.pop(f, node, owner, Static(0))
         case Method(owner=Dyn(type=DataT()) as whole, name="pop", function=None), ast.Attribute(owner) if records_of(f, whole):
@@ -148,6 +150,7 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
     that it is a method of: `stack.push(g(stack.pop()))`. Raises Refused."""
     keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
     read = f.expression if keeps else f.borrowed
+    before = len(f.moves)
     with f.changes() as changed:
         passed: list[tuple[ast.expr, Sequence[Value]]] = [
             (a.value, _spread(f, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
@@ -159,9 +162,10 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
                 raise Refused(f"`{twice[0]}` is given twice in this call")
             kwargs |= named
         operands = _operands(node)
-        if changed and (early := read_too_early(operands, f.changed_by)):
+        if changed and (early := f.read_early(operands)):
             stale = [x for i, x in enumerate(operands) if i in early]
-            if not all(isinstance(x, ast.Name) for x in stale):
+            replaced = {m.path for m in f.moves[before:] if m.how == "="}
+            if not all(isinstance(x, ast.Name) and x.id not in replaced for x in stale):
                 what = "an argument of this call changes a list or object that is named before"
                 raise Refused(what, "write it as a statement before")
             callee = f.callees[node] = f.borrowed(node.func)

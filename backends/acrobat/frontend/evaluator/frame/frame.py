@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.kinds import is_number
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Value, unknown
@@ -81,11 +82,17 @@ class Frame(TakingApartFrame):
         with self.changes() as changed:
             value = work()
         self.changed_by[node] = changed
-        if changed and (early := read_too_early(parts_of(node), self.changed_by)):
+        if changed and (early := self.read_early(parts_of(node))):
             part = parts_of(node)[early[0]]
             named = self.shown(part.id) if isinstance(part, ast.Name) else f"`{ast.unparse(part)}`"
             return self.problem(node, f"{named} is changed later in the same expression", "write that as a statement before")
         return value
+
+    def read_early(self, parts: Sequence[ast.expr]) -> list[int]:
+        """As `read_too_early`, but for numbers: of those Python, too, has the value from before."""
+        early = read_too_early(parts, self.changed_by)
+        with self.trial():
+            return [i for i in early if not is_number(self.borrowed(parts[i]))]
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
         """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A

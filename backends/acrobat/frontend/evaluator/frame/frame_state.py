@@ -16,6 +16,7 @@ from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import ProgramServices
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
@@ -78,6 +79,7 @@ class FrameState:
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
         self.changed_in_place: set[str] = set()  # those names of which a list or object was changed, not only bound anew
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
+        self.moves: list[Moved] = []  # all that has happened so far to the items of lists, also in trials
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
         self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)

@@ -6,8 +6,9 @@ import ast
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.changing_methods import root_of
-from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
+from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
 from backends.acrobat.frontend.evaluator.changes.scope import assign, hand_over, own, stored
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
@@ -21,6 +22,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_obj
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, hint_of
+from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import (
     is_array,
@@ -123,6 +125,8 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
 @handles(STATEMENTS, ast.AugAssign)
 def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
     target_in_order = in_source_order(f, s.target)
+    if isinstance(target_in_order, (ast.Subscript, ast.Attribute)):
+        target_in_order = target_before(f, target_in_order, s.value)
     if target_in_order is not s.target:
         s = ast.copy_location(ast.AugAssign(target_in_order, s.op, s.value), s)  # type: ignore[arg-type]
     match s.target:
@@ -145,11 +149,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if is_container(before) or kind_inside(f, before):
                     place_and_value = place(f, s, read, "+=")
                     if place_and_value is not None:
-                        with f.changes() as changed:
-                            joined = f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s))
-                        if root_of(read) in changed:
-                            f.problem(s, "what is added here changes what it is added to", "give it a name first")
-                        place_and_value[0].put(joined)
+                        _put_joined(f, s, read, *place_and_value)
                     return
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
@@ -160,13 +160,23 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             if changeable(f, type_or_none(before)) or kind_inside(f, before):
                 place_and_value = place(f, s, read, "+=")
                 if place_and_value is not None:
-                    place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+                    _put_joined(f, s, read, *place_and_value)
                 return
             if _changes_part(f, s, target, before):
                 return
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace, whole: Value) -> None:
+    """Give the place that `read` names, with the value `whole`, what an operator makes of it."""
+    before = len(f.moves)
+    with f.changes() as changed:
+        joined = f.expression(ast.copy_location(ast.BinOp(Given(whole), s.op, s.value), s))
+    if root_of(read) in changed or is_moved(f, read, changed, f.moves[before:]):
+        f.problem(s, "what is added here changes what it is added to", "give it a name first")
+    where.put(joined)
 
 
 def _items_on(path: ast.expr) -> set[ast.expr]:
@@ -214,6 +224,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         return
     if before is not None and is_container(before):
         f.changed_in_place.add(name)
+        f.moves.append(Moved(f"{name}[]", "+" if kind(before) == "list" else ""))
     assign(f, s.target, f.expression(sum, name))
     own(f, s.target, sum)
 

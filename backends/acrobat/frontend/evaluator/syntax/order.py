@@ -8,9 +8,35 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.syntax_nodes import children, every_node
+
+
+class Moved(NamedTuple):
+    """That items of lists or dictionaries may have got other places, or that attributes or variables have got other values.
+    `path` says which, as `path_of` does, and `how` what became of them: "+" for items that were added at the end, "-" for
+    items that were taken from the end, "=" for other values, "" for everything else. `by_call` says that a function which is
+    called has done it."""
+
+    path: str
+    how: str
+    by_call: bool = False
+
+
+def path_of(node: ast.expr) -> str:
+    """What names a list in `Moved`: `rows` for that variable, `.rows` for every attribute of that name, `.rows[]` for every
+    item of one. Empty for what no path leads to."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(attr=name):
+            return f".{name}"
+        case ast.Subscript(owner):
+            around = path_of(owner)
+            return around and f"{around}[]"
+    return ""
 
 
 def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:

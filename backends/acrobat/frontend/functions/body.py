@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.evaluator.changes.state import check_cleared
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
@@ -131,7 +132,7 @@ class FunctionBody:
             f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
         if len(self.program.entered) == 1:  # no other function calls this one
             f.env |= carried.at_first(f)
-            f.owned |= {c for x in carried.objects for c in claims(x)}
+            f.owned |= {c for x in carried.tracked for c in claims(x)}
 
     def _own(self) -> None:
         """Find which parameters' values are given back, and which lists and objects the function alone refers to."""
@@ -234,6 +235,7 @@ class FunctionBody:
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
             if self.is_forward:
+                check_cleared(self.f, at, value)
                 value = of_model(self.f, at, value)
             value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):

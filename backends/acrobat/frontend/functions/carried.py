@@ -8,8 +8,13 @@ A function that uses such a value, or calls one that does, takes it; one that ch
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
+
+import torch
+from torch import nn
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
@@ -18,6 +23,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container, is_unknown, type_or_none
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_empty
 
@@ -25,6 +31,8 @@ from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_e
 class CompilingProgram(Protocol):
     """What is asked of the program that is compiled: the function on whose behalf a value is used, and a place to note news."""
 
+    module: nn.Module
+    reads: Reads
     datatypes: Datatypes
     changed: bool
     entered: list[Any]
@@ -43,6 +51,8 @@ class CarriedValues:
         self.state: set[tuple[type, str]] = set()  # attributes of modules that are assigned to and read, as (class, name)
         self._fields: set[str] = set()  # the names of fields that the model writes
         self.attributes: set[str] = set()  # those of `types` that are attributes of modules
+        self.cleared: set[str] = set()  # those of `attributes` that are cleared, in place of an assignment
+        self._places: dict[str, tuple[Any, str]] = {}  # the modules and attributes of these
         self.objects: set[str] = set()  # those that are lists of all objects of a class
         self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
 
@@ -133,7 +143,27 @@ class CarriedValues:
         variable = f"{HIDDEN}{name}_of_{self._path_of(module).replace('.', '_') or 'model'}"
         self.types.setdefault(variable, UNKNOWN)
         self.attributes.add(variable)
+        self._places[variable] = module, name
         return variable
+
+    def place_of(self, variable: str) -> tuple[Any, str]:
+        """The module and the attribute of which a name in functions' scopes is that; None and "" for other names."""
+        return self._places.get(variable, (None, ""))
+
+    def holds_alone(self, module: Any, name: str) -> bool:
+        """Whether nothing else that the model has, or that the program reads, refers to the object in a module's attribute."""
+        held, whole, reads = vars(module).get(name), self._program.module, self._program.reads
+        pending = [x for m in whole.modules() for k, x in vars(m).items() if m is not module or k != name]
+        pending += [*reads.names.values(), *(x for owner, _, x in reads.objects if owner is not held)]
+        seen = set[int]()
+        while pending:
+            x = pending.pop()
+            if x is held:
+                return False
+            if id(x) not in seen and not isinstance(x, (nn.Module, torch.Tensor, type, ModuleType, FunctionType)):
+                seen.add(id(x))
+                pending += gc.get_referents(x)
+        return held is not None
 
     def is_state(self, variable: str) -> bool:
         """Whether a name in functions' scopes is that of such an attribute."""

@@ -24,7 +24,7 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
-from backends.acrobat.frontend.values import Dyn, EmptyPlaceholder, Value, is_empty
+from backends.acrobat.frontend.values import NOTHING, Dyn, EmptyPlaceholder, Value, is_empty
 from backends.acrobat.ir import nodes as n
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ class ChangingCall(BoundCall):
         f = self.f
         if name in self.program.carried.attributes and is_unknown(f.env[name]) and not is_empty(f.env[name]):
             return claims(name)
+        if f.env[name] is NOTHING and changeable(f, self.program.carried.types[name]):
+            return claims(name) & f.owned  # that of the callee is a list that may have no value yet
         if not self.program.carried.may_be_seen(f, name):
             return set()
         lost: Claims = set()

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
@@ -53,6 +55,9 @@ class Asked:
 
 class Functions:
     """The functions compiled so far. Each round uses the types of results and fields that the one before has found."""
+
+    module: nn.Module
+    """The model."""
 
     def __init__(self, datatypes: Datatypes) -> None:
         self.datatypes = datatypes

@@ -237,7 +237,8 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     if name in f.owned:
         return True
     if getattr(value, "python_object", None) is not None:
-        f.problem(s, "an attribute of the model is not assigned to in the language", "keep it in a variable, and return it")
+        advice = "keep it in a variable and return it; a list or dictionary may also be cleared or made anew first in each call"
+        f.problem(s, "an attribute of the model is not assigned to in the language", advice)
         return False
     if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
         f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")

@@ -3,22 +3,29 @@
 The program is pure. In methods of the module each such attribute is a variable (`as_variables`). Functions that use it, or call
 one that does, take its value as a further parameter and give the new one as a further result, as for fields that are written on
 objects of the instance (`kept`). An attribute has no value when an instance begins: one that is read before it was assigned
-would depend on the instance before, which is an error.
+would depend on the instance before, which is an error. A list or dictionary that is cleared has a value from there on, too.
 """
 
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Mapping
 from typing import Any
 
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
-from backends.acrobat.frontend.kinds import type_or_none
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names, quoted
+from backends.acrobat.frontend.kinds import is_unknown, type_or_none
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import NOTHING, Dyn, Value, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, Value, unknown
+
+EMPTY: dict[type, str] = {list: "[]", dict: "{}", set: "{*()}"}
+CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter, collections.OrderedDict)
+"""The classes of attributes that an instance may clear, instead of assigning an empty one."""
 
 
 def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> ast.FunctionDef:
@@ -86,6 +93,53 @@ def variable_assigned(f: Frame, target: ast.expr) -> str:
         return ""
     module = getattr(f.borrowed(target.value), "python_object", None)
     return "" if module is None else f.program.carried.state_of(module, target.attr)
+
+
+def cleared(f: Frame, s: ast.stmt, attribute: ast.expr) -> list[ast.stmt]:
+    """For `attribute.clear()`, of a list, set or dictionary that is an attribute of a module and that nothing else refers to,
+    the assignment of an empty one if it has no value yet; else it is cleared as the variable. No statement for other places."""
+    if isinstance(attribute, ast.Name):
+        module, name = f.program.carried.place_of(attribute.id)
+    elif isinstance(attribute, ast.Attribute):
+        with f.trial():
+            module, name = getattr(f.borrowed(attribute.value), "python_object", None), attribute.attr
+    else:
+        return []
+    container = None if module is None else vars(module).get(name)
+    if type(container) not in CONTAINERS or getattr(container, "maxlen", None) is not None:
+        return []
+    variable = f.program.carried.state_of(module, name)
+    value = f.env.get(variable, unknown())
+    if not is_unknown(value) and not may_have_none(f, variable):
+        if isinstance(attribute, ast.Name):
+            return []
+        f.program.carried.touches(variable, True)
+        return quoted(s, "variable.clear()", variable=variable)
+    is_seen = value is not NOTHING and not is_unknown(value) and variable not in f.owned
+    if is_seen or not f.program.carried.holds_alone(module, name):
+        return []
+    if not is_unknown(value):
+        f.program.carried.cleared.add(variable)
+    factories = [Given(Static(x)) for x in (getattr(container, "default_factory", None),) if x is not None]
+    made = EMPTY.get(type(container)) or f"library.{type(container).__name__}(*factories)"
+    return quoted(s, f"attribute = {made}", attribute=attribute, library=Given(Static(collections)), factories=factories)
+
+
+def check_cleared(f: Frame, at: ast.AST, result: Value) -> None:
+    """Note a problem for a list that the model clears in each instance and that `result`, which the model gives, may have in
+    it: Python's next instance clears it there, too."""
+    for variable in f.program.carried.cleared & f.env.keys() - f.owned:
+        if _occurs(type_or_none(f.env[variable]), type_or_none(result)):
+            what = f"the result may have {f.shown(variable)} in it, which the next instance clears"
+            f.problem(at, what, "return a copy, with `list(...)` or `dict(...)`, or assign an empty one instead")
+
+
+def _occurs(t: Any, inside: Any) -> bool:
+    """Whether a value of one type may have one of the container type `t` in it."""
+    if not isinstance(t, ListT):
+        return False
+    parts = inside.items if isinstance(inside, TupleT) else [inside.item] if isinstance(inside, ListT) else []
+    return t == inside or isinstance(inside, DataT) or any(_occurs(t, part) for part in parts)
 
 
 def root_in_scope(f: Frame, node: ast.expr) -> str:

@@ -15,7 +15,7 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.changes.state import given_away, settle
+from backends.acrobat.frontend.evaluator.changes.state import cleared, given_away, settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of
@@ -72,6 +72,9 @@ def _import(f: Frame, s: ast.Import | ast.ImportFrom) -> None:
 def _expression(f: Frame, s: ast.Expr) -> None:
     match s.value:
         case ast.Constant():
+            return
+        case ast.Call(ast.Attribute(owner, "clear"), [], []) if assignment := cleared(f, s, owner):
+            f.straight(assignment)
             return
         case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
             put_in_at_once(f, owner, args)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
+
 import pytest
 import torch
 from torch import nn
@@ -391,3 +393,146 @@ class Tracked(nn.Module):
 
 def test_a_state_that_is_none_at_first():
     agrees(Tracked(), sentences())
+
+
+class Caching(nn.Module):
+    """Keeps what it has computed, of each class of containers, until it is cleared."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(D, D)
+        self.cache, self.calls, self.seen = {}, [], set()
+        self.groups, self.queue, self.counts = defaultdict(list), deque(), Counter()
+
+    def reset(self):
+        self.calls.clear()
+        self.seen.clear()
+        self.groups.clear()
+        self.queue.clear()
+        self.counts.clear()
+
+    def forward(self, x, k):
+        self.calls.append(k)
+        self.seen.add(k)
+        self.groups[k].append(x)
+        self.queue.append(k)
+        self.counts[k] += 1
+        if k in self.cache:
+            return self.cache[k]
+        y = torch.tanh(self.inner(x))
+        self.cache[k] = y
+        return y
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = Caching()
+
+    def forward(self, xs):
+        self.words.cache.clear()
+        self.words.reset()
+        found = [self.words(x, i % 2) for i, x in enumerate(xs)]
+        if len(xs) == 2:
+            self.words.cache.clear()
+        sizes = len(self.words.cache), len(self.words.seen), len(self.words.groups), len(self.words.queue), self.words.counts[1]
+        if len(xs) > 2:
+            self.words.reset()
+        return found, sizes, len(self.words.calls), len(self.words.groups)
+
+
+class GivenOut(Cached):
+    """The result has the list too."""
+
+    def forward(self, xs):
+        self.words.calls.clear()
+        self.words.calls.append(len(xs))
+        return xs[0], self.words.calls
+
+
+class Own(nn.Module):
+    """As `GivenOut`, with an attribute of the model itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def forward(self, xs):
+        self.calls.clear()
+        self.calls.append(len(xs))
+        return {"calls": self.calls}
+
+
+class SeenTwice(Own):
+    """A variable has the list too."""
+
+    def forward(self, xs):
+        self.calls.clear()
+        self.calls.append(len(xs))
+        calls = self.calls
+        self.calls.clear()
+        return len(calls), len(self.calls)
+
+
+class Shared(Own):
+    """Another attribute has the list too."""
+
+    def __init__(self):
+        super().__init__()
+        self.others = {"calls": [self.calls]}
+
+    def forward(self, xs):
+        self.calls.clear()
+        self.calls.append(len(xs))
+        return len(self.others["calls"][0])
+
+
+class Anew(Own):
+    """The attribute has a list of its own each time, which is cleared once."""
+
+    def forward(self, xs):
+        self.calls = [len(xs)]
+        n = len(self.calls)
+        self.calls.clear()
+        self.calls.append(n)
+        return self.calls
+
+
+class Copied(Own):
+    def forward(self, xs):
+        self.calls.clear()
+        self.calls.append(len(xs))
+        return {"calls": list(self.calls)}
+
+
+class Kept(Cached):
+    """Nothing is cleared."""
+
+    def forward(self, xs):
+        return self.words(xs[0], len(xs))
+
+
+@pytest.mark.parametrize("cls", [Cached, Copied, Anew])
+@pytest.mark.parametrize("ran", [False, True])
+def test_containers_that_are_cleared(ran, cls):
+    torch.manual_seed(1)
+    model = cls()
+    if ran:
+        model(sentences()[1])
+    agrees(model, sentences())
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (SeenTwice, "`clear` changes a list that may be seen under another name than the attribute `calls`"),
+        (Shared, "an attribute of the model is not assigned to in the language"),
+        (GivenOut, "the result may have the attribute `calls` in it, which the next instance clears"),
+        (Own, "the result may have the attribute `calls` in it, which the next instance clears"),
+        (Kept, "a list or dictionary may also be cleared or made anew first in each call"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_containers_that_something_else_sees_are_not_cleared(cls, message):
+    with pytest.raises(CompileError, match=message):
+        build(cls(), sample=sentences())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import Any, TypeVar
 
 from backends.acrobat.core.types import INT, ListT, ScalarT, TupleT
@@ -11,6 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_unknown, type_or_none
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, Value
 
@@ -36,16 +38,23 @@ def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
 
 
 def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
-    """A comprehension that may compute its elements in any order: the same one, or where it walks over a set one that walks
-    over the list of its elements."""
-    first, *rest = node.generators
-    with f.trial():
-        of_set = containers.kind_of(containers.as_set(f, node, f.borrowed(first.iter))) == "set"
-    if not of_set:
+    """A comprehension that may compute its elements in any order: the same one, or where it walks over sets, which are the same
+    in each round, one that walks over the lists of their elements."""
+    generators, bound = [], set[str]()
+    for g in node.generators:
+        listed = None if bound & set(names_in(g.iter)) else _listed_set(f, g.iter)
+        generators.append(g if listed is None else ast.comprehension(g.target, listed, g.ifs, g.is_async))
+        bound |= set(names_in(g.target))
+    if all(map(operator.is_, generators, node.generators)):
         return node
-    listed = ast.copy_location(AnyOrder(first.iter), first.iter)
-    generators = [ast.comprehension(first.target, listed, first.ifs, first.is_async), *rest]
     return ast.copy_location(type(node)(node.elt, generators), node)
+
+
+def _listed_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
+    """What gives the elements of a set as a list; None for what is no set."""
+    with f.trial():
+        of_set = containers.kind_of(containers.as_set(f, walked, f.borrowed(walked))) == "set"
+    return ast.copy_location(AnyOrder(walked), walked) if of_set else None
 
 
 def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
@@ -54,15 +63,30 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     if not isinstance(callee, Static) or not any(callee.value is x for x in WITHOUT_ORDER) or len(node.args) != 1:
         return None
     written = node.args[0]
-    if not isinstance(written, (ast.ListComp, ast.GeneratorExp)) or any(k.arg == "key" for k in node.keywords):
+    if not isinstance(written, (ast.ListComp, ast.GeneratorExp)):
+        return None
+    key = next((k.value for k in node.keywords if k.arg == "key"), None)
+    if key is not None and not _has_element(key) and callee.value not in (min, max):
         return None
     listed: ast.expr = in_any_order(f, written)
     if listed is written:
         return None
+    if key is not None and not _has_element(key):  # of a set is checked that only one element has the lowest or highest key
+        listed = ast.copy_location(ast.SetComp(written.elt, written.generators), written)
     result = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
     if is_unknown(result) or callee.value is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
         return result
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other
+
+
+def _has_element(key: ast.expr) -> bool:
+    """Whether a function that gives the key of an element gives it with the element in it: other elements have other keys."""
+    match key:
+        case ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), ast.Tuple(parts) | ast.List(parts)):
+            return any(isinstance(x, ast.Name) and x.id == name for x in parts)
+        case ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), ast.Name(given)):
+            return given == name
+    return False
 
 
 def _is_plain(t: Any) -> bool:

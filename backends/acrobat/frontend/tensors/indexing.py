@@ -12,6 +12,7 @@ from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
@@ -53,10 +54,20 @@ from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import selection
 
 
+def _entries_of(f: Frame, index: ast.expr) -> list[ast.expr]:
+    """The entries of an index that is not written as a tuple: those of a tuple of the program, `scores[pair]`, or itself."""
+    if not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, Given)):
+        return [index]
+    with f.trial():
+        whole = f.borrowed(index)
+    parts = f.components(f.borrowed(index)) if kind(whole) == "tuple" else None
+    return [index] if parts is None else [ast.copy_location(Given(x), index) for x in parts]
+
+
 @handles(SUBSCRIPTS, "tensor", "ragged")
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
-    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    entries = index.elts if isinstance(index, ast.Tuple) else _entries_of(f, index)
     extents, dim = shape(value), 0
     first = [e for e in entries if not _is_none(e)]
     behind = len(entries) - len(first)

@@ -59,6 +59,15 @@ def over_sets(self, xs):
     return sorted(rests), *map(sorted, more), asked, ends, sorted((x % 2, x) for x in s), len({(x, y) for x in s for y in xs})
 
 
+def over_sets_by_keys(self, xs):
+    a, b = set(xs), {x % 3 for x in xs}
+    costs = [0.5, 0.25, 0.5]
+    best = min(((i, j) for i in a for j in b), key=lambda ij: (costs[ij[1]], ij), default=(0, 0))
+    worst = max([(i, j) for i in xs for j in b], key=lambda ij: (costs[ij[1]], ij), default=(0, 0))
+    order = sorted((2 * x for x in a), key=lambda x: (x % 4, x)), sorted((x % 4 for x in a), key=lambda x: x, reverse=True)
+    return best, worst, order, min((x % 3 for x in a), key=lambda x: -x, default=1), any(x > y for x in xs for y in b)
+
+
 def constant_sets(self, xs):
     s, more = set(xs), {7}
     joined = s | FEW, FEW | s, s & FEW, s - FEW, FEW - s, s ^ FEW, s.union(FEW), FEW.intersection(s), {x for x in FEW if x in s}
@@ -86,11 +95,21 @@ def made_by_class(self, xs):
 
 @pytest.mark.parametrize(
     "function",
-    [least_recently_used, emptied, under_tuples, over_sets, constant_sets, views, made_by_class],
+    [least_recently_used, emptied, under_tuples, over_sets, over_sets_by_keys, constant_sets, views, made_by_class],
     ids=lambda f: f.__name__,
 )
 def test_as_in_python(function: Any) -> None:
     agrees(with_forward(nn.Module(), function), LISTS)
+
+
+def test_only_one_element_of_a_set_has_the_lowest_key() -> None:
+    def lowest(self, xs):
+        return min((x for x in set(xs)), key=lambda x: x % 2)
+
+    interpreter = Interpreter(build(with_forward(nn.Module(), lowest), sample=LISTS[:-1]))
+    assert interpreter.run([1, 2, 3]) == 2
+    with pytest.raises(InstanceError, match="two elements of a set have equal keys"):
+        interpreter.run([1, 2, 4])
 
 
 def of_nothing(self, xs):

@@ -408,7 +408,18 @@ class WithoutAnEnd(nn.Module):
         return [self.rounds(row, [0.1, 0.2]) for row in self.each(x)]
 
 
+class IndexedByTuples(nn.Module):
+    """Tuples of ints that are known at run time only, as indices of a matrix."""
+
+    def forward(self, x):
+        scores = x @ x.t()
+        pairs = [(i, j) for i in range(len(x)) for j in range(i + 1)]
+        best = max(pairs, key=lambda pair: (scores[pair].item(), pair))
+        return scores[best], [scores[pair] for pair in pairs], best
+
+
 CASES: list[tuple[type[nn.Module], Any]] = [
+    (IndexedByTuples, rows),
     (Conversions, lambda: [torch.randint(0, 20, (n,)) for n in LENGTHS]),
     (HeldObjects, rows),
     (SeveralArguments, lambda: [(x, i) for i, x in enumerate(rows())]),

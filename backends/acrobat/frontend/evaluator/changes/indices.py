@@ -196,7 +196,7 @@ def _is_apart(f: Frame, owner: ast.expr, changed: set[str]) -> bool:
 
 def _counted_from_start(f: Frame, node: ast.Subscript, owner: ast.expr) -> ast.expr:
     """A name for the index of `node` as it is now, counted from the start of the list. An index outside is an error."""
-    whole, i = opened(f, owner, f.borrowed(owner)), f.borrowed(node.slice)
+    whole, i = (opened(f, part, f.borrowed(part)) for part in (owner, node.slice))
     t = type_or_none(whole)
     if is_unknown(whole) or is_unknown(i) or not isinstance(t, ListT):
         return node.slice

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.changes.indices import found_before, fr
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
@@ -86,7 +87,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "insert", [_, item] if is_unknown(whole := _with_room(f, xs, type_of(item))):
             give(f, who, whole)
         case "insert", [at, item]:
-            xs = _with_room(f, xs, type_of(item))
+            xs, at = _with_room(f, xs, type_of(item)), opened(f, args[0], at)
             at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
             left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
             one = list_of(f, s, [item])
@@ -116,6 +117,7 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     t = type_of(xs)
     if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
         return unknown()
+    at = opened(f, node.args[0], at) if node.args else at
     item = f.host("list.get", [xs, at], t.item, "popped")
     at = from_end(f, xs, at)
     after = f.host("add", [at, Static(1)], INT, "after")
@@ -189,7 +191,7 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     if isinstance(entries[0], ast.Slice):
         _put_slice(f, s, name, xs, entries[0], value)
         return
-    i = f.borrowed(entries[0])
+    i = opened(f, entries[0], f.borrowed(entries[0]))
     t = type_of(xs)
     if is_unknown(xs) and isinstance(t, ListT):  # what is put in tells the type of the items
         give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))

@@ -129,7 +129,41 @@ def both(a, b):
     return a * 100 + b
 
 
-@pytest.mark.parametrize("model", [Called, CalledByTwoNames, Nested, Indices])
+class MayBeNone(nn.Module):
+    """Indices that are None at first, where something is put at them, or taken away."""
+
+    def forward(self, xs):
+        best = None
+        for i, x in enumerate(xs):
+            if best is None or x > xs[best]:
+                best = i
+        numbers, rows = [*xs, 0], [[x] for x in xs]
+        numbers[best] = 50
+        numbers.insert(best, 3)
+        rows[best].append(numbers.pop(best))
+        rows[best][0] += 1
+        return numbers, rows
+
+
+class Agenda(nn.Module):
+    """A stack has nodes, each with the list in which it is to be put, and its place there; the first one has neither."""
+
+    def forward(self, xs):
+        root = {"symbol": xs[0], "children": []}
+        agenda, seen = [(root, None, None, 0)], []
+        while agenda:
+            node, siblings, at, depth = agenda.pop()
+            if depth < 2:
+                node["children"] = list(xs)
+                for i in range(len(xs)):
+                    agenda.append(({"symbol": i, "children": []}, node["children"], i, depth + 1))
+            if siblings is not None:
+                siblings[at] = node["symbol"] * 10
+            seen.append(node["symbol"])
+        return root["children"], seen
+
+
+@pytest.mark.parametrize("model", [Called, CalledByTwoNames, Nested, Indices, MayBeNone, Agenda])
 def test_what_is_changed_is_found_before(model: Any) -> None:
     agrees(model(), LISTS)
 

@@ -1,6 +1,8 @@
 """What a statement changes is found before what it puts there is computed: by then, the functions and methods that are called
 may have changed the lists, attributes and variables on the way."""
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import heapq

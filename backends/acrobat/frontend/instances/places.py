@@ -164,7 +164,8 @@ def same_form(outer: Place, inner: Place) -> bool:
 
 def _parts_alike(outer: Place, inner: Place) -> bool:
     """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
-    pairs = [(outer.item, inner.item), *zip(outer.items, inner.items, strict=False)]
+    of_tuple = inner.items or [inner.item] * len(outer.items) if inner.item is not None else inner.items
+    pairs = [(outer.item, inner.item), *zip(outer.items, of_tuple, strict=False)]
     return outer.types <= inner.types and all(
         a is None or b is not None and a.representative().types <= b.representative().types for a, b in pairs
     )

@@ -57,3 +57,27 @@ def reduced(self, actions):
 def test_a_tree_that_each_round_puts_into_a_larger_one_is_refused():
     with pytest.raises(CompileError, match="the field `tree` of Item: a string here, a list of a string or None there"):
         build(with_forward(nn.Module(), reduced), sample=[[1, 1, 2], [1]])
+
+
+class Found(nn.Module):
+    """An instance is a pair, as some trees of it are: a tensor and a tree of tuples of several lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+
+    def found(self, tree, x):
+        name, *inside = tree
+        if name == "find":
+            return self.linear(x) * len(inside[0])
+        return sum(self.found(t, x) for t in inside)
+
+    def forward(self, instance):
+        x, tree = instance
+        return self.found(tree, x)
+
+
+def test_a_pair_of_a_tensor_and_a_tree_is_no_tree():
+    red, square = ("find", "red"), ("find", "square")
+    trees = [red, ("and", square), ("and", red, ("or", square, ("and", red, red, square)))]
+    agrees(Found(), [(torch.randn(3), tree) for tree in trees])

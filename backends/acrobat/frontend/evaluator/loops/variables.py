@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import holds_constant_list, is_list, is_ragged, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either, join_types
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either
 from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
@@ -127,6 +127,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
         f.owned &= f.owned_at_end
         before = dict(types)
         for name in before:
+            if name == RETURNED:  # no round but one that the loop is left by gives it a value, of the function's result
+                types[name] = f.program.datatypes.optional(f.result)
+                continue
             known = (type_of(first[name]), types[name])  # a round that lacks types may have lost the None from before the loop
             try:
                 types[name], differs = type_at_ends(f, name, known, ways)
@@ -219,7 +222,7 @@ def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], a
     def returns(at: ast.AST, value: Value) -> Value:
         t = type_or_none(value)
         try:
-            f.result = join_types(f.result, t, numbers=True) if t is not None else f.result
+            f.result = f.common([f.result, t], numbers=True) if t is not None else f.result
         except Mismatch:
             pass  # reported when the loop is compiled for good
         return end(ways.out)

@@ -81,6 +81,21 @@ class LeftByReturn(Adaptive):
         return h, cost, steps
 
 
+class LeftByReturnOfEither(LeftByReturn):
+    """What has halted is compared as a tensor, so that it stays a number where it is one: the loop returns one or the other."""
+
+    def step(self, x, h):  # noqa: RET503
+        halted, total = 0.0, torch.zeros_like(h)
+        for n in range(1, self.most + 1):
+            h = self.norm(self.cell(x, h))
+            p = torch.sigmoid(self.halt(h)).squeeze()
+            if halted + p >= 0.6 or n == self.most:
+                rest = 1.0 - halted
+                return total + rest * h, n, n + rest
+            total = total + p * h
+            halted = halted + p
+
+
 class OverPositions(Adaptive):
     """As a Universal Transformer: each position halts by itself, by masks; the loop goes on while one of them does."""
 
@@ -109,6 +124,9 @@ GENERATOR = torch.Generator().manual_seed(3)
 LISTS = [list(torch.randn(n, 4, generator=GENERATOR)) for n in (1, 3, 2, 4)]
 
 
-@pytest.mark.parametrize("model", [WithRemainder, WithLists, LeftByReturn, OverPositions], ids=lambda m: m.__name__)
+MODELS = [WithRemainder, WithLists, LeftByReturn, LeftByReturnOfEither, OverPositions]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.__name__)
 def test_interpreter(model) -> None:
     agrees(model(), LISTS)

@@ -16,7 +16,12 @@ from backends.acrobat.frontend.evaluator.builtins.ordering import extreme_or, or
 from backends.acrobat.frontend.evaluator.callables.named import has_named, is_name_of_run_time, named
 from backends.acrobat.frontend.evaluator.changes.kept import attribute_or
 from backends.acrobat.frontend.evaluator.choices.choice import among, mapped_choice
-from backends.acrobat.frontend.evaluator.choices.known_classes import asks_for_tuples, is_instance, several
+from backends.acrobat.frontend.evaluator.choices.known_classes import (
+    asks_for_tuples,
+    is_instance,
+    is_instance_as_annotated,
+    several,
+)
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
@@ -185,6 +190,10 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
         case [value, Static(classes)] if (answer := is_instance(f, node, value, list(several(classes)))) is not None:
+            return answer
+        case [_, Static(classes)] if kind(args[0]) == "list" and (
+            answer := is_instance_as_annotated(f, node.args[0], list(several(classes)))
+        ):
             return answer
     if kind(args[0]) == "list":
         what = (

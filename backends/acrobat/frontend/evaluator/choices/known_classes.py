@@ -6,12 +6,14 @@ import ast
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from types import GeneratorType, UnionType
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from backends.acrobat.core.types import ScalarT
 from backends.acrobat.frontend.evaluator.choices.mixed import word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, type_or_none
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.library import __name__ as LIBRARY
@@ -47,6 +49,40 @@ def is_instance(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], 
         return Static(found)
     answers = {takes(c) for c in _possible_classes(f, value)}
     return Static(answers.pop()) if len(answers) == 1 and not asks_for_tuples(tuple(classes)) else None
+
+
+def is_instance_as_annotated(f: Frame, tested: ast.expr, classes: Sequence[type]) -> Static | None:
+    """Whether a list of the program is an instance of one of `classes`, by the annotation of the parameter that it is: a union
+    such as `Tensor | list[Tensor]`, whose members the source tells apart by it. None where the annotation does not say that, or
+    the name may have another value."""
+    if not isinstance(tested, ast.Name) or f.definition is None or not _is_as_given(f, f.definition, tested):
+        return None
+    try:
+        members = get_args(hints(f.function).get(tested.id))
+    except AnnotationError:
+        return None
+    origins = [get_origin(m) or m for m in members]
+    if not all(isinstance(m, type) for m in origins):
+        return None
+    possible = [c for c in MAY_BE["list"] if issubclass(c, tuple(origins))]
+    answers = {issubclass(c, tuple(classes)) for c in possible}
+    return Static(answers.pop()) if len(answers) == 1 and len(possible) < len(MAY_BE["list"]) else None
+
+
+REPEATED = (ast.For, ast.While, ast.Lambda, ast.FunctionDef)
+
+
+def _is_as_given(f: Frame, definition: ast.FunctionDef, tested: ast.Name) -> bool:
+    """Whether a name is that of a parameter to which nothing is assigned before the place where it is `tested`."""
+    if f.function is None or definition.name != f.function.__name__:
+        return False
+    every = [x for s in definition.body for x in every_node(s)]
+    stored = [x for x in every if isinstance(x, ast.Name) and x.id == tested.id and not isinstance(x.ctx, ast.Load)]
+    written = [t for s in every if isinstance(s, ast.Assign) for t in s.targets if t in stored]
+    first = all((x.lineno, x.col_offset) > (tested.lineno, tested.col_offset) for x in stored)
+    again = any(isinstance(x, REPEATED) and tested in every_node(x) for x in every)
+    named_again = any(isinstance(x, ast.arg) and x.arg == tested.id for x in every)
+    return tested in every and len(written) == len(stored) and first and not again and not named_again
 
 
 def _possible_classes(f: Frame, value: Value) -> tuple[type, ...]:

@@ -3,6 +3,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import nn
@@ -107,3 +109,69 @@ def test_refused():
         build(with_forward(nn.Module(), in_each_round), sample=GIVEN)
     with pytest.raises(CompileError, match="differ in type"):
         build(with_forward(nn.Module(), walked_over), sample=GIVEN)
+
+
+class Level(nn.Module):
+    """Takes a tensor, or a list of the rows of one, as the annotation says."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, items: torch.Tensor | list[torch.Tensor]) -> torch.Tensor:
+        if isinstance(items, list):
+            items = torch.stack(items)
+        return torch.tanh(self.inner(items)).sum(0)
+
+
+class Levels(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lower, self.upper = Level(), Level()
+
+    def either(self, xs: torch.Tensor | list[torch.Tensor] | tuple[torch.Tensor, ...], scale: float):
+        n = 1.0 if isinstance(xs, (list, tuple)) else 2.0
+        return n * scale
+
+    def forward(self, groups):
+        rows = [self.lower(x) for x in groups]
+        return self.upper(rows), self.upper([row * 2 for row in rows]), self.either(rows, 1.0) + self.either(groups[0], 3.0)
+
+
+def groups():
+    torch.manual_seed(0)
+    return [[torch.randn(k + 1, 4) for k in range(n)] for n in (1, 3, 2)]
+
+
+def test_lists_that_an_annotation_tells_from_tensors():
+    torch.manual_seed(1)
+    agrees(Levels(), groups())
+
+
+def said_too_little(self, xs: torch.Tensor | Sequence[torch.Tensor]):
+    return isinstance(xs, list)
+
+
+def not_said(self, xs):
+    return isinstance(xs, list)
+
+
+def assigned_before(self, xs: torch.Tensor | list[torch.Tensor]):
+    xs = [x * 2 for x in xs]
+    return isinstance(xs, list)
+
+
+def another_name(self, xs: torch.Tensor | list[torch.Tensor]):
+    return any(isinstance(xs, list) for xs in [xs, xs])
+
+
+@pytest.mark.parametrize("asks", [said_too_little, not_said, assigned_before, another_name], ids=lambda f: f.__name__)
+def test_lists_of_which_no_annotation_says_the_class(asks):
+    model = nn.Module()
+    model.asks = asks.__get__(model)
+
+    def forward(self, xs):
+        return self.asks([x.sum(0) for x in xs])
+
+    with pytest.raises(CompileError, match="`isinstance` does not tell apart"):
+        build(with_forward(model, forward), sample=groups())

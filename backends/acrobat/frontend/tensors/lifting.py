@@ -76,7 +76,7 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
     if is_unknown(x):
         return unknown()
     if not is_tensor(x):
-        what = "this changes a tensor in place whose extent varies, and that may be seen under another name"
+        what = "this changes a tensor in place that may be seen under another name"
         raise Refused(what, "leave the `_` of the method out: the result is a new tensor then")
     builder = f.builder
     before = f.atom(x)

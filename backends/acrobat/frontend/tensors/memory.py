@@ -17,7 +17,7 @@ from backends.acrobat.frontend.tensors.torch_functions import torch_name
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.values import Dyn, Static, Value
 
-OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "clone", "cat", "stack"}
+OWNERS |= {"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "clone", "cat", "stack"}
 OWNERS |= {"new", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"}
 VIEWS = {"alpha_dropout", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "bfloat16", "bool"}
 VIEWS |= {"broadcast_tensors", "broadcast_to", "chunk", "contiguous", "cpu", "detach", "diagonal", "double"}

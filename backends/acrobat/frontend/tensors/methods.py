@@ -10,7 +10,7 @@ import torch
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.changes.putting import give
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -23,9 +23,9 @@ from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
-from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, extent_of, in_place, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
-from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, of_bools
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot, settled
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
@@ -112,11 +112,9 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
     changed = name.removesuffix("_") if name.endswith("_") else ""  # the operation that changes the tensor in place
     if changed in IN_PLACE and is_tensor(method.owner):
         return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
-    if changed in OVERWRITING and is_ints(method.owner) and isinstance(node, ast.Call) and _made_for(f, node):
-        if any(map(is_unknown, args)):  # the type of the result is known all the same, which ends a loop's search for types
-            f.program.incomplete = True
-            return guess(method.owner.type)
-        return call_operation(f, "full_like", CallArguments("full_like", [method.owner, *(args or [Static(0)])], kwargs))
+    if changed in OVERWRITING and isinstance(node, ast.Call) and (is_ints(method.owner) or of_bools(method.owner)):
+        if (filled := _overwritten(f, node, method.owner, CallArguments(name, args, kwargs))) is not None:
+            return filled
     if changed in library.FUNCTIONS and isinstance(node, ast.Call):
         return _changed_by_library(f, node, method.owner, changed, args, kwargs)
     who = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
@@ -127,6 +125,33 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         give(f, who.id, after)
         return after
     return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+
+
+def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) -> Value | None:
+    """`x.fill_(number)` and `x.zero_()` of a tensor of ints or bools that was made for the call or has one name only; None for
+    other tensors. Raises Refused."""
+    assert isinstance(node.func, ast.Attribute)
+    who = node.func.value
+    is_named = isinstance(who, ast.Name) and who.id in f.owned
+    if not is_named and not _made_for(f, node):
+        return None
+    (number,) = call.bind("value", value=Static(0))
+    if is_unknown(number):  # the type of the result is known all the same, which ends a loop's search for types
+        f.program.incomplete = True
+        return guess(owner.type) if isinstance(owner, Dyn) else owner
+    if is_mask(owner) or of_bools(owner):
+        flag = Static(bool(constant(number, "what a tensor of bools is filled with")))
+        of_numbers = [plain(owner), Static(float(flag.value))]
+        result: Value = (
+            mask(call_operation(f, "full_like", CallArguments("full_like", of_numbers, {})))
+            if is_mask(owner)
+            else elementwise(f, [owner], lambda _: flag)
+        )
+    else:
+        result = call_operation(f, "full_like", CallArguments("full_like", [owner, number], {}))
+    if is_named:
+        give(f, who.id, result)  # type: ignore[attr-defined]
+    return result
 
 
 def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -164,6 +189,9 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         result = of_one_hot(f, method.name, [owner, *args], kwargs)
         return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
     args, kwargs = settled(f, args, kwargs)
+    changed = method.name.removesuffix("_")
+    if is_mask(owner) and changed != method.name and changed in OVERWRITING and isinstance(node, ast.Call):
+        return _overwritten(f, node, owner, CallArguments(method.name, args, kwargs)) or in_place(f, owner, lambda x: x)
     if is_mask(owner) and method.name in library.FUNCTIONS and method.name not in MASK_OPERATIONS:
         return f.program.call(f, node, library.FUNCTIONS[method.name], [owner, *args], kwargs)
     if is_mask(owner):

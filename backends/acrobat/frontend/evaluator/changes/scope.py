@@ -232,6 +232,10 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                     f.owned.discard(spine(root))
         case ast.Name(name), ast.Call() if (new := variable_of(f.env.get(name))) in f.new_lists:
             f.owned |= claims(name) if deep(new) in f.new_lists else {name}
+        case ast.Name(name), ast.Call(ast.Attribute(ast.Call() as made, method)) if (
+            method.endswith("_") and not method.endswith("__") and _is_memory(f.env.get(name))
+        ):  # such as `torch.empty(3).fill_(1)`, which gives the tensor that it has changed
+            own(f, target, made)
         case ast.Name(name), ast.Call(ast.Attribute(attr=callee) | ast.Name(callee)) if callee in OWNERS:
             if _is_memory(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)

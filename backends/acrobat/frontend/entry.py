@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -16,7 +16,6 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
-from backends.acrobat.frontend.instances.annotations import hints
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import TupleV, Value
@@ -78,12 +77,9 @@ def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
     return not runs(sample[0]) and runs(*sample[0])
 
 
-def annotation_of_instance(function: FunctionType, params: Sequence[str], hint: Any) -> dict[str, Any]:
-    """The annotation of an instance under the parameters' names joined by commas: `hint` if there is one, of several parameters
-    a tuple of their annotations. Empty if an annotation is missing."""
-    if hint is not None:
-        return {", ".join(params): hint}
-    annotated = hints(function)
+def annotation_of_instance(annotated: Mapping[str, Any], params: Sequence[str]) -> dict[str, Any]:
+    """The annotation of an instance under the parameters' names joined by commas, of several parameters a tuple of their
+    annotations. Empty if an annotation is missing."""
     if any(p not in annotated for p in params):
         return {}
     types = tuple(annotated[p] for p in params)

@@ -120,6 +120,7 @@ class ProgramBuilder(DiagnosedFunctions):
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
         entry = self._entry(sample)
+        self.datatypes.sampled = sample is not None
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
         if self.problems:
@@ -206,7 +207,10 @@ class ProgramBuilder(DiagnosedFunctions):
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
-                instance = self._instance(annotation_of_instance(entry.function, entry.params, hint), entry.params, sample)
+                annotated = {", ".join(entry.params): hint}
+                if hint is None:
+                    annotated = annotation_of_instance(self.hints(entry.function), entry.params)
+                instance = self._instance(annotated, entry.params, sample)
                 types = types_of_parameters(instance, entry.params)
                 self.datatypes.values_tell = True  # those that the model makes; what an instance has in it is known now
             except (AnnotationError, Refused) as error:

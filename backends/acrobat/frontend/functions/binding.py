@@ -108,7 +108,7 @@ class BoundCall:
         try:
             annotated = datatypes.resolve(annotation)
         except AnnotationError:
-            if not datatypes.seen:
+            if not datatypes.sampled:
                 raise
             return value  # it names no type of the language, and a sample has told the types
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):

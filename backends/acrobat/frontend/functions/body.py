@@ -153,7 +153,7 @@ class FunctionBody:
             if annotation is not type(None):
                 self.wanted = self.program.datatypes.resolve(annotation)
         except AnnotationError as error:
-            if not self.program.datatypes.seen:
+            if not self.program.datatypes.sampled:
                 self.program.problem(Problem(self.span, str(error)))
         before = self.program.results.get(self.key, UNKNOWN)
         if self.gives_back and isinstance(before, TupleT):

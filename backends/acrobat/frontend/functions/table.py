@@ -29,13 +29,14 @@ from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
 from backends.acrobat.frontend.functions.newness import Newness
 from backends.acrobat.frontend.functions.signatures import fixed, has_fixed, signature
-from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
+from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import Dyn, Value
 from backends.acrobat.ir import nodes as n
 
@@ -87,7 +88,7 @@ class Functions:
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.given_values: set[tuple[type, str]] = set()  # those of them that get a new value, not only another one by `+=`
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
-        self.hints = cache(hints)  # annotations do not change while the model is compiled
+        self.hints = cache(self.datatypes.hints)  # annotations do not change while the model is compiled
         self.carried = CarriedValues(self, self.path_of)
         self.recursive: set[Any] = set()  # functions that call themselves, directly or by others
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
@@ -219,6 +220,8 @@ class Functions:
         try:
             value = eval(compile(ast.Expression(node), f.file, "eval"), dict(f.namespace))
         except Exception as error:
+            if self.datatypes.sampled:
+                return UNKNOWN  # the value tells
             raise AnnotationError(f"the annotation cannot be evaluated: {error}") from error
         return self.datatypes.resolve(value)
 

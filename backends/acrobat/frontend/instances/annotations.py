@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 import types
 import typing
 from typing import Any, Union, get_args, get_origin
@@ -15,12 +16,29 @@ class AnnotationError(ValueError):
     advice = ""
 
 
-def hints(owner: Any) -> dict[str, Any]:
-    """The evaluated annotations of a function or dataclass, with `Annotated` kept. Raises AnnotationError."""
+def hints(owner: Any, values_tell: bool = False) -> dict[str, Any]:
+    """The evaluated annotations of a function or dataclass, with `Annotated` kept. One that cannot be evaluated, such as the
+    name of what is imported for type checkers only, is Any if `values_tell` the types. Raises AnnotationError."""
     try:
         return typing.get_type_hints(owner, include_extras=True)
     except Exception as error:
+        if values_tell:
+            return _hints_one_by_one(owner)
         raise AnnotationError(f"the annotations of `{owner.__qualname__}` cannot be evaluated: {error}") from error
+
+
+def _hints_one_by_one(owner: Any) -> dict[str, Any]:
+    """The annotations of a function or class, and of the classes above it; Any for those that cannot be evaluated."""
+    found: dict[str, Any] = {}
+    for o in reversed(owner.__mro__) if isinstance(owner, type) else [owner]:
+        names = vars(sys.modules[o.__module__]) if isinstance(o, type) else o.__globals__
+        for name, written in inspect.get_annotations(o).items():
+            alone = types.SimpleNamespace(__annotations__={name: written})
+            try:
+                found |= typing.get_type_hints(alone, names, include_extras=True)
+            except Exception:  # whatever evaluating it raises
+                found[name] = Any
+    return found
 
 
 def union_members(t: Any) -> tuple[Any, ...] | None:

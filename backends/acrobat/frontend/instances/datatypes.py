@@ -15,7 +15,7 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
-from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, hints, line_of_class, unions_in
+from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
@@ -318,7 +318,7 @@ class Datatypes(WrittenTypes):
     def _resolve_fields(self, cls: type) -> None:
         """Find what the annotations of a dataclass say, which was entered when nothing was known of the instance."""
         self._unresolved.discard(cls)
-        hinted = hints(cls)
+        hinted = self.hints(cls)
         for name in self.attribute_names(cls):
             self.fields[cls, name] = self.resolve(hinted[name])
         self.changed = True
@@ -367,7 +367,7 @@ class Datatypes(WrittenTypes):
         name = next((n for members, n in unions if n and members == together), "_or_".join(c.__name__ for c in ordered))
         self._add(name, ordered)
         for member in ordered:
-            hinted = hints(member)
+            hinted = self.hints(member)
             for f in dataclasses.fields(member):
                 self.fields[member, f.name] = self.resolve(hinted[f.name])
 
@@ -505,7 +505,7 @@ class Datatypes(WrittenTypes):
         """The type of a field of a class in the sample: of its annotation, if that is complete, else of the values seen."""
         if dataclasses.is_dataclass(cls):
             try:
-                written = self.resolve(hints(cls)[name])
+                written = self.resolve(self.hints(cls)[name])
                 if not contains_unknown(written):
                     if FLOAT in (written, self.optionals.get(getattr(written, "name", ""))) and self._has_ints(cls, name):
                         self.note_int_as_float()

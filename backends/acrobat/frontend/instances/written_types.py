@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.instances.annotations import AnnotationError, computes_fields, union_members
+from backends.acrobat.frontend.instances.annotations import AnnotationError, computes_fields, hints, union_members
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown
 
@@ -32,6 +32,11 @@ class WrittenTypes(SampleTypes, ABC):
         super().__init__()
         self.root = root
         self.values_tell = False  # whether values tell the types that annotations leave open
+        self.sampled = False  # whether a sample is given, so that values tell all that annotations do not
+
+    def hints(self, owner: Any) -> dict[str, Any]:
+        """The evaluated annotations of a function or dataclass. Raises AnnotationError."""
+        return hints(owner, self.sampled)
 
     @abstractmethod
     def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
@@ -83,8 +88,8 @@ class WrittenTypes(SampleTypes, ABC):
         if self._is_dataclass(t):
             unions = self.unions_of_derived(t) if self.values_tell else set()
             return DataT(unions.pop()) if len(unions) == 1 else UNKNOWN if unions else DataT(self.union_of(t))
-        if self.values_tell and getattr(t, "__module__", "") != "builtins":
-            return UNKNOWN  # an ordinary class, say: values tell what it is
+        if self.values_tell and (self.sampled or getattr(t, "__module__", "") != "builtins"):
+            return UNKNOWN  # an ordinary class, say, or `range`: values tell what it is
         raise AnnotationError(
             f"`{getattr(t, '__name__', t)}` is not a type of the language: "
             "use Tensor, int, bool, float, list, tuple or dataclasses"

@@ -1,13 +1,18 @@
-"""Annotations with `typing.Dict`, `List`, `Tuple` and `Set` that do not say of what, against eager PyTorch."""
+"""Annotations that do not say what a value is, such as `typing.Dict` and `range`, or cannot be evaluated, against eager
+PyTorch."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set, Tuple  # noqa: UP035
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple  # noqa: UP035
 
 import torch
 from torch import nn
 
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+if TYPE_CHECKING:
+    from backends.acrobat.frontend.types import Unwritten  # type: ignore[attr-defined]
 
 
 class Runs(nn.Module):
@@ -42,3 +47,24 @@ class Runs(nn.Module):
 
 def test_they_leave_open_what_the_values_tell() -> None:
     agrees(Runs(), [[1, 1, 3], [2], [0, 4, 4, 4, 0]])
+
+
+def rows_in(x: torch.Tensor, order: range, scale: complex = 1) -> List[Unwritten]:  # type: ignore[no-any-unimported]  # noqa: UP006
+    return [x[i] * scale for i in order]
+
+
+@dataclass
+class Span:
+    at: slice
+    label: Unwritten  # type: ignore[no-any-unimported]
+
+
+def of_imports_for_checkers(self: nn.Module, x: Unwritten) -> Unwritten:  # type: ignore[no-any-unimported]
+    first: Unwritten = rows_in(x, range(1))  # type: ignore[no-any-unimported]
+    number: bytes = x.size(0)  # type: ignore[assignment]
+    span = Span(number, len(first))  # type: ignore[arg-type]
+    return rows_in(x, range(number - 1, -1, -1)), span.at, span.label  # type: ignore[operator]
+
+
+def test_values_tell_what_annotations_cannot() -> None:
+    agrees(with_forward(nn.Module(), of_imports_for_checkers), [torch.randn(n, 4) for n in (3, 1, 5)])

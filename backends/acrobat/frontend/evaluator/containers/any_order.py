@@ -39,7 +39,7 @@ def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
 
 def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
     """A comprehension that may compute its elements in any order: the same one, or where it walks over sets, which are the same
-    in each round, one that walks over the lists of their elements."""
+    in each round, one that walks over the lists of their elements. Raises Refused if computing these changes something."""
     generators, bound = [], set[str]()
     for g in node.generators:
         listed = None if bound & set(names_in(g.iter)) else _listed_set(f, g.iter)
@@ -47,6 +47,10 @@ def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
         bound |= set(names_in(g.target))
     if all(map(operator.is_, generators, node.generators)):
         return node
+    with f.attempt() as attempt:
+        f.expression(ast.copy_location(ast.ListComp(node.elt, generators), node))
+    if attempt.changed & set(f.env):
+        raise no_order()  # each element may be computed from what the ones before it have changed
     return ast.copy_location(type(node)(node.elt, generators), node)
 
 

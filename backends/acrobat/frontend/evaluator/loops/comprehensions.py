@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.laziness import generated
 from backends.acrobat.frontend.evaluator.loops.named_entries import named_entries
 from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
+from backends.acrobat.frontend.evaluator.loops.unordered import entries_in_any_order
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of
@@ -230,7 +231,8 @@ def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
     if (named := named_entries(f, node)) is not None:
         return named
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-    pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
+    written = ast.copy_location(ast.ListComp(pair, node.generators), node)
+    pairs = comprehension(f, entries_in_any_order(f, node, written), hint)
     if isinstance(pairs, TupleV) and (record := _with_names(f, node, pairs.items)) is not None:
         return record
     if not nothing_known(pairs) and contains_unknown(type_of(pairs)):

@@ -1,7 +1,7 @@
 """Loops over sets: those whose order cannot show compile, all others are refused. Against eager PyTorch."""
 
 # mypy: ignore-errors
-# ruff: noqa: B007, PERF402, SIM110, SIM113 (loops are what is tested)
+# ruff: noqa: B007, C416, C420, PERF402, RET504, SIM110, SIM113 (loops are what is tested)
 
 from __future__ import annotations
 
@@ -170,8 +170,27 @@ def of_tuples(self, xs):
     return grid, total
 
 
+def of_comprehensions(self, xs):
+    rows = {x: self.e(torch.tensor(x)) for x in set(xs)}
+    sizes: dict = {name: len(name) for name in list({self.names[x] for x in xs}) if name != "w1"}
+    pairs = {(x, y, k): x * y + k for x, y in {(x, y) for x in xs for y in xs} for k in [x, 1]}
+    odd = {x % 2: False for x in self.special}
+    if not rows:
+        return [], [], [], len(odd), 1 in odd
+    near = [sizes.get(self.names[x], -1) for x in sorted(xs, key=lambda x: pairs[x, x, 1])]
+    return [rows[x] for x in xs], near, [pairs[x, xs[0], x] for x in xs], len(odd), 1 in odd
+
+
+def asked_otherwise(self, xs):
+    squares = {}
+    for x in set(xs):
+        squares[x] = x * x
+    return [squares.get(x, -1) for x in range(10)], len(squares), 3 in squares
+
+
 FUNCTIONS = [
     forbidden_scores, constant_sets, groups, own_items, entries, numbers, sets, nested, left_early, of_strings, of_tuples,
+    of_comprehensions, asked_otherwise,
 ]  # fmt: skip
 
 
@@ -438,7 +457,77 @@ def walked_itself(self, xs):
     return sorted(s)
 
 
+def comprehension_given_back(self, xs):
+    table = {x: x + 1 for x in set(xs)}
+    return table
+
+
+def comprehension_without_name(self, xs):
+    return str({x: x for x in set(xs)})
+
+
+def comprehension_of_another_name(self, xs):
+    table = {x: x + 1 for x in set(xs)}
+    other = table
+    return list(other.values())
+
+
+def comprehension_with_equal_keys(self, xs):
+    table = {x % 2: x for x in set(xs)}
+    return [table[x % 2] for x in xs]
+
+
+def comprehension_with_half_a_key(self, xs):
+    table = {x: y for x, y in {(x % 2, x) for x in xs}}
+    return [table[x % 2] for x in xs]
+
+
+def comprehension_that_counts(self, xs):
+    self.count = 0
+    table = {x: self.bump() for x in set(xs)}
+    return [table[x] for x in xs]
+
+
+def set_that_counts(self, xs):
+    self.count = 0
+    pairs = {(x, self.bump()) for x in set(xs)}
+    return sorted(pairs)
+
+
+def sorted_that_counts(self, xs):
+    self.count = 0
+    return sorted((x, self.bump()) for x in set(xs))
+
+
+def set_of_an_iterator(self, xs):
+    it = iter(range(100))
+    return sorted({(x, next(it)) for x in set(xs)})
+
+
+def kept_in_the_model(self, xs):
+    self.marks = {x: 0 for x in set(xs)}
+    return self.marks_in_order()
+
+
+def marks_in_order(self):
+    return list(self.marks)
+
+
+def of_the_function_around(self, xs):
+    table = {}
+
+    def fill():
+        nonlocal table
+        table = {x: 0 for x in set(xs)}
+
+    fill()
+    return list(table)
+
+
 REFUSED = [
+    comprehension_given_back, comprehension_without_name, comprehension_of_another_name, comprehension_with_equal_keys,
+    comprehension_with_half_a_key, comprehension_that_counts, set_that_counts, sorted_that_counts, set_of_an_iterator,
+    kept_in_the_model, of_the_function_around,
     appended, last_one, last_kept, sum_of_floats, sum_of_tensors, order_of_keys, order_of_counts, order_of_defaults, numbered,
     counted, two_values, same_place, put_and_taken, first_found, counted_until, flags_until, from_round_to_round, sliced,
     through_an_alias, through_a_view, through_a_closure, of_an_iterator, by_a_method, by_a_count, seen_by_a_method,
@@ -449,7 +538,7 @@ REFUSED = [
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
 def test_an_order_that_may_show_is_refused(function: Any) -> None:
     model = Words()
-    for method in (visit, grow, bump, marked):
+    for method in (visit, grow, bump, marked, marks_in_order):
         setattr(model, method.__name__, method.__get__(model))
     with pytest.raises(CompileError, match="the order of a set is not known"):
         build(with_forward(model, function), sample=SAMPLE)

@@ -78,6 +78,13 @@ def product_of_three(first, second, third):
     return [(a, b, c) for a in first for b in second for c in third]
 
 
+def product_of_all(lists):
+    chosen = [[]]
+    for items in lists:
+        chosen = [[*row, x] for row in chosen for x in items]
+    return chosen
+
+
 def accumulated(function, items):
     results = items[:0]
     for item in items:

@@ -18,15 +18,16 @@ from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, sliced
-from backends.acrobat.frontend.evaluator.lists.mapping import flattened
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy
 from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, WRITTEN, handles
-from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of
+from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Partial
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
@@ -174,12 +175,15 @@ def _tee(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], h
 @handles(FUNCTIONS, itertools.product)
 def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     times = constant(kwargs.get("repeat", Static(1)), "`repeat`")
+    if times == len(args) == 1 and is_spread(args[0]):  # `product(*lists)`
+        rows = f.call_with(iteration.product_of_all, [args[0].value], node)  # type: ignore[union-attr]
+        return unknown() if is_unknown(rows) else _once(mapped(f, [rows], as_tuple))  # type: ignore[list-item]
     wholes = [iterable(f, a) for a in args] * times
     if all(isinstance(w, TupleV) for w in wholes):
         chosen = itertools.product(*(w.items for w in wholes))  # type: ignore[union-attr]
         return Held("iterator", TupleV(tuple(TupleV(t) for t in chosen)))
     if len(wholes) not in (2, 3):
-        raise Refused("`product` takes two or three lists here", "write loops")
+        raise Refused("`product` takes two or three lists here, or `*lists` alone", "write loops")
     lists = [as_list(f, node, w) for w in wholes]
     if any(map(nothing_known, lists)):
         return unknown()

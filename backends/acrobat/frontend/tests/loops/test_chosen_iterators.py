@@ -88,3 +88,20 @@ def computed_from_what_changes(self, xs):
 @pytest.mark.parametrize("forward", [used_twice, changed_between, changed_meanwhile, computed_from_what_changes])
 def test_what_shows_that_it_is_an_iterator(forward):
     agrees_unless_refused(with_forward(Model(), forward), LISTS, "iterator|another name")
+
+
+def products(self, xss):
+    tuples = [(t, len(t)) for t in itertools.product(*xss)]
+    return tuples, len(list(itertools.product(*map(sorted, xss)))), [max(t) for t in itertools.product(*[xs[:2] for xs in xss])]
+
+
+def test_products_of_lists_whose_number_varies():
+    agrees(with_forward(nn.Module(), products), [[[1], [2, 3]], [[1, 2], [3], [4, 5]], [[1, 2]], [[], [1]]])
+
+
+def number_of_choices(self, xss):
+    return len(list(itertools.product(*xss)))
+
+
+def test_the_product_of_no_lists_is_one_empty_tuple():
+    agrees(with_forward(nn.Module(), number_of_choices), [[], [[1], [2, 3]]])

@@ -11,7 +11,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.callables.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.choices.nones import needs_value, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
-from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, spine
+from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.ownership.origins import place_of
@@ -263,7 +263,10 @@ class FunctionCall(ChangingCall):
         self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
         given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]
-        f.lists_kept |= {w.id for name, w in given if isinstance(w, ast.Name) and (still is None or spine(name) in still)}
+        for name, w in given:
+            if isinstance(w, ast.Name):
+                kept_here = zip(each_claim(w.id), each_claim(name), strict=True)
+                f.claims_kept |= {one for one, other in kept_here if still is None or other in still}
         for x in program.carried.tracked.intersection(self.names[self.own :]):
             kept = program.still_owned.get(key, claims(x))
             f.owned = f.owned - claims(x) | claims(x) & kept

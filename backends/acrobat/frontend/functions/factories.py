@@ -146,4 +146,4 @@ def _forget_claims(call: BoundCall, found: Value) -> None:
     else:
         f.owned.clear()
     f.new_parts.pop(call.node, None)
-    f.lists_kept = set()
+    f.claims_kept = set()

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
-from backends.acrobat.frontend.evaluator.frame.claims import claims
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import is_never, nothing_known
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
@@ -18,18 +18,18 @@ def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> V
     changed, results = _tried(f, arms)
     if not changed:
         return among(f, node, index, arms)
-    lists_kept: list[set[str]] = []
+    claims_kept: list[Claims] = []
 
     def with_changes(arm: Arm) -> Value:
-        f.lists_kept = set()
+        f.claims_kept = set()
         value = arm()
-        lists_kept.append(f.lists_kept)
+        claims_kept.append(f.claims_kept)
         after = tuple(f.env[name] for name in changed)
         return value if is_never(value) else TupleV(after if nothing else (value, *after))
 
     nothing = all(v == Static(None) for v in results)  # the functions have no result
     result = among(f, node, index, [lambda arm=arm: with_changes(arm) for arm in arms])  # type: ignore[misc]
-    f.lists_kept = set.intersection(*lists_kept)
+    f.claims_kept = set.intersection(*claims_kept)
     f.mutated.update(changed)
     if is_never(result):
         return result

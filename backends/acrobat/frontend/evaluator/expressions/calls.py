@@ -84,7 +84,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
     before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
-    f.lists_kept = set()
+    f.claims_kept = set()
     try:
         result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
     finally:

@@ -84,7 +84,7 @@ class FrameState:
         self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
         self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)
         self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
-        self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
+        self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked

@@ -77,6 +77,8 @@ def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.exp
                 continue
             if root == name and (whole or roots.count(name) == 1):
                 continue  # this is the argument that was changed
+            if whole and root in f.claims_kept and (deep(root) in f.claims_kept or not _parts_of(f, t)):
+                continue  # the call has changed this one, too, and put neither it nor a part of it anywhere
             if lists_stay and isinstance(t, ListT) and not may_share(f, _in_objects(f, room), {t, *_own_lists(f, t)}):
                 if root is not None and may_share(f, room, changeable_types(f, [t.item])):
                     f.owned.discard(deep(root))
@@ -89,7 +91,7 @@ def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.exp
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
             own = _own_lists(f, type_or_none(f.env[name]))
-            if not lists_stay and name not in f.lists_kept and (bool(own) if of_any else may_share(f, own, lent)):
+            if not lists_stay and spine(name) not in f.claims_kept and (bool(own) if of_any else may_share(f, own, lent)):
                 f.owned.discard(spine(name))
 
 

@@ -35,6 +35,10 @@ class Lifted:
     file: str
     outer: FunctionType | None
     others: tuple[ast.FunctionDef, ...]
+    sees: frozenset[str] = frozenset()
+    """Those of its parameters that are names of the functions around it, or that functions see which it is given."""
+    changes: frozenset[str] = frozenset()
+    """Those of them that a function changes which it is given."""
 
 
 PYTHON = sysconfig.get_path("stdlib")

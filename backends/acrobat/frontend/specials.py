@@ -49,13 +49,15 @@ class Nested(Special):
     given to another function; before that it is None, and the names have the values of the moment of the call."""
 
     passed = True
-    unkeyed = frozenset({"file", "outer"})
+    unkeyed = frozenset({"file", "outer", "to"})
     node: ast.FunctionDef
     file: str
     outer: FunctionType | None
     defaults: tuple[tuple[str, Value], ...]
     env: dict[str, Any] | None = None
     lifted: FunctionType | None = None
+    to: Any = None
+    """The function to which it was given, together with what it captures (`callbacks`)."""
 
     @property
     def refusal(self) -> str:

@@ -58,12 +58,13 @@ class BoundCall:
         self.before = self._before_written(args)
         defaults, own = defaults_of(self.definition, self.function), len(places) + len(a.kwonlyargs)
         call = CallArguments(self.called, args, kwargs, self.before)
-        names, values = bound(self.f, a, call, defaults, lambda v: as_argument(self.f, v))
+        names, values = bound(self.f, a, call, defaults, lambda v: as_argument(self.f, v, self.function))
         apart = a.vararg is None and any(map(is_spread, args))  # then all parameters have arguments
         self.given = {*names[: len(places) if apart else min(len(args), own)], *kwargs}
-        lifted = self.function in LIFTED
+        seen = LIFTED[self.function].sees if self.function in LIFTED else frozenset()
         for i, v in enumerate(values[:own]):
-            values[i] = as_captured(self.f, v, self.always) if lifted and i >= len(places) else as_argument(self.f, v)
+            of_around = names[i] in seen
+            values[i] = as_captured(self.f, v, self.always) if of_around else as_argument(self.f, v, self.function)
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):

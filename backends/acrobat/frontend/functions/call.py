@@ -241,7 +241,8 @@ class FunctionCall(ChangingCall):
             program.incomplete = True
             if contains_unknown(result):
                 return unknown()
-            return self._sized(key, Dyn(Placeholder(f.names.fresh("later"), result)))
+            only = result.items[0] if self.changed and isinstance(result, TupleT) else result
+            return self._sized(key, Dyn(Placeholder(f.names.fresh("later"), only)))
         atoms = tuple(atom for v in self.values for atom in operands(f, v))
         if result is NEVER:  # the function always raises an error
             call = n.Call(program.name_of(key), atoms, INT, span=f.span)

@@ -69,6 +69,9 @@ def with_exceptions(call: BoundCall, caught: type) -> Value:
 def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value], caught: type | None = None) -> Value:
     """The value of a called function's body, compiled in the frame of the caller; `caught` are exceptions that it returns."""
     program, f = call.program, call.f
+    if call.function in LIFTED and LIFTED[call.function].changes:
+        what = f"`{call.called}` is given a function that changes what it sees, and gives a function or raises what is caught"
+        raise Refused(what, "keep what is changed in an object of a class, with methods that change it")
     owner = owner_of(call.values)
     attributes = {} if owner is None else program.carried.attributes_of(owner)
     definition = as_compiled(program, call.function, owner, attributes)

@@ -18,6 +18,7 @@ from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.evaluator.callables.callbacks import version_for
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
@@ -234,6 +235,7 @@ class Functions:
             return f.problem(node, strange, "write what it does into the function")
         if not isinstance(function, types.FunctionType):
             return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
+        function, args, kwargs = version_for(f, node, function, args, kwargs)
         return FunctionCall(self, f, node, function).value(args, kwargs)
 
     def version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:

@@ -67,7 +67,8 @@ def _seen_names(value: Nested) -> list[str]:
     _, codes, _ = parse(value.file)
     lines = (value.node.lineno, *(d.lineno for d in value.node.decorator_list))
     found = (c for line in lines for c in codes.get((value.node.name, line), []))
-    return [name for code in found for name in code.co_freevars]
+    renamed: dict[str, str] = getattr(value.node, "renamed", {})  # of one that was given to this function (`callbacks`)
+    return [renamed.get(name, name) for code in found for name in code.co_freevars]
 
 
 def _refuse_two_meanings(value: Nested, names: Sequence[str]) -> None:
@@ -110,8 +111,10 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
         definition.args.defaults = []
         own = [*value.node.args.kwonlyargs, *(ast.copy_location(ast.arg(name), value.node) for name in names)]
         definition.args.kwonlyargs, definition.args.kw_defaults = own, [None] * len(own)
-        others = [v.node for name in names if isinstance(v := f.env[name], Nested)]
-        LIFTED[result] = Lifted(definition, value.file, value.outer, tuple(others))
+        inside = [v for name in names if isinstance(v := f.env[name], Nested)]
+        others = tuple(v.node for v in inside)
+        changes = frozenset(x for v in (value, *inside) if v.to is not None for x in LIFTED[v.to].changes)
+        LIFTED[result] = Lifted(definition, value.file, value.outer, others, frozenset(names), changes.intersection(names))
         _functions[key] = result
     return _functions[key]
 
@@ -192,10 +195,11 @@ def _same(some: Sequence[Value], others: Sequence[Value]) -> bool:
     return all(a is b for a, b in zip(some, others, strict=True))
 
 
-def as_argument(f: Frame, value: Value) -> Value:
+def as_argument(f: Frame, value: Value, to: FunctionType | None = None) -> Value:
     """A value as it is passed to other functions: a nested function, also one inside of a choice of functions and the like or
-    seen by a lambda, with the present values of its captured names. Raises Refused."""
-    return each_inside(value, lambda v: _function_as_argument(f, v))
+    seen by a lambda, with the present values of its captured names, unless the function `to` gets these besides (`callbacks`).
+    Raises Refused."""
+    return each_inside(value, lambda v: v if to is not None and getattr(v, "to", None) is to else _function_as_argument(f, v))
 
 
 def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
@@ -205,7 +209,7 @@ def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
     if isinstance(value, Nested):
         return value
     result = with_present_functions(f, value) if isinstance(value, Closure) else as_argument(f, value)
-    if result is not value and (seen := rebound & _names_seen_in(result)):
+    if result is not value and (seen := rebound & names_seen_in(result)):
         what = (
             f"a function that is called here sees {f.shown(min(seen))}, to which the function that calls it gives another value"
         )
@@ -213,7 +217,7 @@ def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
     return result
 
 
-def _names_seen_in(value: Value) -> set[str]:
+def names_seen_in(value: Value) -> set[str]:
     """The names that functions see which a value is, or has in it, and of which the values are fixed."""
     found: set[str] = set()
 

@@ -12,6 +12,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables import nested
+from backends.acrobat.frontend.evaluator.callables.callbacks import with_captures
 from backends.acrobat.frontend.evaluator.changes import list_changes, record_changes
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, in_source_order
 from backends.acrobat.frontend.evaluator.containers.any_order import over_set
@@ -74,13 +75,14 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
         return special
     node, seen = nested.written_out(f, node, callee)
+    node, given = with_captures(f, node, callee)
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     hand_arguments_on(f, node, callee)
     callee, arguments = _arguments(f, node, callee)
     arguments_and_values = arguments.each_with_value(node)
-    named = {name: v for name, v in arguments.by_name.items() if name not in seen}
+    named = {name: v for name, v in arguments.by_name.items() if name not in (*seen, *given)}
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
     before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}

@@ -231,7 +231,7 @@ class FrameState:
             return f"an object of `{owner}`"
         if self.program.carried.is_state(name):
             return f"the attribute `{field}`"
-        return f"the field `{field}`" if name in self.program.carried.types else f"`{name}`"
+        return f"the field `{field}`" if name in self.program.carried.types else f"`{name.lstrip(HIDDEN).partition(HIDDEN)[0]}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""

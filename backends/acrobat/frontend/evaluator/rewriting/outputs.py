@@ -72,6 +72,7 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
     for other in others:
         changed |= nonlocals(other)
     changed |= changed_roots(function, owner, (definition, *map(plainly, others)), known)
+    changed |= LIFTED[function].changes if function in LIFTED else frozenset()
     return tuple(p for p in parameters if p in changed - rebound)
 
 

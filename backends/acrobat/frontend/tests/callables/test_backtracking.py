@@ -1,5 +1,5 @@
-"""Recursions that put something at the end of a list, call themselves and take it out again: a call that changes two lists leaves
-both to their names where it has put neither into the other."""
+"""Recursions that put something at the end of a list, call themselves and take it out again: a call that changes two lists
+leaves both to their names where it has put neither into the other."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iter
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -30,7 +30,16 @@ from backends.acrobat.frontend.functions.results import of_model
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.kinds import held_atoms, is_container, is_iterator, is_list, is_unknown, type_of, type_or_none
+from backends.acrobat.frontend.kinds import (
+    held_atoms,
+    is_container,
+    is_iterator,
+    is_list,
+    is_unknown,
+    kind,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
@@ -139,7 +148,7 @@ class FunctionBody:
         f, program = self.f, self.program
         always = given_back(self.function)
         cls = class_of(self.owner)
-        changed = changed_parameters(self.function, cls, program.changing)
+        changed = changed_values(self.function, cls, program.changing, lambda p: kind(f.env.get(p, unknown())) == "iterator")
         changeable = {p for p in changed if program.may_change(self.function, cls, p, f.env[p])}
         self.gives_back = [p for p in changed if p in changeable or p in always]
         f.owned |= changeable.union(*self.key[2:])

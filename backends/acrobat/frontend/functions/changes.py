@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, dee
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_parameters
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
@@ -38,7 +38,9 @@ class ChangingCall(BoundCall):
 
     def _find_changed(self) -> None:
         """Find the parameters whose lists or objects the function changes."""
-        changes = changed_parameters(self.function, class_of(owner_of(self.values)), self.program.changing)
+        values = dict(zip(self.names, self.values, strict=True))
+        cls = class_of(owner_of(self.values))
+        changes = changed_values(self.function, cls, self.program.changing, lambda p: kind(values[p]) == "iterator")
         self.changed = [i for i in map(self.names.index, changes) if self._is_given_back(i)]
         for i in self.changed:
             self._keep_beside(i)

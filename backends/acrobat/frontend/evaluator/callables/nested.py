@@ -18,17 +18,18 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     Changing,
     changed_parameters,
     changed_roots,
+    changed_values,
     given_back,
     nonlocals,
 )
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
-from backends.acrobat.frontend.kinds import is_container, is_object
+from backends.acrobat.frontend.kinds import is_container, is_object, kind
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Keywords, Nested, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import all_parameters
-from backends.acrobat.frontend.values import TupleV, Value
+from backends.acrobat.frontend.values import TupleV, Value, unknown
 
 _functions: dict[Any, FunctionType] = {}
 
@@ -85,7 +86,7 @@ def changed_captures(f: Frame, value: Nested) -> list[str]:
     names = captured(f, value)
     function = lifted(f, value, names)
     always = given_back(function)
-    changed = changed_parameters(function, None, Changing(()))
+    changed = changed_values(function, None, Changing(()), lambda x: kind(f.env.get(x, unknown())) == "iterator")
     return [
         x for x in changed if x in names and (x in always or x in f.owned and (is_container(f.env[x]) or is_object(f.env[x])))
     ]

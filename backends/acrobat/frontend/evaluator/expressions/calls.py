@@ -242,7 +242,10 @@ def _may_hold(f: Frame, whole: Any, part: Any) -> bool:
     """Whether a value of type `whole` may be a list, object or dictionary of type `part`, or have one in it."""
     if whole is None or part is None or contains_unknown(whole) or contains_unknown(part):
         return True
-    return may_share(f, changeable_types(f, [whole]), [part])
+    inside = changeable_types(f, [whole])
+    if getattr(part, "kind", "") == "iterator":  # a list may have its items, but is not the iterator
+        return any(getattr(t, "kind", "") == "iterator" for t in inside)
+    return may_share(f, inside, [part])
 
 
 def _may_share(f: Frame, one: Any, other: Any) -> bool:

@@ -13,22 +13,41 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeGuard
 
+from backends.acrobat.core.types import BOOL
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, stored
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.syntax.reading import reads
 from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, innermost, uses
-from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, ITERATION, handles
 from backends.acrobat.frontend.kinds import as_kind, is_iterator, is_list, kind, nothing_known, retyped, type_of
 from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
-from backends.acrobat.frontend.syntax_nodes import children, every_node
+from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node
 from backends.acrobat.frontend.values import HELD, Dyn, Held, Special, Static, TupleV, Value, unknown
+
+_loops: dict[ast.For, ast.stmt] = {}
+
+
+def has_more(iterator: Any) -> bool:
+    """What the program asks of an iterator that has a name, before it takes the next item. The compiler knows it by itself."""
+    raise NotImplementedError
+
+
+@handles(FUNCTIONS, has_more)
+def _has_more(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (words,) = args
+    if not isinstance(words, Dyn):
+        return unknown()
+    return f.host("gt", [length(f, words), Static(0)], BOOL)
 
 
 def holds_iterator(value: Any) -> bool:
@@ -148,13 +167,30 @@ def _walked(f: Frame, value: Dyn) -> Value:
     raise Refused("an iterator that has a name and several uses is used by `next` alone", "write list(...) where it is made")
 
 
+def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
+    """A loop over an iterator from which more is taken elsewhere as one that takes an item by `next` in each round."""
+    if not isinstance(s.iter, ast.Name) or s.iter.id in stored([s.target, *s.body]) or not f.is_builtin("next"):
+        return s  # one that gets another value in the loop still goes through what it had
+    with f.trial():
+        value = f.borrowed(s.iter)
+    if kind(value) != "iterator" or not isinstance(value, Dyn) or _is_used_up(f, value):
+        return s
+    if s not in _loops:
+        text = "while left(words):\n    target = next(words)\n    body"
+        (_loops[s],) = quoted(s, text, left=Given(Static(has_more)), words=s.iter, target=s.target, body=s.body)
+    return _loops[s]  # type: ignore[return-value]
+
+
 def _is_used_up(f: Frame, value: Dyn) -> bool:
     """Whether the expression that walks over an iterator now takes all that `next` has left, and nothing asks for more later.
-    That holds if it has one name, and if each expression which reads that name, other than `next`, is the last that does."""
+    That holds if it has one name, which is no parameter, and if each expression which reads that name, other than `next`, is
+    the last that does."""
     names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
     function = f.key[0] if f.key is not None else None
     outer = LIFTED[function].outer if function in LIFTED else function
     if len(names) != 1 or names[0] not in f.owned or f.definition is None or f.function is not outer:
+        return False
+    if names[0] in all_parameters(f.definition):  # the caller, or the function around this one, may ask for more
         return False
     (name,) = names
     body = f.definition.body

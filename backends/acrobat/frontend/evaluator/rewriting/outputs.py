@@ -10,7 +10,7 @@ import ast
 import builtins
 import inspect
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -76,6 +76,14 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
     return tuple(p for p in parameters if p in changed - rebound)
 
 
+def changed_values(
+    function: types.FunctionType, owner: type | None, known: Changing, is_iterator: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """As `changed_parameters`, where a loop over a parameter takes out what it walks over if that is an iterator."""
+    always = changed_parameters(function, owner, known)
+    return tuple(p for p in changed_parameters(function, owner, known.of_iterators) if p in always or is_iterator(p))
+
+
 def changes_object(
     function: types.FunctionType, owner: type | None, name: str, classes: Sequence[type], known: Changing
 ) -> bool:
@@ -109,6 +117,8 @@ def changed_roots(
                 changed.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
                 changed.add(str(root_of(first)))
+            case ast.For(iter=ast.Name(name)) if known is known.of_iterators:
+                changed.add(name)
             case ast.Call(callee):
                 for meant in meanings(function, owner, callee):
                     changed |= _changed_by_call(function, owner, node, meant, known)
@@ -216,10 +226,12 @@ def _resolved(
 class Changing(dict[Any, tuple[str, ...]]):
     """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean.
 
-    While functions are looked at, `assumed` has what is known of them so far, and `visited` those that this round has seen."""
+    While functions are looked at, `assumed` has what is known of them so far, and `visited` those that this round has seen.
+    `of_iterators` is the same where each loop changes what it walks over."""
 
-    def __init__(self, modules: Sequence[Any]) -> None:
+    def __init__(self, modules: Sequence[Any], of_iterators: bool = False) -> None:
         super().__init__()
+        self.of_iterators = self if of_iterators else Changing(modules, True)
         self.modules = modules
         self.assumed: dict[Any, tuple[str, ...]] | None = None
         self.visited: set[Any] = set()

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_ins
 from backends.acrobat.frontend.evaluator.expressions.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.lists.named_iterators import one_by_one
 from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.loops import loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
@@ -260,6 +261,8 @@ def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For |
     """What a `for` loop iterates, as `unrolling.iterated`, None for `while`; and the loop as it is compiled."""
     if s.orelse:
         f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
+    if isinstance(s, ast.For):
+        s = one_by_one(f, s)
     if isinstance(s, ast.For):
         return guarded(f, s) or (unrolling.iterated(f, s), s)
     return None, loops.tested_in_body(f, s)

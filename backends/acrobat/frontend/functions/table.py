@@ -103,8 +103,6 @@ class Functions:
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
-        # place of a loop -> what was known of the names where it was entered, and the types and numbers of elements found then
-        self.settled: dict[Any, Any] = {}
         self.lost_in_rounds: dict[Any, set[Any]] = {}  # place of a loop -> what only several rounds take out of `owned`
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.changed_by: dict[Any, set[str]] = {}  # function key -> names of what it gives back, changed in place
@@ -129,6 +127,8 @@ class Functions:
         self.empties: set[Span] = set()  # where the source makes an empty list, set or dictionary whose type is not known
         self.filled: set[Span] = set()  # those of them of which the type was found later
         self.incomplete = False  # whether the function that is compiled now lacks types
+        # place of a loop -> what was known of the names where it was entered, and the types and numbers of elements found then
+        self.settled: dict[Any, Any] = {}
         self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False
         self.datatypes.changed = False

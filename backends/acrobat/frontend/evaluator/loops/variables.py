@@ -96,7 +96,7 @@ class Carried:
 def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes.
     Where the loop was entered with the same types before, as in a trial of a loop around it, that begins with what was found
-    then: types only widen while a model is compiled."""
+    then: types only widen in a round of compiling the program."""
     carried = _names(f, s)
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}

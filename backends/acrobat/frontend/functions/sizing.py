@@ -15,8 +15,8 @@ from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
 from backends.acrobat.frontend.values import Value
 
-MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"})
-"""Names of functions and methods that make a tensor of a shape that they are given."""
+MAKERS = frozenset({"zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full", "arange"})
+"""Names of functions and methods that make a tensor of a shape, or of numbers between bounds, that they are given."""
 FIRST_ONLY = frozenset({"full", "new_full"})
 """Those of which the first argument alone is the shape."""
 

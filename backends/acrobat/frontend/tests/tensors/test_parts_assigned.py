@@ -133,6 +133,16 @@ def sinusoid(n, dim):
     return pe
 
 
+def waves(n, dim):
+    phases = torch.arange(n).unsqueeze(1).float() * torch.pow(100.0, -torch.arange(0, dim, 2).float() / dim)
+    return torch.cat([torch.sin(phases), torch.cos(phases)], dim=1)
+
+
+def halves_of_waves(self, x, edges):
+    both = waves(x.size(0), 6)
+    return both.split(both.shape[1] // 2, dim=-1)
+
+
 def counted_down(n, dim):
     """A recursion whose number gives another extent in each call."""
     return torch.zeros(n, dim).sum() + n if n == 0 else counted_down(n - 1, dim) + torch.ones(n).sum()
@@ -206,6 +216,7 @@ FORWARDS = [
     rows,
     by_masks,
     sizes_as_parameters,
+    halves_of_waves,
     dtypes_of_ranges,
     of_ints_and_bools,
     scattered,

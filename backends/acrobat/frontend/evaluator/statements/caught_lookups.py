@@ -60,7 +60,7 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
         return placed(s, ast.If(ast.Constant(True), [*s.body, *s.orelse], handler.body))
     if len(tests) > 1 and any(isinstance(node, ast.Call) and _changes(node) for node in tests):
         raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
-    if not all(_is_first(s.body[0], node) for node in tests):
+    if not all(_is_first(s.body[0], node, tests) for node in tests):
         raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
     every = list(tests.values())
     body = [*_kept(s.body[0]), *s.body[1:], *s.orelse]
@@ -201,8 +201,9 @@ def _name_of(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
 
 
-def _is_first(statement: ast.stmt, node: ast.AST) -> bool:
-    """Whether the first thing with an effect that a statement computes is `node`, or something that uses its value."""
+def _is_first(statement: ast.stmt, node: ast.AST, tested: Collection[ast.AST]) -> bool:
+    """Whether the first thing with an effect that a statement computes is `node`, or something that uses its value. The lookups
+    that are `tested` have none where there are several."""
     match statement:
         case ast.Assign(value=value) | ast.Expr(value) | ast.AugAssign(ast.Name(), value=value):
             pass
@@ -213,7 +214,7 @@ def _is_first(statement: ast.stmt, node: ast.AST) -> bool:
     above = list(_above(value, node))
     sure = not any(isinstance(x, SOMETIMES) for x in above)
     inside = set(every_node(node))
-    others = [x for x in every_node(value) if isinstance(x, ast.Call) and x not in above and x not in inside]
+    others = [x for x in every_node(value) if isinstance(x, ast.Call) and x not in {*above, *inside, *tested}]
     return sure and all(_name_of(x.func) in WITHOUT_EFFECT for x in others)
 
 

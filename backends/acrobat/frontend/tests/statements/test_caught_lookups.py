@@ -160,7 +160,29 @@ def number_of_text(self, xs):
     return n
 
 
+def two_numbers(self, words):
+    a, b = words
+    try:
+        a, b = float(a), float(b)
+    except ValueError:
+        return -1.0
+    return a - b
+
+
+def of_several_types(self, cells):
+    found = []
+    for one in cells:
+        try:
+            x, y = float(one), [int(cells[0]), float(cells[1])]
+        except ValueError:
+            continue
+        found.append((x, y[1]))
+    return found
+
+
 CASES: list[tuple[Any, list[Any]]] = [
+    (two_numbers, [["1", "2.5"], ["1", "x"], ["x", "1"], ["", ""], ["4", "1e1"]]),
+    (of_several_types, [["1", "2.5", "x"], ["1", "x"], ["7", "1", "", "3"]]),
     (number_of_text, FULL),
     (constant_dictionary, [["a", "B"], ["zz"], ["c", "a"]]),
     (inside_a_call, [["a", "b"], ["zz"], ["c", "a"]]),

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import class_key
+from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
@@ -65,6 +65,7 @@ def of_class(
         def body() -> Value:
             if path is not None:
                 f.env[class_key(path)] = Static(cls)
+                f.env[alike_key(path)] = Static(tuple(c for c in members if is_wanted(c) == is_wanted(cls)))
                 for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
                     value = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
                     f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = value

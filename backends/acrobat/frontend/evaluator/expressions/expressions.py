@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import constant
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
-from backends.acrobat.frontend.evaluator.objects.classes import class_key
+from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
 from backends.acrobat.frontend.evaluator.objects.fields import of_known_class
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     changeable,
@@ -85,7 +85,8 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
 def _attribute_of(f: Frame, node: ast.Attribute, whole: Value) -> Value:
     known_class = f.env.get(class_key(path_of(node.value) or ""))
     if isinstance(known_class, Static):
-        return of_known_class(f, node, whole, known_class.value, node.attr)
+        alike = f.env.get(alike_key(path_of(node.value) or ""))
+        return of_known_class(f, node, whole, known_class.value, node.attr, alike.value if isinstance(alike, Static) else ())
     return attribute(f, node, whole, node.attr)
 
 

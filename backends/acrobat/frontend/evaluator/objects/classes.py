@@ -28,6 +28,11 @@ def class_key(path: str) -> str:
     return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
 
 
+def alike_key(path: str) -> str:
+    """The key of `Frame.env` under which all classes are kept that the test around takes together with that of `class_key`."""
+    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}alike"
+
+
 def classes_here(f: Frame, value: Dyn) -> tuple[type, ...]:
     """The classes that an object may be of: those of its union, or the one that a test around says of a name of it."""
     classes = f.program.datatypes.cases.get(getattr(value.type, "name", ""), ())

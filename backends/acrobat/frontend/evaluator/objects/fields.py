@@ -179,14 +179,17 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     return among(f, node, which, [functools.partial(got, c) for c in classes])
 
 
-def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
-    """An attribute of an object of a known class. A field that was not read before is read from the next round on."""
+def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str, alike: Sequence[type] = ()) -> Value:
+    """An attribute of an object of a known class. A field that was not read before is read from the next round on. As in
+    Python it is an error of the instance if the class has none, but others of the classes do that come here `alike`."""
     if isinstance(value, Dyn) and optional(f, value) is None and (kept := _kept(f, node, value, name)) is not None:
         return kept
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
         return field_at_first(f, value, [cls], name)
     if isinstance(value, Dyn) and (result := class_attribute(f, node, value, (cls,), name)) is not None:
         return result
+    if any(f.program.datatypes.has_field(c, name) or hasattr(c, name) for c in alike):
+        return fail(f, f"AttributeError: a {cls.__name__} has no `{name}`")
     return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
 
 

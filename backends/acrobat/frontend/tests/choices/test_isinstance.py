@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
+from torch import nn
 
-from backends.acrobat.errors import CompileError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import agrees
 
 HEAD = """
 import torch
@@ -130,3 +132,50 @@ def test_a_field_of_another_class_is_an_error(tmp_path: Path) -> None:
     module = load(tmp_path, text, "classes_wrong")
     with pytest.raises(CompileError, match="a `Leaf` has no `left`"):
         build(module.Model().eval(), sample=[tree(module, random.Random(i)) for i in range(12)])
+
+
+class Open(NamedTuple):
+    number: int
+
+
+class Word(NamedTuple):
+    number: int
+
+
+class Tree(NamedTuple):
+    number: int
+    children: list[Any]
+
+
+def brackets(x: Any) -> str:
+    """`Open` has no children, and never comes here."""
+    if isinstance(x, Word):
+        return str(x.number)
+    return f"({x.number} {' '.join(brackets(c) for c in x.children)})"
+
+
+class Stacked(nn.Module):
+    def forward(self, xs: Any) -> Any:
+        stack: Any = [Open(7)]
+        for x in xs:
+            stack.append(Word(x))
+        children: Any = []
+        while not isinstance(stack[-1], Open):
+            children.append(stack.pop())
+        stack.append(Tree(stack.pop().number, children))
+        return brackets(stack[0]), stack[0].number
+
+
+def test_one_of_several_classes_of_a_branch_lacks_an_attribute() -> None:
+    agrees(Stacked(), [[3], [1, 3], [2, 1, 3]])
+
+
+class Reached(nn.Module):
+    def forward(self, xs: Any) -> Any:
+        return [brackets(Word(x) if x else Open(x) if xs[0] else Tree(x, [Word(x)])) for x in xs]
+
+
+def test_it_is_an_error_of_the_instance_that_comes_there() -> None:
+    program = agrees(Reached(), [[3], [0, 0]])
+    with pytest.raises(InstanceError, match="AttributeError: a Open has no `children`"):
+        Interpreter(program).run([1, 0])

@@ -152,8 +152,8 @@ def is_leaf(type: Any) -> bool:
 
 
 def is_node(type: Any) -> bool:
-    """Whether values of a type may have trees below them in trees that the model makes: tuples of one length, and lists."""
-    return isinstance(type, TupleT) or isinstance(type, ListT) and type.rows is None and type.kind == "list"
+    """Whether values of a type may have trees below them in trees that the model makes: tuples and lists."""
+    return isinstance(type, TupleT) or isinstance(type, ListT) and type.rows is None and type.kind in ("list", "tuple")
 
 
 def is_varying_tuple(type: Any) -> bool:

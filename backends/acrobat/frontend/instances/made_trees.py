@@ -55,12 +55,12 @@ def _filled(type: Any, leaf: Any, tree: Any, inside: bool = False) -> Any:
 
 
 def form_of(node: Any) -> Any:
-    """What tells nodes of several kinds apart: how long tuples are, and whether there is a list around them."""
+    """What tells nodes of several kinds apart: how long tuples are, if that does not vary, and what is around them."""
     match node:
         case TupleT(items):
             return len(items)
         case ListT(item):
-            return "list", form_of(item)
+            return node.kind, form_of(item)
     return None
 
 

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import fail, mapped_choice
 from backends.acrobat.frontend.evaluator.choices.each_type import (
     for_each_type,
+    for_types_that_take,
     is_one_of_several,
     take_several_types,
     with_one_type,
@@ -49,6 +50,10 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
         )
     if _needs_values(callee) and take_several_types(f, args, kwargs) and not _puts_in_order(f, callee, args):
         return with_one_type(f, node, args, kwargs, lambda one, named: called(f, node, callee, one, named, hint))
+    if callee in (Static(int), Static(float)) and args and "str" in f.mixed(f.without_none(type_or_none(args[0]))):
+        either = opened(f, node, args[0])  # a string may be there, which is read as a number
+        assert isinstance(either, Dyn)
+        return for_types_that_take(f, node, either, lambda one: called(f, node, callee, [one, *args[1:]], kwargs, hint))
     if callee != Static(len) and _needs_values(callee):  # in a list of which the length is asked there may well be None
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]

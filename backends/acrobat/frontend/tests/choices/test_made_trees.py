@@ -293,6 +293,32 @@ def test_trees_whose_leaves_are_numbers_or_strings(function: Any) -> None:
     agrees(with_forward(of_words(), function), SENTENCES)
 
 
+def by_a_stack(self, words):
+    """Tuples of any lengths: `b` and `c` open them, `d` closes one; a later loop walks through the tree with a stack."""
+    open_lists = [[]]
+    for i, word in enumerate(words):
+        if word in ("b", "c"):
+            open_lists.append([str(i)])
+        elif word == "d" and len(open_lists) > 1:
+            node = tuple(open_lists.pop())
+            open_lists[-1].append(node)
+        else:
+            open_lists[-1].append(word)
+    trees, total, pending = open_lists[0], 0, [*open_lists[0]]
+    while pending:
+        tree = pending.pop()
+        if isinstance(tree, str):
+            total += len(tree)
+            continue
+        total += 10 * int(tree[0])
+        pending.extend(tree[1:])
+    return trees, total
+
+
+def test_tuples_of_any_lengths_on_a_stack() -> None:
+    agrees(with_forward(nn.Module(), by_a_stack), [*SENTENCES, list("abcadadbd")])
+
+
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_lists_of_them_in_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(with_forward(of_words(), spans_as_tuples), SENTENCES, codegen, tmp_path)

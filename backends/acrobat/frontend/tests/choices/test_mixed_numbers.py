@@ -210,6 +210,16 @@ def test_a_string_in_a_sum_is_an_error_of_the_instance() -> None:
         interpreter.run([1, "a"])
 
 
+def read(self, row):
+    return [int(c) for c in row], float(row[0])
+
+
+def test_numbers_and_strings_as_numbers() -> None:
+    agrees(with_forward(Model(), read), [[1, "2"], ["-7", 3, "0"]])
+    with pytest.raises(InstanceError, match="invalid literal for int"):
+        Interpreter(build(with_forward(Model(), read), sample=[[1, "2"]])).run([1, "x"])
+
+
 def signs(self, x):
     return torch.sign(torch.tensor([x])), torch.sign(torch.tensor([x, -x, 0.0]))
 

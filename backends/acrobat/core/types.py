@@ -102,7 +102,13 @@ RANKS = tuple(f"{kind}{rank}" for kind in ("tensor", "ints", "mask") for rank in
 """Tensors of floats, of ints and of bools by their rank, in a mixed union with tensors of several kinds or ranks."""
 PYTHON_TYPES = ("bool", "int", "float", "str", "tensor", *RANKS, "tuple", "list", "dict", "object")
 """The Python types among which the values of a *mixed* union are told apart, as in trees `("S", ("NP", "dogs"), "bark")`. The
-case of each is named `of_` with the type behind it, and has the single field "value"."""
+case of each is named `of_` with the type behind it, and has the single field "value". Behind a word of `RANKS` may stand
+the shape, as in `tensor2_1xn`, where tensors of several shapes are told apart."""
+
+
+def is_tensor_word(word: str) -> bool:
+    """Whether a word for one of the types in a mixed union is that of tensors."""
+    return word == "tensor" or word.partition("_")[0] in RANKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,8 @@ class DataType:
     @property
     def mixed(self) -> bool:
         """Whether the cases stand for types of Python's own (`PYTHON_TYPES`), whose values they hold."""
-        return bool(self.cases) and all(c.name.startswith("of_") and c.name[3:] in PYTHON_TYPES for c in self.cases)
+        words = [c.name.removeprefix("of_").partition("_")[0] for c in self.cases if c.name.startswith("of_")]
+        return bool(self.cases) and len(words) == len(self.cases) and {*PYTHON_TYPES}.issuperset(words)
 
     @property
     def shared(self) -> bool:

@@ -93,7 +93,8 @@ def _built_with(
     while True:
         builder = ProgramBuilder(module, closes, joined)
         try:
-            return builder, builder.build(hint, sample)
+            program = builder.build(hint, sample)
+            return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except BuildAgain:
             continue
         except RecursionError:
@@ -120,6 +121,20 @@ def _built_with(
                 before = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
+
+
+def _with_shapes(
+    module: nn.Module, hint: Any, sample: Sequence[Any] | None, builder: ProgramBuilder, joined: JoinedClasses
+) -> tuple[ProgramBuilder, Program] | None:
+    """What a build gives that tells the shapes apart which the last one, by `builder`, has joined to one whose extents vary
+    though some of them are broadcast; None where there are none, or where that has problems."""
+    told_apart = joined.with_shapes(builder.datatypes.shapes.broadcast)
+    if told_apart is joined:
+        return None
+    try:
+        return _built_with(module, hint, sample, told_apart, set())
+    except CompileError:
+        return None
 
 
 def _lines(error: CompileError) -> set[tuple[str, int]]:

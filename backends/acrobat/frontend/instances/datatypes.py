@@ -14,10 +14,11 @@ from typing import Any
 from torch import nn
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TupleT
+from backends.acrobat.core.types import FLOAT, IDENTITY, INT, RANKS, Case, DataT, DataType, ListT, TupleT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
+from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes, by_shape
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.made_trees import Pair, form_of, is_open, leaf_and_node
 from backends.acrobat.frontend.instances.observed import Observer
@@ -41,6 +42,7 @@ class Datatypes(WrittenTypes):
         self.apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self.trees_apart: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self.mixtures_apart: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
+        self.shapes = FixedShapes()
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self._sample: tuple[Sequence[Any], Observer] | None = None
@@ -151,7 +153,9 @@ class Datatypes(WrittenTypes):
         self.apart += pairwise(names)
         if (pair := leaf_and_node(types)) is not None and is_open(pair):
             self.trees_apart.append(pair)
-        if len(words := frozenset(self.by_word(types))) > 1 and "" not in words:
+        words = frozenset(word.partition("_")[0] for word in self.by_word(types))
+        words = words if len(words) > 1 else frozenset(by_shape(types))
+        if len(words) > 1 and "" not in words:
             self.mixtures_apart.append(words)
 
     def made_trees(self, types: Sequence[Any]) -> list[DataT]:
@@ -193,7 +197,14 @@ class Datatypes(WrittenTypes):
 
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
-        return any(words <= mixture for mixture in self._joined.mixtures)
+        plain = {word.partition("_")[0] for word in words}
+        if len(plain) < len(words):  # shapes of which `may_differ` has said that they may stand in one place
+            ranks = plain.intersection(RANKS)
+            plain = plain - ranks | {"tensor"} if len(ranks) == 1 else plain
+        return len(plain) == 1 < len(words) or any(plain <= mixture for mixture in self._joined.mixtures)
+
+    def may_differ(self, shapes: Set[str]) -> bool:
+        return self.exact and len(shapes) > 1 and any(shapes <= mixture for mixture in self._joined.mixtures)
 
     def _only_made(self, union: str) -> bool:
         """Whether a union is one of classes whose objects the model makes, and the instance does not have."""
@@ -217,7 +228,7 @@ class Datatypes(WrittenTypes):
         unions = self._joined.joined(self.met(), self.made)
         if by_name and self.given_by_name and not unions.by_name:
             unions = replace(unions, by_name=True)
-        unions = unions.with_mixtures(self.mixtures_apart) if mixtures else unions
+        unions = unions.with_mixtures([*self.mixtures_apart, *self.shapes.broadcast]) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
         unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
         return unions.with_trees(self.trees_apart) if trees else unions

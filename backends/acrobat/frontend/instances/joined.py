@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from backends.acrobat.core.types import RANKS
+from backends.acrobat.core.types import RANKS, is_tensor_word
 from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.made_trees import Pair, form_of
@@ -71,6 +71,11 @@ class JoinedClasses:
         allowed = {m | {"int"} if "float" in m else m for m in mixtures if self._stay_as_they_are(m)}
         return self if self.mixtures.issuperset(allowed) else replace(self, mixtures=self.mixtures | allowed)
 
+    def with_shapes(self, shapes: Collection[frozenset[str]]) -> JoinedClasses:
+        """The same with tensors of each of these sets of shapes, as their words, as mixed unions; the same object if nothing is
+        new."""
+        return self if self.mixtures.issuperset(shapes) else replace(self, exact=True).with_mixtures(shapes)
+
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes`, and those that are in a union with one of them, among those whose objects are referred to by
         numbers; the same object if they are."""
@@ -92,7 +97,8 @@ class JoinedClasses:
     def _stay_as_they_are(self, words: Set[str]) -> bool:
         """Whether values of these of PYTHON_TYPES keep their types wherever they meet. A list may become a tensor beside one;
         if types are not `exact`, a list a tuple, an int a float, a number a tensor, and a tensor one of another extent."""
-        tensors, numbers = not words.isdisjoint(("tensor", *RANKS)), words & {"bool", "int", "float"}
+        tensors, numbers = any(map(is_tensor_word, words)), words & {"bool", "int", "float"}
         if "list" in words and (tensors or "tuple" in words and not self.exact):
             return False
-        return self.exact or "float" not in words and len(numbers) < 2 and not (tensors and numbers) and words.isdisjoint(RANKS)
+        several = not words.isdisjoint(RANKS) or all(map(is_tensor_word, words))
+        return self.exact or "float" not in words and len(numbers) < 2 and not (tensors and numbers) and not several

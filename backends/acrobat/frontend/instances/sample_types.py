@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.instances.fixed_shapes import by_shape
 from backends.acrobat.frontend.instances.made_trees import with_trees_below
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.types import (
@@ -31,19 +32,28 @@ SHORT = 4
 
 KINDS = {"str": "symbol", "object": "class"}
 """The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
-TYPES: dict[str, tuple[str, type]] = {
-    "bool": ("a bool", bool),
-    "int": ("an int", int),
-    "float": ("a float", float),
-    "str": ("a string", str),
-    "tensor": ("a tensor", Tensor),
-    "tuple": ("a tuple", tuple),
-    "list": ("a list", list),
-    "dict": ("a dict", dict),
-    "object": ("an object", object),
-    **{word: (f"a {word[:-1]} of rank {word[-1]}", Tensor) for word in RANKS},
-}
-"""Of each of `PYTHON_TYPES` its words in messages, and the class."""
+
+
+class _Types(dict[str, tuple[str, type]]):
+    def __missing__(self, word: str) -> tuple[str, type]:
+        return f"a tensor of shape ({word.partition('_')[2].replace('x', ', ')})", Tensor
+
+
+TYPES = _Types(
+    {
+        "bool": ("a bool", bool),
+        "int": ("an int", int),
+        "float": ("a float", float),
+        "str": ("a string", str),
+        "tensor": ("a tensor", Tensor),
+        "tuple": ("a tuple", tuple),
+        "list": ("a list", list),
+        "dict": ("a dict", dict),
+        "object": ("an object", object),
+        **{word: (f"a {word[:-1]} of rank {word[-1]}", Tensor) for word in RANKS},
+    }
+)
+"""Of each of `PYTHON_TYPES` its words in messages, and the class; also with a shape behind it."""
 
 
 class SampleTypes:
@@ -97,7 +107,7 @@ class SampleTypes:
 
     def by_word(self, types: Iterable[Any]) -> dict[str, list[Any]]:
         """The types among `types`, and in the mixed unions among them, by their words in `PYTHON_TYPES`; types without a word
-        by "". Tensors are told apart by kind and rank where they have several."""
+        by "". Tensors are told apart by kind and rank where they have several, and by shape where these may differ."""
         found: dict[str, list[Any]] = {}
         for type in types:
             inside = self.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
@@ -105,12 +115,20 @@ class SampleTypes:
                 found.setdefault(word_of_type(t), []).append(t)
         tensors = [*found.get("tensor", ()), *found.get("", ())]  # masks have no other word
         words = [*map(kind_and_rank, tensors)]
-        if all(words) and (len({*words}) > 1 or "" in found):
+        ranks: dict[str, list[Any]] = {}
+        for word, t in zip(words, tensors, strict=True):
+            ranks.setdefault(word, []).append(t)
+        shapes = {rank: inside for rank, its in ranks.items() if self.may_differ((inside := by_shape(its)).keys())}
+        if all(words) and (len(ranks) > 1 or "" in found or shapes):
             found.pop("tensor", None)
             found.pop("", None)
-            for word, t in zip(words, tensors, strict=True):
-                found.setdefault(word, []).append(t)
+            for rank, its in ranks.items():
+                found |= shapes.get(rank, {rank: its})
         return dict(sorted(found.items()))
+
+    def may_differ(self, shapes: Set[str]) -> bool:
+        """Whether tensors of these shapes keep them in one place, as an earlier build has found that they need to."""
+        return False
 
     def note_walked(self, cls: type) -> None:
         """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""

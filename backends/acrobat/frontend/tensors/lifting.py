@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 from backends.acrobat.core.operands import ShapeError
@@ -259,6 +260,8 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
         return work(operands)
     shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
     rank = max(map(len, shapes))
+    for one, other in permutations(shapes, 2):
+        f.program.datatypes.shapes.note_met(one, other)
 
     def aligned(v: Value, s: tuple[int | None, ...]) -> int:
         return rank - len(s) + axis(v)

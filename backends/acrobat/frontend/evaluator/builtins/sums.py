@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, RANKS, DataT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, is_tensor_word
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
@@ -92,7 +92,7 @@ def _of_list(
         return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))  # type: ignore[arg-type]
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
-    if (words := f.mixed(t).keys()) and not words.isdisjoint(NUMBERS) and words.isdisjoint(("tensor", *RANKS)):
+    if (words := f.mixed(t).keys()) and not words.isdisjoint(NUMBERS) and not any(map(is_tensor_word, words)):
         return _of_mixed(f, node, name, xs, Static(0) if start is None and name == "sum" else start)
     if isinstance(t, DataT) and not f.mixed(t):  # objects with `__add__`
         others, first = head(f, xs) if start is None else (xs, start)

@@ -10,9 +10,9 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import RANKS, ListT
+from backends.acrobat.core.types import ListT, is_tensor_word
 from backends.acrobat.frontend.evaluator.choices.choice import fail
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, of_type
+from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, of_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, Unbound
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -181,7 +181,7 @@ def _taken_apart(f: Frame, value: Value) -> Value:
 
 def _of_several_types(f: Frame, type: Any) -> bool:
     """Whether a type is a mixed union, or an optional one, with several types that one computes with."""
-    return sum(word in COMPUTED or word in RANKS for word in f.mixed(f.without_none(type))) > 1
+    return sum(word in NUMBERS or is_tensor_word(word) for word in f.mixed(f.without_none(type))) > 1
 
 
 def _all_of(f: Frame, node: ast.AST, value: Value, word: str) -> Value:

@@ -128,7 +128,11 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     words = [word for word, t in types.items() if f.covers(type, t, numbers=True)]
     if not words:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
-    return f.coerce(of_type(f, ast.Pass(), value, *words), type)
+    if len(words) == 1:
+        return f.coerce(of_type(f, ast.Pass(), value, *words), type)
+    assert isinstance(value, Dyn)
+    there = ast.Pass()
+    return by_type(f, there, value, lambda word, inner: f.coerce(inner, type) if word in words else not_taken(f, there, word))
 
 
 def _as_another(f: Frame, value: Value, have: Any, type: Any) -> Value:

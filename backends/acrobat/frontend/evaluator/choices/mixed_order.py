@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import RANKS, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT, is_tensor_word
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -88,7 +88,7 @@ def _is_of_several(f: Frame, value: Value) -> bool:
     if not isinstance(value, Dyn):
         return False
     words = f.mixed(f.without_none(value.type)).keys()
-    return bool(words) and words.isdisjoint(("tensor", *RANKS)) and not words <= {*NUMBERS}
+    return bool(words) and not any(map(is_tensor_word, words)) and not words <= {*NUMBERS}
 
 
 def _of_each(f: Frame, node: ast.AST, value: Value, work: Callable[[Value], Value]) -> Value:

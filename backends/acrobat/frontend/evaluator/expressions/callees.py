@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TypeGuard
 
-from backends.acrobat.core.types import BOOL, INT, RANKS, DataT
+from backends.acrobat.core.types import BOOL, INT, DataT, is_tensor_word
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
@@ -85,7 +85,7 @@ def _puts_in_order(f: Frame, callee: Value, args: Sequence[Value]) -> bool:
     if callee not in (Static(max), Static(min)) or len(args) != 1:
         return False
     words = f.mixed(f.without_none(getattr(type_inside(args[0]), "item", None))).keys()
-    return bool(words) and words.isdisjoint(("tensor", *RANKS))
+    return bool(words) and not any(map(is_tensor_word, words))
 
 
 NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}

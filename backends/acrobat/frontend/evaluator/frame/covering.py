@@ -73,6 +73,8 @@ class CoveringFrame(FrameState):
                 return tree
         if self.program.datatypes.exact and (mixture := self._mixture(there, numbers)) is not None:
             return mixture  # before a number would become a float, or a tensor
+        if (inside := self.program.datatypes.by_word(there)).keys() == {"tensor"}:
+            some = inside["tensor"]  # of shapes that are told apart, and others, as one whose extents vary
         try:
             for t in some:
                 joined = join_types(joined, t, numbers)
@@ -83,11 +85,15 @@ class CoveringFrame(FrameState):
                     error.advice = GROWS
                 raise
             return mixture
+        if not self.covering:
+            self.program.datatypes.shapes.note_joined(some, joined)
         return joined
 
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
         """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
         by_word = self.program.datatypes.by_word(types)
+        if not numbers and all("_" in word for word in by_word):
+            return None  # the parts of one tensor, say: only what branches give, and what loops leave, is of several shapes
         if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
             return None
         if any(map(has_met, types)):  # each round of a loop would put one into the next

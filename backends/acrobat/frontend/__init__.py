@@ -25,6 +25,7 @@ MEANS: Sequence[dict[str, Any]] = (
     {"shared": "named"},
     {"shared": "typed"},
     {"shared": "alike"},
+    {"shapes": True},
 )
 """What a further build may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
 DIVISIONS = 6
@@ -102,7 +103,7 @@ def _built_with(
                 raise unshared from None
             raise
         except CompileError as error:
-            met.update(builder.datatypes.mixtures_apart)
+            met.update((*builder.datatypes.mixtures_apart, *builder.datatypes.shapes.joined()))
             if joined.division.join(builder.datatypes.met()):
                 raise
             more = builder.datatypes.joined(trees=not builder.closing)

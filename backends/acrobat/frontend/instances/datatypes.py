@@ -220,16 +220,19 @@ class Datatypes(WrittenTypes):
         mixtures: bool = False,
         references: bool = False,
         shared: Choice | None = None,
+        shapes: bool = False,
     ) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
         `trees` also those of numbers or strings and tuples, with `by_name` dictionaries told apart by their names if one is
         given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
-        numbers, with `shared` the lists that are. The same object if there were none."""
+        numbers, with `shared` the lists that are, with `shapes` shapes that would be joined to one whose extents vary, where
+        types are kept exactly. The same object if there were none."""
         unions = self._joined.joined(self.met(), self.made)
         if by_name and self.given_by_name and not unions.by_name:
             unions = replace(unions, by_name=True)
         unions = unions.with_mixtures([*self.mixtures_apart, *self.shapes.broadcast]) if mixtures else unions
         unions = unions.with_referenced(self.seen_elsewhere) if references else unions
+        unions = unions.with_shapes(self.shapes.joined()) if shapes and unions.exact else unions
         unions = unions if shared is None else unions.with_shared(self.lists_seen_elsewhere, self.lists_made, shared)
         return unions.with_trees(self.trees_apart) if trees else unions
 

@@ -57,6 +57,10 @@ class FixedShapes:
             self._joined.setdefault(shape, set()).update(map(word_of_shape, shapes))
             self._ones |= {(shape, d) for s in shapes for d, e in enumerate(s) if e == 1 and shape[d] is None}
 
+    def joined(self) -> list[frozenset[str]]:
+        """The shapes that were joined to each one with extents that vary, as their words, if they are few."""
+        return [frozenset(words) for words in self._joined.values() if len(words) <= SEVERAL]
+
     def note_met(self, shape: Shape, other: Shape) -> None:
         """Note that tensors of these shapes are computed with element by element."""
         for d in range(1, min(len(shape), len(other)) + 1):

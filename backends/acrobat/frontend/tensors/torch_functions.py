@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as functional
 
 from backends.acrobat import library
+from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -97,6 +98,8 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
         name = library.name_for(plain, kwargs)
         if name in OF_TWO:
             args = taken_apart(f, args, ["input", "other"], kwargs, ())
+            if take_several_types(f, args, kwargs):
+                return with_one_type(f, node, args, kwargs, lambda one, named: work(f, node, one, named, hint))
         elif name == "einsum" and args and isinstance(known(args[0])[1], str):
             args = taken_apart(f, args, ["equation", *known(args[0])[1].partition("->")[0].split(",")], kwargs, ())
         args, kwargs = with_flags(f, args, kwargs)

@@ -13,8 +13,9 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import are_of_other_types
-from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, path_of, told_key
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, of_types, path_of, told_key
 from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
@@ -23,10 +24,10 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_iterator, is_object, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_iterator, is_object, known, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Endless
-from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
+from backends.acrobat.frontend.types import SYMBOL, Mismatch
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, held_in
 
 Told: TypeAlias = dict[str, tuple[Any, ...]]
 """Names and fields, as `path_of` gives them, with the constants of which each is one."""
@@ -129,8 +130,41 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
 
                 hint = path.rpartition(".")[2]
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
+        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact:
+            for asked in filter(None, map(_shape_asked, (left, right))):
+                value, path = f.borrowed(asked), _lasting_path(f, asked)
+                if path is not None and isinstance(value, Dyn) and f.mixed(value.type):
+                    answers = {word: _answer(f, test, path, t) for word, t in f.mixed(value.type).items()}
+                    if None not in answers.values():
+                        return of_types(f, node, value, path, answers, then, orelse)  # type: ignore[arg-type]
     then, orelse = _told(f, _constants_told(f, test, True), then), _told(f, _constants_told(f, test, False), orelse)
     return choose(f, node, truth(f, test), then, orelse)
+
+
+def _shape_asked(node: ast.expr) -> ast.expr | None:
+    """The name or field whose shape an expression asks for, as `x.size(1)`, `x.shape[-1]` and `len(x.shape)` do; else None."""
+    match node:
+        case ast.Call(ast.Name("len"), [inner], []) | ast.Subscript(inner):
+            return _shape_asked(inner)
+        case ast.Call(ast.Attribute(asked, "size" | "dim" | "ndimension" | "numel" | "nelement")):
+            return asked if path_of(asked) is not None else None
+        case ast.Attribute(asked, "shape" | "ndim"):
+            return asked if path_of(asked) is not None else None
+    return None
+
+
+def _answer(f: Frame, test: ast.expr, path: str, type: Any) -> bool | None:
+    """Whether a test holds where the value of the name `path` is of a type; None where that takes more, or it is not taken."""
+    before, f.cause = f.cause, None
+    try:
+        with f.trial():
+            f.env[path] = held_in(Dyn(f.var("value", type)))
+            is_known, holds = known(truth(f, test))
+        return bool(holds) if is_known and f.cause is None else None
+    except (Refused, Mismatch):
+        return None
+    finally:
+        f.cause = before
 
 
 def _told(f: Frame, told: Told, arm: Arm) -> Arm:

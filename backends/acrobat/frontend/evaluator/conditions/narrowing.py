@@ -109,6 +109,12 @@ def _of_python_type(
 
     if "object" in by_word or sum(takes.values()) < 2 and len(takes) - sum(takes.values()) < 2:
         return by_type(f, node, value, alone)
+    return of_types(f, node, value, path, takes, then, orelse)
+
+
+def of_types(f: Frame, node: ast.AST, value: Dyn, path: str | None, takes: dict[str, bool], then: Arm, orelse: Arm) -> Value:
+    """`then()` for the types of a mixed value for which `takes` says so, by their words, and `orelse()` for the others. In each
+    arm `path`, the name of the value, stands for what it is there, as far as that is one type."""
     if len(set(takes.values())) == 1:
         return then() if takes[next(iter(takes))] else orelse()
     inside = by_type(f, node, value, lambda word, _: Dyn(n.Lit(takes[word], BOOL)))

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.types import (
     is_unassigned,
     is_varying_tuple,
     join_types,
+    kind_and_rank,
 )
 
 DEEPEST = 4
@@ -132,7 +133,8 @@ class CoveringFrame(FrameState):
                 continue  # these are values of another case, also of a tree that has both
             if mixed.name in self.program.datatypes.with_leaves and not self._without_widening(type, inner):
                 continue
-            if self.covers(inner, type):
+            rank = kind_and_rank(type)
+            if self.covers(inner, type, numbers=bool(rank) and rank == kind_and_rank(inner)):
                 return word
         return None
 

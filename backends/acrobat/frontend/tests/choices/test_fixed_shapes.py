@@ -115,3 +115,56 @@ def growing(self, question):
 def test_extents_that_vary_stay_so() -> None:
     program = agrees(with_forward(Attending(), growing), questions(3, 2))
     assert "of_tensor" not in print_program(program)
+
+
+class Answering(Attending):
+    """Programs in prefix notation over a map whose extents vary: a step gives a map or a vector, as the code after it asks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.map = nn.Conv2d(2, 1, 1)
+        self.pair = nn.Linear(4, 2)
+
+    def step(self, program, at, features):
+        name, at = program[at], at + 1
+        inputs = []
+        for _ in range({"ones": 0, "both": 2, "pair": 2}.get(name, 1)):
+            value, at = self.step(program, at, features)
+            inputs.append(value)
+        if name == "ones":
+            return torch.ones(1, 1, *features.shape[2:]), at
+        if name == "near":
+            return torch.sigmoid(self.map(features * inputs[0])), at
+        if name == "both":
+            return torch.min(*inputs), at
+        if name == "pooled":
+            return (features * inputs[0]).sum(dim=(2, 3)).squeeze(0), at
+        return torch.relu(self.pair(torch.cat(inputs))), at
+
+    def forward(self, question):
+        image, program = question
+        value, _ = self.step(program, 0, image.unsqueeze(0))
+        if value.dim() == 4:
+            return {"map": value[0, 0], "answer": None}
+        return {"map": None, "answer": ["no", "yes"][value.argmax(-1)]}
+
+
+def test_maps_and_vectors_that_a_recursion_gives() -> None:
+    programs = ["ones", "near ones", "pooled near ones", "both near ones ones", "pair pooled ones pooled near ones"]
+    images = [torch.randn(2, 2 + i % 3, 1 + i % 2, generator=GENERATOR) for i in range(len(programs))]
+    agrees(Answering(), [(x, p.split()) for x, p in zip(images, programs, strict=True)])
+
+
+def test_a_test_of_the_shape_tells_it_in_its_arms() -> None:
+    def forward(self, question):
+        scene, program = question
+        x = scene.mean(0)
+        x = self.widths[len(program) % 3](x)
+        y = x + torch.full((3,), 2.0) if x.shape[0] != 7 else x
+        if x.numel() == 1:
+            return y + x.item()
+        if len(x.shape) == 1 and x.shape[-1] == 3:
+            return self.widths[1].weight @ scene[0] + x
+        return self.widths[2].weight @ scene[0] + y
+
+    agrees(with_forward(Attending(), forward), questions(3, 2))

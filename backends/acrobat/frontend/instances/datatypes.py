@@ -18,7 +18,7 @@ from backends.acrobat.core.types import FLOAT, IDENTITY, INT, RANKS, Case, DataT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
 from backends.acrobat.frontend.instances.divided import Key, original
-from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes, by_shape
+from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.made_trees import Pair, form_of, is_open, leaf_and_node
 from backends.acrobat.frontend.instances.observed import Observer
@@ -154,7 +154,6 @@ class Datatypes(WrittenTypes):
         if (pair := leaf_and_node(types)) is not None and is_open(pair):
             self.trees_apart.append(pair)
         words = frozenset(word.partition("_")[0] for word in self.by_word(types))
-        words = words if len(words) > 1 else frozenset(by_shape(types))
         if len(words) > 1 and "" not in words:
             self.mixtures_apart.append(words)
 

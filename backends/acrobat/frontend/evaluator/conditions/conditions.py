@@ -132,11 +132,11 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
         case ast.Compare(left, [_], [right]) if f.program.datatypes.exact:
             for asked in filter(None, map(_shape_asked, (left, right))):
-                value, path = f.borrowed(asked), _lasting_path(f, asked)
-                if path is not None and isinstance(value, Dyn) and f.mixed(value.type):
-                    answers = {word: _answer(f, test, path, t) for word, t in f.mixed(value.type).items()}
+                value, name = f.borrowed(asked), _lasting_path(f, asked)
+                if name is not None and isinstance(value, Dyn) and f.mixed(value.type):
+                    answers = {word: _answer(f, test, name, t) for word, t in f.mixed(value.type).items()}
                     if None not in answers.values():
-                        return of_types(f, node, value, path, answers, then, orelse)  # type: ignore[arg-type]
+                        return of_types(f, node, value, name, answers, then, orelse)  # type: ignore[arg-type]
     then, orelse = _told(f, _constants_told(f, test, True), then), _told(f, _constants_told(f, test, False), orelse)
     return choose(f, node, truth(f, test), then, orelse)
 

@@ -1,36 +1,55 @@
 """Counters with a name: after `tie = itertools.count()` each `next(tie)` is the next int, and the name a variable.
 
-This holds where the function that makes the counter uses it by `next` alone, in places that are always computed, so that each
-step can be seen. Others are refused where the name gets its value.
+This holds where the function that makes the counter, and functions inside of it, use it by `next` alone, in places that are
+always computed, so that each step can be seen. Others are refused where the name gets its value.
 """
 
 from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
 from backends.acrobat.frontend.evaluator.syntax.order import always_computed
-from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced
 from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, every_node, mentions
 
 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
-    nodes = every_node(definition)
     local = bound_names(definition)
+    definition = _made_apart(definition, lambda value: makes_counter(value, namespace, local))
+    nodes = every_node(definition)
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and makes_counter(s.value, namespace, local)]
     names = {t.id for s in assignments for t in s.targets if isinstance(t, ast.Name)}
-    counters = {x: step for x in names - all_parameters(definition) if (step := _step(x, assignments, definition))}
+    bound_inside = {x.arg for x in nodes if isinstance(x, ast.arg)}
+    counters = {
+        x: step for x in names - all_parameters(definition) - bound_inside if (step := _step(x, assignments, definition))
+    }
     if not counters:
         return definition
     named = (s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters)
     written = {(s.lineno, s.col_offset) for s in named}
     changed: ast.FunctionDef = _Counters(counters, written).visit(deepcopy(definition))
     return changed
+
+
+def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> ast.FunctionDef:
+    """A function in which `heap, tick = [], itertools.count()` is two statements."""
+
+    def apart(node: ast.AST) -> Any:
+        match node:
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values) and any(map(makes, values)):
+                read = {x.id for v in values for x in ast.walk(v) if isinstance(x, ast.Name)}
+                if all(isinstance(t, ast.Name) and t.id not in read for t in targets):
+                    return [ast.copy_location(ast.Assign([t], v), t) for t, v in zip(targets, values, strict=True)]
+        return node
+
+    tuples = (x.value for x in every_node(definition) if isinstance(x, ast.Assign) and isinstance(x.value, ast.Tuple))
+    return replaced(definition, apart) if any(makes(v) for x in tuples for v in x.elts) else definition  # type: ignore[no-any-return]
 
 
 def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:
@@ -49,7 +68,36 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
     steps = {_parts(s.value)[1] for s in own}
     stores, uses = len(mentions(definition, name, ast.Store, ast.Del)), len(mentions(definition, name, ast.Load))
     reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
-    return steps.pop() if len(steps) == 1 and stores == len(own) and uses == reads else 0
+    seen = stores == len(own) and uses == reads and not _stepped_between(name, definition)
+    return steps.pop() if len(steps) == 1 and seen else 0
+
+
+def _stepped_between(name: str, definition: ast.FunctionDef) -> bool:
+    """Whether a statement that takes the next int of a counter may also call a function inside of `definition` that takes one:
+    the order of the two would not be seen."""
+    nodes = every_node(definition)
+    inside = [x for x in nodes if isinstance(x, ast.FunctionDef) and x is not definition]
+    if not any(mentions(x, name, ast.Load) for x in inside):
+        return False
+    local = {x for d in (definition, *inside) for x in (*bound_names(d), *all_parameters(d))}
+    called = {x.func.id for x in nodes if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)}
+    functions, before = {x.name for x in inside} | called & local, 0
+    callees = {x.func for x in nodes if isinstance(x, ast.Call)}
+    while len(functions) > before:  # and names for what may have one in it
+        before = len(functions)
+        for named in (x for x in nodes if isinstance(x, (ast.Assign, ast.AnnAssign, ast.For))):
+            parts = every_node((named.iter if isinstance(named, ast.For) else named.value) or named)
+            if any(isinstance(x, ast.Name) and x.id in functions and x not in callees for x in parts):
+                targets = named.targets if isinstance(named, ast.Assign) else [named.target]
+                functions.update(x.id for t in targets for x in every_node(t) if isinstance(x, ast.Name))
+    for s in _statements(definition.body):
+        if any(_counter(e) == name for e in _computed(s)):
+            around = [x for part in ast.iter_child_nodes(s) if not isinstance(part, ast.stmt) for x in ast.walk(part)]
+            if any(isinstance(x, ast.Name) and x.id in functions for x in around):
+                return True
+            if any(isinstance(x, ast.Call) and not isinstance(x.func, (ast.Name, ast.Attribute)) for x in around):
+                return True
+    return False
 
 
 def start_and_step(call: ast.expr) -> tuple[ast.expr, ast.expr]:
@@ -78,10 +126,10 @@ def _counter(node: ast.AST) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a body, also those inside others, but for those of inner functions."""
+    """The statements of a body, also those inside others and of inner functions."""
     for s in body:
         yield s
-        if not isinstance(s, (ast.FunctionDef, ast.ClassDef)):
+        if not isinstance(s, ast.ClassDef):
             for inner in (getattr(s, x, []) for x in ("body", "orelse", "finalbody")):
                 yield from _statements(inner)
             for case in getattr(s, "cases", []):
@@ -105,6 +153,7 @@ class _Counters(ast.NodeTransformer):
     def __init__(self, counters: dict[str, int], assignments: set[tuple[int, int]]) -> None:
         self.counters, self.assignments = counters, assignments
         self.values: dict[int, ast.expr] = {}  # id of a `next(...)` -> the name that has its value
+        self.inside: list[set[str]] = [set()]  # of the functions inside each other the counters that they use
 
     def visit(self, node: ast.AST) -> Any:
         if id(node) in self.values:
@@ -113,6 +162,7 @@ class _Counters(ast.NodeTransformer):
         for e in _computed(node) if isinstance(node, ast.stmt) else ():
             name = _counter(e)
             if name in self.counters and isinstance(e, ast.expr):
+                self.inside[-1].add(name)
                 value = f"{HIDDEN}next{e.lineno}_{e.col_offset}"
                 step = ast.Constant(self.counters[name])
                 before += quoted(e, "value = name; name = name + step", value=value, name=name, step=step)
@@ -120,5 +170,10 @@ class _Counters(ast.NodeTransformer):
         if isinstance(node, ast.Assign) and (node.lineno, node.col_offset) in self.assignments:
             start = ast.Assign(node.targets, _parts(node.value)[0])
             return [*before, placed(node, ast.copy_location(start, node))]
+        if isinstance(node, ast.FunctionDef):
+            self.inside.append(set())
         result = self.generic_visit(node)
+        if isinstance(node, ast.FunctionDef) and (used := self.inside.pop()) and len(self.inside) > 1:
+            self.inside[-1] |= used
+            node.body.insert(0, placed(node, ast.copy_location(ast.Nonlocal(sorted(used)), node)))
         return [*before, result] if before else result

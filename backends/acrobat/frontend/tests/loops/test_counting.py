@@ -54,18 +54,93 @@ def without_conditions(self, xs):
     return pair[0], pair[1], next(ids)
 
 
-@pytest.mark.parametrize("forward", [ties_in_a_heap, without_conditions])
+def beside_another_value(self, xs):
+    heap, tick = [], itertools.count()  # type: ignore[var-annotated]
+    for x in xs:
+        heapq.heappush(heap, (x, next(tick), len(heap)))
+    return [heapq.heappop(heap) for _ in xs]
+
+
+def stepped_inside(self, xs):
+    ids, names, given = itertools.count(2), {}, []
+
+    def fresh(x):
+        """The next id."""
+        return next(ids), x
+
+    def number(i):
+        names[next(ids)] = xs[i]
+        if i + 1 < len(xs):
+            number(i + 1)
+        given.append(fresh(i))
+
+    def both(i):
+        def inner():
+            return next(ids) * 2
+
+        two = inner()
+        return two + next(ids)
+
+    first = next(ids)
+    number(0)
+    others = [fresh(x) for x in xs], both(1)
+    return first, names, given, others, next(ids)
+
+
+def given_on(f, xs):
+    return [f(x) for x in xs]
+
+
+def given_to_a_function(self, xs):
+    ids = itertools.count()
+
+    def fresh(x):
+        return next(ids), x
+
+    given = given_on(fresh, xs)
+    last = next(ids)
+    return given, last
+
+
+@pytest.mark.parametrize(
+    "forward", [ties_in_a_heap, without_conditions, beside_another_value, stepped_inside, given_to_a_function]
+)
 def test_counters_are_ints(forward) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)
 
 
-def stepped_inside(self, xs):
+def stepped_by_a_call_before(self, xs):
     ids = itertools.count()
 
-    def fresh():
+    def fresh(x):
+        return next(ids), x
+
+    return [fresh(x) for x in xs], next(ids), torch.ones(2)
+
+
+def stepped_by_a_given_function(self, xs):
+    ids = itertools.count()
+
+    def fresh(x):
+        return next(ids), x
+
+    other = fresh
+    return given_on(other, xs), next(ids), torch.ones(2)
+
+
+def stepped_in_a_lambda(self, xs):
+    ids = itertools.count()
+    fresh = lambda: next(ids)  # noqa: E731
+    return fresh() + len(xs), torch.ones(2)
+
+
+def stepped_under_a_name_of_its_own(self, xs):
+    ids = itertools.count()
+
+    def fresh(ids):
         return next(ids)
 
-    return fresh() + len(xs), torch.ones(2)
+    return fresh(ids) + next(ids) + len(xs), torch.ones(2)
 
 
 def stepped_in_a_comprehension(self, xs):
@@ -73,7 +148,17 @@ def stepped_in_a_comprehension(self, xs):
     return [next(ids) for _ in xs], torch.ones(2)
 
 
-@pytest.mark.parametrize("forward", [steps_and_starts, stepped_inside, stepped_in_a_comprehension])
+@pytest.mark.parametrize(
+    "forward",
+    [
+        steps_and_starts,
+        stepped_by_a_call_before,
+        stepped_by_a_given_function,
+        stepped_in_a_lambda,
+        stepped_under_a_name_of_its_own,
+        stepped_in_a_comprehension,
+    ],
+)
 def test_a_counter_that_is_stepped_elsewhere_is_refused(forward) -> None:
     with pytest.raises(CompileError, match="an iterator without an end has a name here if"):
         build(with_forward(nn.Module(), forward), sample=LISTS)

@@ -71,6 +71,47 @@ def gives_iterator(f: Frame, node: ast.AST | None) -> bool:
     return False
 
 
+def _always_iterator(f: Frame, node: ast.expr | None) -> bool:
+    """Whether an expression whose value stands for an iterator gives one whenever it is computed, and never a list, which may
+    be walked over again."""
+    match node:
+        case ast.GeneratorExp():
+            return True
+        case ast.IfExp(body=one, orelse=other):
+            return _always_iterator(f, one) and _always_iterator(f, other)
+        case ast.Name(name):
+            return name in f.iterators_named and _always_iterator(f, f.iterators_named[name])
+        case ast.Call():
+            match f.callees.get(node):
+                case Nested(definition):
+                    return is_generator(definition)
+                case Static(FunctionType() as function):
+                    return _gives_always(function, None)
+                case Method(function=FunctionType() as function, owner=owner):
+                    return _gives_always(function, getattr(owner, "python_object", None))
+            return True  # of Python's own
+    return False
+
+
+def _gives_always(function: FunctionType, owner: Any) -> bool:
+    """Whether a function, or method of `owner`, that gives an iterator does so whenever it is called."""
+    definition = source_of(function)[0]
+    if is_generator(definition):
+        return True
+    match [x.value for x in every_node(definition) if isinstance(x, ast.Return)]:
+        case [ast.GeneratorExp() | ast.Call(ast.Name("iter" | "map" | "filter" | "zip" | "enumerate" | "reversed"))]:
+            return True
+        case [ast.Call(ast.Attribute(ast.Name("itertools")))]:
+            return True
+        case [ast.Call(ast.Name(name))]:
+            other = function.__globals__.get(name)
+        case [ast.Call(ast.Attribute(ast.Name(), name))]:
+            other = getattr(type(owner), name, None)
+        case _:
+            return False
+    return isinstance(other, FunctionType) and other is not function and _gives_always(other, owner)
+
+
 def iterates(f: Frame, source: ast.expr, value: Value) -> bool:
     """Whether the value of an expression is an iterator, or a list that stands for one, or is written as a tuple with such."""
     if isinstance(source, ast.Tuple):
@@ -88,7 +129,7 @@ def as_parameter(
     body = definition.body if isinstance(definition, ast.FunctionDef) else [ast.Expr(definition.body)]
     if uses(body, name) < SEVERAL:
         return value
-    if not is_one or isinstance(definition, ast.Lambda):
+    if not is_one or isinstance(definition, ast.Lambda) or not _always_iterator(f, written):
         raise Refused(HELD["iterator"])
     return _remaining(f, definition, value)
 
@@ -113,6 +154,9 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
         f.rebind(name, unknown())
         raise Refused(HELD["iterator"])
     if uses(rest, name) >= SEVERAL:
+        if not _always_iterator(f, source):
+            f.rebind(name, unknown())
+            raise Refused(HELD["iterator"])
         return _remaining(f, s, value)
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
     f.iterators_named[name] = source

@@ -145,6 +145,33 @@ def test_the_rest_that_a_function_takes_is_gone(forward):
     agrees_unless_refused(with_forward(Model(), forward), LISTS, "used by `next` alone")
 
 
+def one_or_the_other(xs):
+    return iter(xs) if xs[0] > 2 else xs
+
+
+def handed_on(xs):
+    return one_or_the_other(xs)
+
+
+def early(xs):
+    if xs[0] > 2:
+        return iter(xs)
+    return xs
+
+
+@pytest.mark.parametrize("source", [one_or_the_other, handed_on, early])
+def test_what_may_be_a_list_is_walked_over_again(source):
+    def forward(self, xs):
+        words, out = source(xs), []
+        for x in words:
+            out.append(x * 2)
+        for x in words:
+            out.append(x + 1)
+        return out
+
+    agrees_unless_refused(with_forward(Model(), forward), LISTS, "an iterator")
+
+
 def test_another_iterator_gets_the_name():
     def forward(self, xs):
         words, out = iter(xs), []

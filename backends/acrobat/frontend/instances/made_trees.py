@@ -15,7 +15,16 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
-from backends.acrobat.frontend.types import UNKNOWN, UnknownT, contains_unknown, is_leaf, is_never_filled, is_node
+from backends.acrobat.frontend.types import (
+    NEVER,
+    UNKNOWN,
+    NeverT,
+    UnknownT,
+    contains_unknown,
+    is_leaf,
+    is_never_filled,
+    is_node,
+)
 
 Pair = tuple[Any, Any]
 """The types of a leaf and of a node."""
@@ -33,7 +42,7 @@ def leaf_and_node(types: Sequence[Any]) -> Pair | None:
 def is_open(pair: Pair) -> bool:
     """Whether there are leaves in a node, or parts of which nothing is known and that may be such."""
     leaf, node = pair
-    return contains_unknown(node) or is_never_filled(node) or _has_leaf(node, leaf)
+    return contains_unknown(node) or is_never_filled(node) or _has_leaf(node, leaf) or _has_leaf(node, NEVER)
 
 
 def with_trees_below(node: Any, leaf: Any, tree: Any) -> Any:
@@ -45,7 +54,7 @@ def with_trees_below(node: Any, leaf: Any, tree: Any) -> Any:
 def _filled(type: Any, leaf: Any, tree: Any, inside: bool = False) -> Any:
     """A type with `tree` in place of what is unknown, and of `leaf`; also of tuples inside of tuples that have such leaves."""
     match type:
-        case UnknownT():
+        case UnknownT() | NeverT():
             return tree
         case TupleT(items) if not inside or leaf is None:
             return replace(type, items=tuple(_filled(t, leaf, tree, True) for t in items))

@@ -131,6 +131,23 @@ def of_two_lengths(words):
     return tree
 
 
+def taken_off_a_stack(words):
+    """What is taken off is put back as a pair, before anything is known of the stack."""
+    stack = []
+    for w in words:
+        if w < 0:
+            right = stack.pop()
+            left = stack.pop()
+            stack.append((left, right))
+        else:
+            stack.append(w)
+    return stack
+
+
+def test_pairs_of_what_a_stack_has() -> None:
+    agrees(module(taken_off_a_stack), [[1, 2, -1], [1, 2, -1, 3, -1], [4, 5, 6, -1, -1], [7]])
+
+
 def test_pairs_and_triples_in_one_tree() -> None:
     agrees(module(of_two_lengths), [[1], [1, 1], [2, 1], [3, 2, 1, 4], [1, 1, 2, 1, 3]])
 

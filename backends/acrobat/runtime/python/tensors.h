@@ -60,6 +60,9 @@ class Asked {
 
 class TensorReader {
    public:
+    // Whether a class is PyTorch's own of tensors.
+    bool is_of_class(const PyTypeObject* cls) const { return cls == cls_; }
+
     // `cls` is torch.Tensor, `plain` says of a subclass whether its tensors are ordinary ones. The caller keeps both alive.
     void set(PyObject* cls, PyObject* plain);
 

@@ -185,6 +185,7 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False)
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
         return guess(t) if isinstance(t, ListT) else unknown()
+    whole = for_key(f, whole, key)
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})
     if is_unknown(at):
@@ -206,6 +207,18 @@ def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
     shown = ["{!r}" if p in values else f"<{describe(type_of(p))}>" for p in parts or [key]]
     strings = frozenset(i for i, v in enumerate(values) if type_of(v) == SYMBOL)
     return fail(f, f"KeyError: {'(' if parts else ''}{', '.join(shown)}{')' if parts else ''}", values, strings)
+
+
+def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
+    """A dictionary or set as one in which a key is looked up: tuples of one length are such of any length beside one of those,
+    as where all keys so far are `()`."""
+    keys, own = _type_of_keys(whole), type_of(key)
+    if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.kind != "tuple":
+        return whole
+    joined = f.common([keys, own])
+    item = whole.type.item  # type: ignore[union-attr]
+    item = replace(item, items=(joined, *item.items[1:])) if kind_of(whole) == "dict" else joined
+    return f.coerce(whole, replace(whole.type, item=item))  # type: ignore[arg-type,return-value]
 
 
 def as_key(f: Frame, whole: Dyn, key: Value) -> Value:
@@ -248,6 +261,7 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     if isinstance(key, Dyn) and optional(f, key) is not None and f.without_none(_type_of_keys(whole)) == _type_of_keys(whole):
         return open_optional(f, node, key, lambda some: contains(f, node, whole, some), lambda: Static(False))
     has = searching.contains if kind_of(whole) == "set" else dictionaries.has_key
+    whole = for_key(f, whole, key)
     return f.program.call(f, node, has, [items_of(whole), as_key(f, whole, key)], {})
 
 

@@ -86,6 +86,21 @@ def views(self, xs):
     return [sorted(x) for x in joined], same, one.keys() != third.keys()
 
 
+def under_prefixes(self, xs):
+    """The keys are `()` at first, and tuples that get longer; a nested function looks them up before they are."""
+    cache, beam = {}, {(): 0}
+
+    def score(prefix, x):
+        if prefix not in cache:
+            cache[prefix] = [len(prefix), 7]
+        return cache[prefix][x % 2]
+
+    for x in xs:
+        longer = {prefix + (x,): total + score(prefix, x) for prefix, total in beam.items()}  # noqa: RUF005
+        beam = {**longer, **{prefix: total - x for prefix, total in beam.items()}} if x < 5 else longer
+    return sorted(beam.items()), sorted(cache.items())
+
+
 def made_by_class(self, xs):
     named = OrderedDict(first=len(xs), rest=sum(xs))
     named["last"] = 3
@@ -95,7 +110,17 @@ def made_by_class(self, xs):
 
 @pytest.mark.parametrize(
     "function",
-    [least_recently_used, emptied, under_tuples, over_sets, over_sets_by_keys, constant_sets, views, made_by_class],
+    [
+        least_recently_used,
+        emptied,
+        under_tuples,
+        over_sets,
+        over_sets_by_keys,
+        constant_sets,
+        views,
+        made_by_class,
+        under_prefixes,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_as_in_python(function: Any) -> None:

@@ -108,8 +108,10 @@ def sort(input, dim=-1, descending=False, stable=False):
             rows = [sort(input[i], -1, descending) for i in unrolled(range(input.size(0)))]
         else:
             rows = [sort(row, -1, descending) for row in input]
-        n = input.size(-1)
-        return torch.stack([of_extent(v, n) for v, _ in rows]), torch.stack([of_extent(places, n) for _, places in rows])
+        if input.dim() == 2:  # so that there are as many columns as before, also without rows
+            n = input.size(-1)
+            rows = [(of_extent(values, n), of_extent(places, n)) for values, places in rows]
+        return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
     numbers = input.tolist()
     places = in_order(numbers, descending)
     return torch.tensor([numbers[i] for i in places]), torch.tensor(places)

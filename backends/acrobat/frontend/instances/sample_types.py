@@ -34,12 +34,12 @@ KINDS = {"str": "symbol", "object": "class"}
 """The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
 
 
-class _Types(dict[str, tuple[str, type]]):
+class _TypesAndShapes(dict[str, tuple[str, type]]):
     def __missing__(self, word: str) -> tuple[str, type]:
         return f"a tensor of shape ({word.partition('_')[2].replace('x', ', ')})", Tensor
 
 
-TYPES = _Types(
+TYPES = _TypesAndShapes(
     {
         "bool": ("a bool", bool),
         "int": ("an int", int),

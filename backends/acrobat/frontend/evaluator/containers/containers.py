@@ -216,9 +216,11 @@ def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
     if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.kind != "tuple":
         return whole
     joined = f.common([keys, own])
-    item = whole.type.item  # type: ignore[union-attr]
-    item = replace(item, items=(joined, *item.items[1:])) if kind_of(whole) == "dict" else joined
-    return f.coerce(whole, replace(whole.type, item=item))  # type: ignore[arg-type,return-value]
+    assert isinstance(whole.type, ListT)
+    item = whole.type.item
+    if isinstance(item, TupleT) and kind_of(whole) == "dict":
+        joined = replace(item, items=(joined, *item.items[1:]))
+    return f.coerce(whole, replace(whole.type, item=joined))  # type: ignore[return-value]
 
 
 def as_key(f: Frame, whole: Dyn, key: Value) -> Value:

@@ -55,15 +55,16 @@ def _of_module(module: Any, name: str) -> Any:
     return getattr(module, name, None) if isinstance(module, types.ModuleType) else None
 
 
-def _asked(function: Any, tested: ast.expr, where: ast.AST) -> ast.expr | None:
-    """What a function asks of its only argument, as an expression; None if it does more, or asks for something else."""
+def _asked(function: Any, tested: ast.expr, where: ast.AST, callers: tuple[Any, ...] = ()) -> ast.expr | None:
+    """What a function asks of its only argument, as an expression; None if it does more, or asks for something else, and if it
+    is one of those that it is called by."""
     if (
         not isinstance(function, types.FunctionType)
         or function.__code__.co_argcount != 1
         or function.__code__.co_kwonlyargcount
     ):
         return None
-    if function.__module__ == words.__name__:  # the evaluator has a handler for it
+    if function in callers or function.__module__ == words.__name__:  # for those the evaluator has handlers
         return None
     try:
         definition, _ = source_of(function)
@@ -76,15 +77,23 @@ def _asked(function: Any, tested: ast.expr, where: ast.AST) -> ast.expr | None:
         case [*text, ast.Return(ast.expr() as test)] if all(
             isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in text
         ):
-            return _test(test, function.__code__.co_varnames[0], tested, namespace, where)
+            return _test(test, function.__code__.co_varnames[0], tested, namespace, where, (*callers, function))
     return None
 
 
-def _test(test: ast.expr, parameter: str, tested: ast.expr, namespace: Mapping[str, Any], where: ast.AST) -> ast.expr | None:
-    """A test of classes with `tested` in place of the parameter and classes in place of their names; None for other tests."""
+def _test(
+    test: ast.expr,
+    parameter: str,
+    tested: ast.expr,
+    namespace: Mapping[str, Any],
+    where: ast.AST,
+    callers: tuple[Any, ...],
+) -> ast.expr | None:
+    """A test of classes with `tested` in place of the parameter and classes in place of their names; None for other tests.
+    `callers`: the functions that are being asked, the innermost one last."""
 
     def part(x: ast.expr) -> ast.expr | None:
-        return _test(x, parameter, tested, namespace, where)
+        return _test(x, parameter, tested, namespace, where, callers)
 
     def call(name: str, *arguments: ast.expr) -> ast.expr:
         return ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), where), list(arguments), []), where)
@@ -98,7 +107,7 @@ def _test(test: ast.expr, parameter: str, tested: ast.expr, namespace: Mapping[s
             found = _classes(cls, namespace)
             return None if found is None else ast.copy_location(ast.Compare(call("type", tested), [op], [found]), where)
         case ast.Call(ast.Name(function), [ast.Name(name)], []) if name == parameter:
-            return _asked(namespace.get(function), tested, where)
+            return _asked(namespace.get(function), tested, where, callers)
         case ast.UnaryOp(ast.Not(), operand):
             inner = part(operand)
             return None if inner is None else ast.copy_location(ast.UnaryOp(ast.Not(), inner), where)

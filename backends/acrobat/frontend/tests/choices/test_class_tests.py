@@ -101,3 +101,21 @@ class Shadowed(Encoder):
 def test_a_local_name_is_another_function():
     with pytest.raises(CompileError, match="`Linear` takes"):
         build(Shadowed(), sample=CASES[1][1])
+
+
+def one(tree):
+    return other(tree)
+
+
+def other(tree):
+    return one(tree)
+
+
+class Endless(Encoder):
+    def forward(self, tree):
+        return one(tree)
+
+
+def test_functions_that_only_call_each_other_are_not_asked_for_ever():
+    with pytest.raises(CompileError, match="a recursion needs a case that ends without it"):
+        build(Endless(), sample=CASES[1][1])

@@ -103,13 +103,13 @@ def _built_with(
                 raise unshared from None
             raise
         except CompileError as error:
-            met.update((*builder.datatypes.mixtures_apart, *builder.datatypes.shapes.joined()))
-            if joined.division.join(builder.datatypes.met()):
+            met.update((*builder.datatypes.met.mixtures, *builder.datatypes.met.shapes.joined()))
+            if joined.division.join(builder.datatypes.met.classes()):
                 raise
-            more = builder.datatypes.joined(trees=not builder.closing)
+            more = builder.datatypes.met.joined(trees=not builder.closing)
             if not builder.closing:
                 for means in MEANS:
-                    more = builder.datatypes.joined(trees=False, **means) if more is joined else more
+                    more = builder.datatypes.met.joined(trees=False, **means) if more is joined else more
             if more.shared and unshared is None:
                 unshared = error
             if more is joined and not builder.closing:
@@ -129,7 +129,7 @@ def _with_shapes(
 ) -> tuple[ProgramBuilder, Program] | None:
     """What a build gives that tells the shapes apart which the last one, by `builder`, has joined to one whose extents vary
     though some of them are broadcast; None where there are none, or where that has problems."""
-    told_apart = joined.with_shapes(builder.datatypes.shapes.broadcast)
+    told_apart = joined.with_shapes(builder.datatypes.met.shapes.broadcast)
     if told_apart is joined:
         return None
     try:

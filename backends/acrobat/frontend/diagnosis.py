@@ -12,13 +12,14 @@ from torch import Tensor
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
-from backends.acrobat.frontend.types import UNKNOWN, contains_held, contains_unknown, describe
+from backends.acrobat.frontend.types import UNKNOWN, contains_held, contains_unknown
 from backends.acrobat.frontend.values import Placeholder
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk

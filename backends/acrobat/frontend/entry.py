@@ -14,10 +14,10 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
 from backends.acrobat.frontend.specials import Keywords
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import TupleV, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children, walk

@@ -30,7 +30,14 @@ from backends.acrobat.frontend.source import decorated, source_of, span_of, stri
 from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
-from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown, has_dict
+from backends.acrobat.frontend.types import (
+    CONSTANT,
+    UNKNOWN,
+    HeldT,
+    contains_held,
+    contains_unknown,
+    has_dict,
+)
 from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk

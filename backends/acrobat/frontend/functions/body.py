@@ -30,6 +30,7 @@ from backends.acrobat.frontend.functions.results import of_model
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
 from backends.acrobat.frontend.instances.annotations import AnnotationError
+from backends.acrobat.frontend.joined_types import join_types
 from backends.acrobat.frontend.kinds import (
     held_atoms,
     is_container,
@@ -43,7 +44,14 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
-from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Mismatch,
+    contains_held,
+    contains_unknown,
+)
 from backends.acrobat.frontend.values import HELD, Special, Static, TupleV, Value, is_placeholder, unknown
 from backends.acrobat.ir import nodes as n
 

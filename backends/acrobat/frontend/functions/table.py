@@ -132,9 +132,7 @@ class Functions:
         self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False
         self.datatypes.changed = False
-        self.datatypes.apart.clear()
-        self.datatypes.trees_apart.clear()
-        self.datatypes.mixtures_apart.clear()
+        self.datatypes.met.start_round()
 
     def problem(self, problem: Problem) -> None:
         """Note a problem. Of those found in the library, in Python's own modules or in an installed library, the first is

@@ -19,7 +19,14 @@ from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataTy
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT, extents
+from backends.acrobat.frontend.tensor_types import extents
+from backends.acrobat.frontend.types import (
+    HeldT,
+    NeverT,
+    NoneT,
+    SymbolT,
+    UnassignedT,
+)
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.instances import Data
 from backends.acrobat.ir.visitor import map_children

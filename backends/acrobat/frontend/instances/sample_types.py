@@ -10,19 +10,17 @@ import torch
 from torch import Tensor
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
+from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
 from backends.acrobat.frontend.instances.made_trees import with_trees_below
 from backends.acrobat.frontend.instances.places import Place
+from backends.acrobat.frontend.tensor_types import kind_and_rank, ragged_type
 from backends.acrobat.frontend.types import (
     NEVER,
-    SHOWN,
     SYMBOL,
     UNKNOWN,
     contains_unknown,
-    describe,
-    kind_and_rank,
-    ragged_type,
     word_of_type,
 )
 

@@ -8,8 +8,8 @@ from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_ragged, known
+from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, as_rows, is_numbers, of_rows, op, select, shape
-from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import Static, Value
 from backends.acrobat.ir import nodes as n
 

@@ -9,6 +9,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, variable_of
+from backends.acrobat.frontend.tensor_types import innermost
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     is_numbers,
@@ -22,7 +23,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.types import innermost
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -47,7 +48,7 @@ from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
-from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, ScalarT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
@@ -43,7 +44,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.types import HeldT, describe
+from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 
 

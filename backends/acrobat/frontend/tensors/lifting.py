@@ -29,8 +29,8 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
 )
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, variable_of
+from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
@@ -261,7 +261,7 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
     shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
     rank = max(map(len, shapes))
     for one, other in permutations(shapes, 2):
-        f.program.datatypes.shapes.note_met(one, other)
+        f.program.datatypes.met.shapes.note_met(one, other)
 
     def aligned(v: Value, s: tuple[int | None, ...]) -> int:
         return rank - len(s) + axis(v)

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_number, known, retyped, type_or_none, variable_of
+from backends.acrobat.frontend.tensor_types import ints_of_shape
 from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import (
@@ -26,7 +27,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
-from backends.acrobat.frontend.types import ints_of_shape
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 from backends.acrobat.library import sampling
 

@@ -9,6 +9,7 @@ import torch
 
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -30,7 +31,7 @@ from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot, settl
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess
 
 PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return

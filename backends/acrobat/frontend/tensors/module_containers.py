@@ -7,6 +7,7 @@ import ast
 from torch import nn
 
 from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import at_index, fails_always
 from backends.acrobat.frontend.evaluator.expressions.indexing import NAMED, as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
@@ -18,7 +19,6 @@ from backends.acrobat.frontend.kinds import is_unknown, known, type_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.tensors.modules import attribute, tensor_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 

@@ -11,6 +11,7 @@ import torch
 
 from backends.acrobat import library
 from backends.acrobat.core.types import ListT, TensorT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -21,7 +22,6 @@ from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
 
 Operation = Callable[[Frame, CallArguments], Value]

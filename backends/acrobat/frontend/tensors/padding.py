@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
@@ -18,7 +19,6 @@ from backends.acrobat.frontend.tensors.lifting import as_rows, axis, extent_of, 
 from backends.acrobat.frontend.tensors.making import full_of
 from backends.acrobat.frontend.tensors.operations import either
 from backends.acrobat.frontend.tensors.parts import sliced
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import moving
 from backends.acrobat.library import padding as own_parts

@@ -10,6 +10,7 @@ from typing import Any
 from backends.acrobat import library
 from backends.acrobat.core.host import MATH, MATH_OF_TWO
 from backends.acrobat.core.types import FLOAT, INT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
@@ -17,7 +18,6 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int
 from backends.acrobat.frontend.evaluator.tables import LIBRARIES, NEED_VALUES
 from backends.acrobat.frontend.kinds import is_number, known, nothing_known, type_or_none
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value, unknown
 
 NAMES = {getattr(math, name): name for name in (*MATH, *MATH_OF_TWO, *library.MATHEMATICS)}

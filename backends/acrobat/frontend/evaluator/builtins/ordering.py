@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.builtins.sums import extremum
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, one_of
 from backends.acrobat.frontend.evaluator.choices.mixed_order import has_order
@@ -35,7 +36,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.types import describe, is_never_filled, is_tuple_type
+from backends.acrobat.frontend.types import is_never_filled, is_tuple_type
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration, sorting

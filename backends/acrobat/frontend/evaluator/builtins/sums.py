@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, is_tensor_word
+from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
@@ -29,7 +30,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.types import NONE, describe, is_tuple_type, plural
+from backends.acrobat.frontend.types import NONE, is_tuple_type
 from backends.acrobat.frontend.values import Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir.make import make_op
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
@@ -41,7 +42,7 @@ from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handl
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_inside, type_of, type_or_none
 from backends.acrobat.frontend.specials import Keywords, Method
-from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
@@ -37,7 +38,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
     variable_of,
 )
-from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
+from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import END, Dyn, ListedV, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.indices import changes_something, in_source_order, named_index
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give, put_attribute, put_into
 from backends.acrobat.frontend.evaluator.changes.state import settle
@@ -32,7 +33,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, nothing_known, type_or_none
-from backends.acrobat.frontend.types import describe, is_shared
+from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 
 COPIES = "build a new value, or make copies first"

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT
 from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Value
 
 

@@ -9,6 +9,7 @@ from types import FunctionType
 
 from backends.acrobat.core.types import INT, ScalarT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order
@@ -49,7 +50,8 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
-from backends.acrobat.frontend.types import Mismatch, describe, innermost
+from backends.acrobat.frontend.tensor_types import innermost
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import END, HELD, Static, Value, is_empty, unknown
 
 ENDLESS = (

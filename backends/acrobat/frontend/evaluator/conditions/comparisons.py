@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, is_tree, word_of
@@ -39,7 +40,6 @@ from backends.acrobat.frontend.types import (
     NEVER,
     SYMBOL,
     contains_unknown,
-    describe,
     is_never_filled,
     is_tuple_type,
     word_of_type,
@@ -189,7 +189,7 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
     what = f"{describe(left)} and {describe(right)} cannot be compared"
     if left == right and isinstance(left, DataT) and name in ("eq", "ne"):
-        f.program.datatypes.note_seen_elsewhere(left.name)
+        f.program.datatypes.met.note_changed_elsewhere(left.name)
         what += ": objects that the model makes are not told apart by identity"
         return f.problem(node, what, "give the class an `__eq__`, or compare one of its fields, or indices")
     return f.problem(node, what)

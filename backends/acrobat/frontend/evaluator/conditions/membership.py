@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, choose, negation
 from backends.acrobat.frontend.evaluator.choices.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -15,7 +16,7 @@ from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, MEMBERSHIP, SET_OPERANDS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, kind, known, type_of, type_or_none, untupled
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled
+from backends.acrobat.frontend.types import SYMBOL, is_never_filled
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import searching, strings
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
@@ -17,7 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import as_const
 from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 from backends.acrobat.ir import nodes as n
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, is_none, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -21,7 +22,7 @@ from backends.acrobat.frontend.evaluator.tables import TRUTHS, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import kind, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Nested, OneOf
-from backends.acrobat.frontend.types import describe, is_never_filled
+from backends.acrobat.frontend.types import is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 

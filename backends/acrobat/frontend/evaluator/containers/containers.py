@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -24,7 +25,12 @@ from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
-from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, describe, is_never_filled
+from backends.acrobat.frontend.types import (
+    SYMBOL,
+    UNKNOWN,
+    contains_unknown,
+    is_never_filled,
+)
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 

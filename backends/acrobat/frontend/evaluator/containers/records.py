@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -22,7 +23,8 @@ from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handl
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Keywords, Method
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe, innermost
+from backends.acrobat.frontend.tensor_types import innermost
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, is_empty, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -175,14 +177,12 @@ def of_one_kind(f: Frame, types: Sequence[Any]) -> bool:
     """Whether a list may have values of all these types as they are: without an int as a float, and not as one of several
     types. Tensors may differ in their extents. Of types that are not known yet it is not said."""
     known_ones = [t for t in types if t is not UNKNOWN]
-    before = len(f.program.datatypes.mixtures_apart)
     of_tensors = all(isinstance(innermost(f.without_none(t)), TensorT) for t in known_ones)
     try:
-        whole = f.common(known_ones, numbers=of_tensors) if known_ones else UNKNOWN
+        with f.program.datatypes.met.asking():
+            whole = f.common(known_ones, numbers=of_tensors) if known_ones else UNKNOWN
     except Mismatch:
         return False
-    finally:
-        del f.program.datatypes.mixtures_apart[before:]
     if f.mixed(f.without_none(whole)) and any(f.without_none(t) != f.without_none(whole) for t in known_ones):
         return False
     return not (INT in known_ones and FLOAT in known_ones)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.containers.counters import OPERATORS, combined, is_counter
@@ -13,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_of, type_or_none
-from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
 

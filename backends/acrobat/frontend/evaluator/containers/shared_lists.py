@@ -66,9 +66,9 @@ def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
     if kept is None:
         return value
     site: Site = (f.file, *place)
-    f.program.datatypes.made_for.setdefault(kept, set()).add(site)
+    f.program.datatypes.met.lists.in_attributes.setdefault(kept, set()).add(site)
     assert isinstance(value, Dyn) and isinstance(value.type, ListT)
-    cls = f.program.datatypes.shared_class(site, f.span, value.type)
+    cls = f.program.datatypes.met.lists.shared_class(site, f.span, value.type)
     return value if cls is None else _shared(f, node, cls, value)
 
 
@@ -144,7 +144,7 @@ def shared_factory(f: Frame, node: ast.AST, what: str) -> SharedFactory | None:
     """The factory of shared lists of a `defaultdict(list)`, or with `what` another class; None where it gives plain ones."""
     if not isinstance(node, ast.Call) or what not in ("list", "set", "dict"):
         return None
-    cls = f.program.datatypes.shared_class((f.file, *place_of(node.args[0])), f.span, EMPTY.get(what, ListT(UNKNOWN)))
+    cls = f.program.datatypes.met.lists.shared_class((f.file, *place_of(node.args[0])), f.span, EMPTY.get(what, ListT(UNKNOWN)))
     return None if cls is None else SharedFactory(cls, what)
 
 

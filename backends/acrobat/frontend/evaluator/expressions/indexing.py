@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
@@ -41,7 +42,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import describe, is_shared
+from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 

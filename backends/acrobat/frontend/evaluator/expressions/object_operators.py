@@ -9,6 +9,7 @@ import inspect
 from types import FunctionType
 
 from backends.acrobat.core.types import BOOL
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.container_methods import change
 from backends.acrobat.frontend.evaluator.choices.choice import negation
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -21,7 +22,6 @@ from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_object, is_unknown, kind, type_of, type_or_none
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
 from backends.acrobat.library import comparing, words
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
 from backends.acrobat.frontend.kinds import type_of, type_or_none
-from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
 from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
@@ -24,7 +25,6 @@ from backends.acrobat.frontend.types import (
     NeverT,
     UnknownT,
     contains_unknown,
-    describe,
     is_never_filled,
     is_shared,
     is_unassigned,
@@ -187,7 +187,7 @@ class CoercingFrame(CoveringFrame):
             with self.branch() as b:
                 body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
             return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
-        self.program.datatypes.note_apart([have, type])
+        self.program.datatypes.met.note([have, type])
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
     def _chosen(self, value: Value) -> Value:
@@ -267,7 +267,7 @@ class CoercingFrame(CoveringFrame):
 
     def learn(self, span: Span, type: Any) -> None:
         """Note for the next round the type of the list made at `span`, whose element type was not known there."""
-        self.program.datatypes.note_elements(span, type)
+        self.program.datatypes.met.lists.note_elements(span, type)
         self.program.incomplete = True
         if not contains_unknown(type) and self.learnt(span) != type:
             self.program.learnt[self.key, span] = type

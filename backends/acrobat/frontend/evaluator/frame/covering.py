@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import joined_tuples, part_by_part
+from backends.acrobat.frontend.joined_types import join_types
+from backends.acrobat.frontend.tensor_types import kind_and_rank
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -16,7 +19,6 @@ from backends.acrobat.frontend.types import (
     UNKNOWN,
     Mismatch,
     UnknownT,
-    describe,
     has_met,
     is_leaf,
     is_never_filled,
@@ -24,8 +26,6 @@ from backends.acrobat.frontend.types import (
     is_tuple_type,
     is_unassigned,
     is_varying_tuple,
-    join_types,
-    kind_and_rank,
 )
 
 DEEPEST = 4
@@ -80,14 +80,14 @@ class CoveringFrame(FrameState):
             for t in some:
                 joined = join_types(joined, t, numbers)
         except Mismatch as error:
-            self.program.datatypes.note_apart(some)
+            self.program.datatypes.met.note(some)
             if (mixture := self._mixture(there, numbers)) is None:
                 if len(self.program.datatypes.by_word(there)) > 1 and any(has_met(t) or _is_tuples(t) for t in there):
                     error.advice = GROWS
                 raise
             return mixture
         if not self.covering:
-            self.program.datatypes.shapes.note_joined(some, joined)
+            self.program.datatypes.met.shapes.note_joined(some, joined)
         return joined
 
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
@@ -144,15 +144,13 @@ class CoveringFrame(FrameState):
         if (whole, part) in self.covering:
             return False
         self.covering.add((whole, part))
-        met = self.program.datatypes.mixtures_apart
-        noted = len(met)
         try:
-            return bool(self.common([part, whole], numbers) == whole)
+            with self.program.datatypes.met.asking():
+                return bool(self.common([part, whole], numbers) == whole)
         except Mismatch:
             return False
         finally:
             self.covering.discard((whole, part))
-            del met[noted:]  # they were not met in one place
 
     def _without_widening(self, type: Any, have: Any) -> bool:
         """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -17,7 +18,6 @@ from backends.acrobat.frontend.types import (
     Mismatch,
     UnknownT,
     contains_unknown,
-    describe,
     is_tuple_type,
     word_of_type,
 )

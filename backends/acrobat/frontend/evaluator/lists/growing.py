@@ -9,7 +9,8 @@ from typing import Any
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, extents
+from backends.acrobat.frontend.tensor_types import extents
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Value
 
 NOTHING_YET = (UNKNOWN, TupleT((UNKNOWN, UNKNOWN)))

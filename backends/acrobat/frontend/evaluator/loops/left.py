@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.kinds import type_of, type_or_none
-from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import NOTHING, Value
 
 

@@ -31,7 +31,8 @@ from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.kinds import is_container, is_ragged, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
-from backends.acrobat.frontend.types import Mismatch, extents
+from backends.acrobat.frontend.tensor_types import extents
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 
 

@@ -6,12 +6,12 @@ import ast
 import types
 
 from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.properties import getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
 from backends.acrobat.frontend.kinds import kind, known, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, fails_always, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, mixed, of_type
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -17,7 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import EQUALITY
 from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, describe, is_tuple_type
+from backends.acrobat.frontend.types import SYMBOL, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import searching

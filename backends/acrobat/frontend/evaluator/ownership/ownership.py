@@ -106,8 +106,8 @@ def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None
     places = origins(f.definition, written) if written is not None and f.definition is not None else ()
     sites = {(f.file, *place) for place in places}
     if isinstance(written, ast.Attribute):
-        sites |= f.program.datatypes.made_for.get(written.attr, set())
-    f.program.datatypes.lists_seen_elsewhere.append((t, frozenset(sites)))
+        sites |= f.program.datatypes.met.lists.in_attributes.get(written.attr, set())
+    f.program.datatypes.met.lists.changed_elsewhere.append((t, frozenset(sites)))
 
 
 def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -21,7 +22,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import TEXTS
 from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, describe, is_never_filled, is_unassigned
+from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_unassigned
 from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
 from backends.acrobat.library import strings
 

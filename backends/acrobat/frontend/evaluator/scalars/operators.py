@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, mixed
@@ -35,7 +36,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import contains_unknown, describe, is_tuple_type
+from backends.acrobat.frontend.types import contains_unknown, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import iteration
 

@@ -15,12 +15,13 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.kinds import is_string, known, nothing_known, type_or_none
-from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Held, Static, Value, unknown
 from backends.acrobat.library import regex, words
 

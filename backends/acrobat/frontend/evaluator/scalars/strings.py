@@ -11,6 +11,7 @@ import string
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
@@ -24,7 +25,7 @@ from backends.acrobat.frontend.evaluator.scalars.text_fields import formatted
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS, handles
 from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown, describe
+from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 from backends.acrobat.library import strings, words
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -16,7 +17,6 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.scalars.formatting import CONVERSIONS, Shown, text_of
 from backends.acrobat.frontend.kinds import is_unknown, known, type_or_none
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value, unknown
 
 FIELD = re.compile(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide, truth
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.text_fields import fields_of
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import kind, known, type_or_none
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Static, Value
 
 CAUGHT = "write `raise C(...)`, with a class `C` of the file, in the function that `try` calls"

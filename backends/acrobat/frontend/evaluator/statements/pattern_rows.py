@@ -9,12 +9,12 @@ from enum import Enum
 from typing import TypeAlias
 
 from backends.acrobat.core.types import INT, DataT, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.instances.sample_types import TYPES
 from backends.acrobat.frontend.kinds import is_plain, known, type_of
-from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import Dyn, Static, Value, held_in
 from backends.acrobat.ir import nodes as n
 

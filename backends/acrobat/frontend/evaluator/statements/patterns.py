@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, mixed, word_of
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
@@ -29,7 +30,7 @@ from backends.acrobat.frontend.evaluator.statements.pattern_rows import (
     shape_of,
 )
 from backends.acrobat.frontend.kinds import is_unknown, kind, type_of
-from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 

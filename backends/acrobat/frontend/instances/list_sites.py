@@ -1,0 +1,35 @@
+"""Where the source makes lists, sets and dictionaries, and which of these are met under several names while they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import ListT
+from backends.acrobat.frontend.instances.shared import NO_ELEMENTS, Noted, SharedGroup, Site
+
+
+class ListSites:
+    """The places of the source that make lists, as one build meets them."""
+
+    def __init__(self, shared: Sequence[SharedGroup]) -> None:
+        """`shared` are the places whose lists are shared ones in this build."""
+        self._shared = shared
+        self.types: dict[Site, Any] = {}  # place -> the type of the lists, sets and dictionaries made there
+        self.in_attributes: dict[str, set[Site]] = {}  # attribute -> the places that make what attributes of this name get
+        self.changed_elsewhere: list[Noted] = []  # lists that are changed while other names may refer to them
+        self._at: dict[Span, Site] = {}  # the position at which problems are reported -> the place there
+
+    def note_elements(self, span: Span, type: Any) -> None:
+        """Note the type of a list made at a place where that of its elements was not known."""
+        if span in self._at and isinstance(type, ListT) and type.item not in NO_ELEMENTS:
+            self.types[self._at[span]] = type
+
+    def shared_class(self, site: Site, span: Span, type: Any) -> type | None:
+        """The class of the shared lists that are made at a place, of which the values have that type; None where the lists are
+        plain ones."""
+        if type.item not in NO_ELEMENTS or site not in self.types:
+            self.types[site] = type
+        self._at[span] = site
+        return next((g.cls for g in self._shared if site in g.sites), None)

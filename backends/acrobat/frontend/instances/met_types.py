@@ -1,0 +1,101 @@
+"""What a round of compiling has met in one place, though it has no common type, and how the next build begins with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
+from backends.acrobat.frontend.instances.joined import JoinedClasses
+from backends.acrobat.frontend.instances.list_sites import ListSites
+from backends.acrobat.frontend.instances.made_trees import Pair, is_open, leaf_and_node
+from backends.acrobat.frontend.instances.shared import Choice
+from backends.acrobat.frontend.instances.unions import Unions
+
+
+class MetTypes:
+    """Types of values that were met in one place in one build."""
+
+    def __init__(self, joined: JoinedClasses, unions: Unions) -> None:
+        """`joined` is what the build began with; `unions` are those of its classes."""
+        self._joined = joined
+        self._unions = unions
+        self.shapes = FixedShapes()
+        self.lists = ListSites(joined.shared)
+        self._apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
+        self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
+        self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
+        self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
+        self._changed_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
+
+    def start_round(self) -> None:
+        """Forget what the last round of compiling has met."""
+        self._apart.clear()
+        self._trees.clear()
+        self.mixtures.clear()
+
+    def note(self, types: Sequence[Any]) -> None:
+        """Note that values of these types were met in one place."""
+        self._unions.note_constants_apart([t.name for t in types if isinstance(t, DataT)])
+        names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._unions.is_only_made(t.name)))
+        self._apart += pairwise(names)
+        if (pair := leaf_and_node(types)) is not None and is_open(pair):
+            self._trees.append(pair)
+        words = frozenset(word.partition("_")[0] for word in self._unions.by_word(types))
+        if len(words) > 1 and "" not in words:
+            self.mixtures.append(words)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While it is asked whether types have a common one: no mixture that is noted inside was met in one place."""
+        before = len(self.mixtures)
+        try:
+            yield
+        finally:
+            del self.mixtures[before:]
+
+    def note_changed_elsewhere(self, union: str) -> None:
+        """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
+        of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next build
+        (`evaluator/objects/referenced.py`)."""
+        classes = self._unions.cases.get(union, ())
+        if self._unions.is_only_made(union) and all(map(_may_be_referenced, classes)):
+            self._changed_elsewhere |= {*classes}
+
+    def classes(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
+        """The unions of which values were met in one place in the last round, in pairs."""
+        return [(self._unions.cases[one], self._unions.cases[other]) for one, other in self._apart]
+
+    def joined(
+        self,
+        trees: bool = True,
+        by_name: bool = False,
+        mixtures: bool = False,
+        references: bool = False,
+        shared: Choice | None = None,
+        shapes: bool = False,
+    ) -> JoinedClasses:
+        """The unions that this program began with, joined with those that were met in one place in the last round, and with
+        `trees` also those of numbers or strings and tuples, with `by_name` dictionaries told apart by their names if one is
+        given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
+        numbers, with `shared` the lists that are, with `shapes` shapes that would be joined to one whose extents vary, where
+        types are kept exactly. The same object if there were none."""
+        unions = self._joined.joined(self.classes(), self._unions.made)
+        if by_name and self.given_by_name and not unions.by_name:
+            unions = replace(unions, by_name=True)
+        unions = unions.with_mixtures([*self.mixtures, *self.shapes.broadcast]) if mixtures else unions
+        unions = unions.with_referenced(self._changed_elsewhere) if references else unions
+        unions = unions.with_shapes(self.shapes.joined()) if shapes and unions.exact else unions
+        unions = unions if shared is None else unions.with_shared(self.lists.changed_elsewhere, self.lists.types, shared)
+        return unions.with_trees(self._trees) if trees else unions
+
+
+def _may_be_referenced(cls: type) -> bool:
+    """Whether objects of a class may be changed: no tuples or frozen dataclasses."""
+    frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return not frozen and not issubclass(cls, tuple)

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, s
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
@@ -146,7 +146,7 @@ class FunctionBody:
             f.env[a.arg] = value
             f.held_at_first |= set(held_atoms(value) if isinstance(value, Special) else ())
         for x, v in zip(self.carried, values[len(arguments) :], strict=True):
-            f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
+            f.env[x] = parameter(f, v, visible(x), self.params)
         if len(self.program.entered) == 1:  # no other function calls this one
             f.env |= carried.at_first(f)
             f.owned |= {c for x in carried.tracked for c in claims(x)}

@@ -20,7 +20,7 @@ from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container, is_unknown, type_or_none
 from backends.acrobat.frontend.reads import Reads
@@ -148,7 +148,7 @@ class CarriedValues:
         """The name in functions' scopes of an attribute of a module that the model assigns to and reads; "" for others."""
         if not any((cls, name) in self.state for cls in type(module).__mro__):
             return ""
-        variable = f"{HIDDEN}{name}_of_{self._path_of(module).replace('.', '_') or 'model'}"
+        variable = hidden(f"{name}_of_{self._path_of(module).replace('.', '_') or 'model'}")
         self.types.setdefault(variable, UNKNOWN)
         self.attributes.add(variable)
         self._places[variable] = module, name

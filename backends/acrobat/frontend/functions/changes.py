@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -159,9 +159,9 @@ class ChangingCall(BoundCall):
             root, *_ = path.partition("[")
             if root in self.names[: self.own] and how != "=":
                 written = self._written(self.names.index(root))
-                path = f"{HIDDEN}{path}" if written is None else path_of(written) + path.removeprefix(root)
+                path = hidden(path) if written is None else path_of(written) + path.removeprefix(root)
             elif root not in self.names and not root.startswith("."):
-                path = f"{HIDDEN}{path}"
+                path = hidden(path)
             self.f.moves.append(Moved(path, how, True))
 
     def _give_back(self, new: dict[int, Value]) -> None:

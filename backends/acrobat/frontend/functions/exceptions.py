@@ -13,7 +13,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.origins import Place, place_of
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Static
 
@@ -79,7 +79,7 @@ class _RaisesAsReturns(ast.NodeTransformer):
         found = _apart(s, self.places)
         if found is None:
             return s
-        name = f"{HIDDEN}error"
+        name = hidden("error")
         error = ast.copy_location(ast.Name(name, ast.Load()), s)
         handler = ast.ExceptHandler(ast.copy_location(Given(Static(self.caught)), s), name, [_as_return(s, error)])
         attempt = ast.Try([found[0]], [ast.copy_location(handler, s)], [], [])
@@ -130,7 +130,7 @@ def _apart(s: ast.stmt, places: Set[Place]) -> tuple[ast.stmt, list[ast.stmt]] |
         return None
     if call is whole and (isinstance(s, (ast.Expr, ast.Return)) or isinstance(s, ast.Assign) and len(s.targets) == 1):
         return s, []
-    name = f"{HIDDEN}given{call.lineno}_{call.col_offset}"
+    name = hidden("given", call)
     alone = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), call)], call), s)
     read = ast.copy_location(ast.Name(name, ast.Load()), call)
     setattr(s, field, read if call is whole else _Replaced(call, read).visit(whole))

@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.callables.nested import (
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, passed_on
 from backends.acrobat.frontend.kinds import is_container, is_object
 from backends.acrobat.frontend.memos import MEMO
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of
@@ -50,7 +50,7 @@ def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, li
     own = [name for value in nested_inside(callee) for name in captured(f, value)]
     names: dict[str, str] = {}
     for name in (name for value in given for name in captured(f, value)):
-        new = name if name.startswith(HIDDEN) or name in own else _hidden(f, name)
+        new = name if is_hidden(name) or name in own else _hidden(f, name)
         if names.setdefault(new, name) != name:
             what = f"functions that are given here see {f.shown(name)} of two calls of one function"
             raise Refused(what, "keep it in an object of a class, with methods that change it")
@@ -65,7 +65,7 @@ def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, li
 def _hidden(f: Frame, name: str) -> str:
     """The name that what a function captures from the present one has in those that it is given to."""
     assert f.definition is not None
-    return f"{HIDDEN}{name}{HIDDEN}{f.definition.name}{f.definition.lineno}"
+    return passed_on(name, f.definition)
 
 
 def _changed(f: Frame, value: Nested) -> set[str]:

@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     given_back,
     nonlocals,
 )
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import is_container, is_object, kind
 from backends.acrobat.frontend.memos import MEMO
@@ -164,7 +165,7 @@ def up_to_date(f: Frame, value: Closure) -> None:
     if value.function is not f.function or value.ended:
         return
     for name, outer in value.env.items():
-        if not name.startswith(HIDDEN) and f.env.get(name, outer) is not outer:
+        if not is_hidden(name) and f.env.get(name, outer) is not outer:
             raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
 
 

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import every_node
@@ -96,7 +96,7 @@ def named_index(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0)
     """A hidden name for the value of the index of `node`, or of one of several, which is computed here. Each one of a chain has
     its own."""
     depth = sum(isinstance(x, ast.Subscript) for x in every_node(node.value))
-    at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}.{depth}.{number}", ast.Load()), index)
+    at = ast.copy_location(ast.Name(hidden("index", node, depth, number), ast.Load()), index)
     f.env[at.id] = f.expression(index)
     return at
 

@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, tests_none
+from backends.acrobat.frontend.evaluator.syntax.bodies import tests_none
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_iterator, is_object, known, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Endless
@@ -174,7 +175,7 @@ def _told(f: Frame, told: Told, arm: Arm) -> Arm:
 
     def body() -> Value:
         for path, constants in told.items():
-            root = f.env[path.removeprefix(HIDDEN).partition(".")[0]]
+            root = f.env[root_of_path(path)]
             f.env[told_key(path)] = TupleV((root, *map(Static, constants)))
         return arm()
 
@@ -200,7 +201,7 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
             path = _lasting_path(f, left) if constants else None
             name = str(root_of(left))
             root = f.env.get(name)
-            if name.startswith(HIDDEN) or not isinstance(root, Dyn):  # an attribute of the model has a hidden name
+            if is_hidden(name) or not isinstance(root, Dyn):  # an attribute of the model has a hidden name
                 return {}
             if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
                 return {}  # it may get another value by another name

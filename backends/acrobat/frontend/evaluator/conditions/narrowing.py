@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of, hidden
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import contains_unknown
@@ -69,7 +69,7 @@ def of_class(
                 f.env[alike_key(path)] = Static(tuple(c for c in members if is_wanted(c) == is_wanted(cls)))
                 for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
                     value = constant_field(f, cls, name) or as_constant(f, [cls], name, held_in(Dyn(variable)))
-                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = value
+                    f.env[attribute_path(path, name)] = value
             return (then if is_wanted(cls) else orelse)()
 
         return body
@@ -151,7 +151,7 @@ def _one_of(f: Frame, node: ast.AST, value: Dyn, words: Sequence[str]) -> Value:
 def told_key(path: str) -> str:
     """The key of `Frame.env` under which the constants are kept of which a name or field is known to be one, with the value
     that the name had then."""
-    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}among"
+    return fact_of(path, "among")
 
 
 def told_constants(f: Frame, node: ast.expr) -> tuple[Any, ...]:
@@ -172,7 +172,7 @@ def path_of(node: ast.expr) -> str | None:
             text, inner = ast.unparse(node), node.value
             while isinstance(inner, ast.Attribute):
                 inner = inner.value
-            return HIDDEN + text if isinstance(inner, ast.Name) else None
+            return hidden(text) if isinstance(inner, ast.Name) else None
     return None
 
 

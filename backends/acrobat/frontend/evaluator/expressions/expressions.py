@@ -29,7 +29,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 )
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.scalars.operators import unary
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_array, is_number, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import Closure
@@ -142,7 +142,7 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
     places = [*written.posonlyargs, *written.args, *([written.vararg] if written.vararg else []), *written.kwonlyargs]
     parameters = {a.arg for a in places}
     names = {*names_in(node.body)} - parameters
-    env = {k: v for k, v in f.env.items() if k in names or k.startswith(HIDDEN) and k not in f.program.carried.types}
+    env = {k: v for k, v in f.env.items() if k in names or is_hidden(k) and k not in f.program.carried.types}
     return Closure(node, env, f.function, f.file, defaults=defaults_here(f, written))
 
 

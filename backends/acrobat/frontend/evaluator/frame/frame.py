@@ -9,7 +9,8 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves
+from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
@@ -132,14 +133,14 @@ class Frame(TakingApartFrame):
 
     def _as_statement(self, node: ast.IfExp) -> Value:
         """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""
-        name = f"{HIDDEN}either{node.lineno}_{node.col_offset}"
+        name = hidden("either", node)
         text = "if test: name = one\nelse: name = other"
         self.straight(quoted(node, text, test=node.test, name=name, one=node.body, other=node.orelse))
         return self.env.pop(name, unknown())
 
     def _operands_in_turn(self, node: ast.BoolOp) -> Value:
         """The value of `a or b`, or `a and b`, of which `b` is to have its effects only where it is computed."""
-        name = f"{HIDDEN}operand{node.lineno}_{node.col_offset}"
+        name = hidden("operand", node)
         text = "if name: name = value" if isinstance(node.op, ast.And) else "if not name: name = value"
         self.straight(quoted(node, "name = value", name=name, value=node.values[0]))
         for value in node.values[1:]:

@@ -15,7 +15,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import ProgramServices
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import as_written, is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
@@ -184,7 +184,7 @@ class FrameState:
             self.span = before
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
-        return held_in(self.builder.bind(expr, hint.lstrip(HIDDEN)))  # type: ignore[return-value]
+        return held_in(self.builder.bind(expr, visible(hint)))  # type: ignore[return-value]
 
     @contextmanager
     def branch(self) -> Iterator[Builder]:
@@ -207,7 +207,7 @@ class FrameState:
 
     def rebind(self, name: str, value: Value) -> None:
         """From here on `name` stands for `value`; what was known about its fields and its owner is forgotten."""
-        for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
+        for path in [k for k in self.env if is_below(k, name)]:
             del self.env[path]
         if self.program.carried.is_state(name):
             self.program.carried.learn_state(self, name, value)
@@ -216,7 +216,7 @@ class FrameState:
         self.owned -= claims(name)
 
     def var(self, name: str, type: Any) -> n.Var:
-        return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
+        return n.Var(self.names.fresh(visible(name)), type, span=self.span)
 
     def keep(self, name: str, value: Value) -> None:
         """Give the dictionary of a field that the model writes on objects of the instance (`kept`) its new value."""
@@ -226,12 +226,12 @@ class FrameState:
 
     def shown(self, name: str) -> str:
         """A name as messages write it; a field for the dictionary of what is written to it."""
-        field, _, owner = name.lstrip(HIDDEN).partition("_of_")
+        field, _, owner = visible(name).partition("_of_")
         if name in self.program.carried.objects:
             return f"an object of `{owner}`"
         if self.program.carried.is_state(name):
             return f"the attribute `{field}`"
-        return f"the field `{field}`" if name in self.program.carried.types else f"`{name.lstrip(HIDDEN).partition(HIDDEN)[0]}`"
+        return f"the field `{field}`" if name in self.program.carried.types else f"`{as_written(name)}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""

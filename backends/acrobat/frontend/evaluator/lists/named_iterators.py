@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.syntax.reading import reads
@@ -147,7 +148,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
     if nothing_known(value) or f.definition is None or isinstance(value, Held) and isinstance(value.value, Special):
         return value
     name = target.id
-    if name.startswith(HIDDEN):  # an attribute of an object that is made
+    if is_hidden(name):  # an attribute of an object that is made
         return _remaining(f, s, value)
     rest = after(f.definition.body, s) or f.definition.body
     if _names_read(source) & _changed_before_used(f, rest, name):

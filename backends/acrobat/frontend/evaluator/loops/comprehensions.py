@@ -24,7 +24,8 @@ from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
 from backends.acrobat.frontend.evaluator.loops.unordered import entries_in_any_order
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned, hint_of
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, hint_of
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
@@ -36,7 +37,7 @@ from backends.acrobat.ir import nodes as n
 
 def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
     """The name of the list to which the loops that stand for a comprehension append. Nested ones have lists of their own."""
-    return f"{HIDDEN}kept{node.lineno}_{node.col_offset}"
+    return hidden("kept", node)
 
 
 def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:

@@ -23,7 +23,8 @@ from backends.acrobat.frontend.evaluator.loops.variables import (
     opened_by_test,
 )
 from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, watched
-from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, ends, hint_of, leaves, placed, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, ends, hint_of, leaves, placed, stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.kinds import is_list, is_unknown, type_or_none
 from backends.acrobat.frontend.source import span_of

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.lists.sizes import size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import of_modules
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.kinds import is_list, is_unknown
 from backends.acrobat.frontend.values import Static, TupleV, Value
@@ -46,7 +46,7 @@ def guarded(f: Frame, s: ast.For) -> tuple[TupleV, ast.For] | None:
     zip_parts = _parts(f, s.iter)
     assert zip_parts is not None
     rows, start = zip_parts
-    name = f"{HIDDEN}round{s.lineno}_{s.col_offset}"
+    name = hidden("round", s)
     number = ast.Name(name, ast.Load())
     tests: list[ast.expr] = [ast.Compare(Given(n), [ast.Gt()], [number]) for n in rows.lengths]
     item: ast.expr = ast.Tuple([ast.Subscript(Given(v), number, ast.Load()) for v in rows.arguments], ast.Load())

@@ -19,7 +19,8 @@ from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.objects.constant_graphs import reference
-from backends.acrobat.frontend.evaluator.syntax.bodies import RETURNED, assigned, leaves, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, leaves, stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES

@@ -20,7 +20,8 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.loops.rearranging import rearranges
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.kinds import is_container, is_unknown, kind
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Static, Value
@@ -115,7 +116,7 @@ def _with_named_indices(f: Frame, path: ast.expr) -> ast.expr:
             return ast.copy_location(ast.Attribute(_with_named_indices(f, owner), attr, ctx), path)
         case ast.Subscript(owner, index, ctx) if not isinstance(index, ast.Constant):
             depth = sum(isinstance(x, ast.Subscript) for x in every_node(owner))
-            at = ast.copy_location(ast.Name(f"{HIDDEN}walked{path.lineno}:{path.col_offset}.{depth}", ast.Load()), index)
+            at = ast.copy_location(ast.Name(hidden("walked", path, depth), ast.Load()), index)
             f.env[at.id] = f.expression(index)
             return ast.copy_location(ast.Subscript(_with_named_indices(f, owner), at, ctx), path)
         case ast.Subscript(owner, index, ctx):

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import fact_of
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.specials import Absent, Method, Narrowed, OneOf, Partial
@@ -25,12 +25,12 @@ from backends.acrobat.library import words
 
 def class_key(path: str) -> str:
     """The key of `Frame.env` under which the class is kept that a name or field is known to be of."""
-    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
+    return fact_of(path, "class")
 
 
 def alike_key(path: str) -> str:
     """The key of `Frame.env` under which all classes are kept that the test around takes together with that of `class_key`."""
-    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}alike"
+    return fact_of(path, "alike")
 
 
 def classes_here(f: Frame, value: Dyn) -> tuple[type, ...]:

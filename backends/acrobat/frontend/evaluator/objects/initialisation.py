@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.objects.construction import new_object,
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path
 from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
 from backends.acrobat.frontend.kinds import nothing_known, type_or_none
 from backends.acrobat.frontend.source import source_of
@@ -275,7 +275,7 @@ class Initialisation:
 
 def _variable(me: str, name: str) -> str:
     """The variable for an attribute of the object that a function calls `me`."""
-    return f"{HIDDEN}{me}.{name}"
+    return attribute_path(me, name)
 
 
 def _without_result(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -14,7 +14,8 @@ from copy import copy, deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter, start_and_step
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node
 
@@ -119,7 +120,7 @@ class _Walks:
     def _counted(self, s: ast.For, choice: ast.IfExp, first: bool) -> list[ast.stmt]:
         """A loop over a counter, the `first` arm of a choice or else the second, or over something that has an end."""
         counter, walked = (choice.body, choice.orelse) if first else (choice.orelse, choice.body)
-        names = {what: f"{HIDDEN}{what}_{s.lineno}_{s.col_offset}" for what in ("endless", "start", "step", "items", "at")}
+        names = {what: hidden(what, s) for what in ("endless", "start", "step", "items", "at")}
 
         def chosen(if_endless: ast.expr, otherwise: ast.expr) -> ast.expr:
             arms = (if_endless, otherwise) if first else (otherwise, if_endless)

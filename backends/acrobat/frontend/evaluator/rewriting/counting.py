@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import always_computed
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced
 from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, every_node, mentions
@@ -163,7 +164,7 @@ class _Counters(ast.NodeTransformer):
             name = _counter(e)
             if name in self.counters and isinstance(e, ast.expr):
                 self.inside[-1].add(name)
-                value = f"{HIDDEN}next{e.lineno}_{e.col_offset}"
+                value = hidden("next", e)
                 step = ast.Constant(self.counters[name])
                 before += quoted(e, "value = name; name = name + step", value=value, name=name, step=step)
                 self.values[id(e)] = ast.copy_location(ast.Name(value, ast.Load()), e)

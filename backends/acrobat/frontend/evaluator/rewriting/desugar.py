@@ -13,14 +13,15 @@ from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iter
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import with_own_variables
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, ends, leaves
+from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
 from backends.acrobat.frontend.syntax_nodes import children
 
-YIELDED = HIDDEN + "yielded"
+YIELDED = hidden("yielded")
 """The list of what a generator function has given so far."""
-UNSEEN = HIDDEN + "unseen"
+UNSEEN = hidden("unseen")
 """What a generator function returns, which nothing sees."""
 _cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
 
@@ -146,7 +147,7 @@ class _Statements:
         if isinstance(value, (ast.Name, ast.Constant)):
             return [], value
         self.count += 1
-        name = f"{HIDDEN}named{self.count}"
+        name = hidden(f"named{self.count}")
         return quoted(s, "name = value", name=name, value=value), ast.copy_location(ast.Name(name, ast.Load()), value)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
@@ -165,7 +166,7 @@ class _Statements:
     def _with_test_inside(self, s: ast.While) -> list[ast.stmt]:
         """`while test` as `while True` that is left where the test fails; its `else` follows where it is left there."""
         self.count += 1
-        flag = f"{HIDDEN}ended{self.count}"
+        flag = hidden(f"ended{self.count}")
         tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
         text = f"if not test:\n    {'flag = True; ' if s.orelse else ''}break"
         leave = [x for test in tests for x in quoted(s, text, test=test, flag=flag)]
@@ -188,7 +189,7 @@ class _Statements:
             result.body = self.body(s.body)
             return [result, *self.body(s.orelse)]
         self.count += 1
-        flag = f"{HIDDEN}left{self.count}"
+        flag = hidden(f"left{self.count}")
         result.body = self.body([_Flagged(flag).visit(copied(x)) for x in s.body])
         end = quoted(s, "if not flag: orelse", flag=flag, orelse=self.body(s.orelse))
         return [*quoted(s, "flag = False", flag=flag), result, *end]
@@ -202,7 +203,7 @@ class _Statements:
                 return [s]
             case ast.Subscript(owner, index):
                 self.count += 1
-                gone = f"{HIDDEN}gone{self.count}"
+                gone = hidden(f"gone{self.count}")
                 return quoted(s, "gone = owner.pop(index)", gone=gone, owner=copy(owner), index=index)
         return [ast.copy_location(ast.Delete([target]), s)]
 

@@ -11,7 +11,8 @@ import types
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changed_roots
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced, replaced_in
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
@@ -84,7 +85,7 @@ def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
 
 def _over_places(s: ast.For) -> list[ast.stmt]:
     item, whole, at = _walked(s)
-    at = at or f"{HIDDEN}at{s.lineno}_{s.col_offset}"
+    at = at or hidden("at", s)
 
     def by_place(node: ast.AST) -> ast.AST:
         if not isinstance(node, ast.Name) or node.id != item:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced_in
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
@@ -87,7 +87,7 @@ def _parted(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
 
 
 def _hidden(name: str) -> str:
-    return f"{HIDDEN}has_{name}"
+    return hidden(f"has_{name}")
 
 
 def _bool_of(name: str, there: bool) -> ast.expr:

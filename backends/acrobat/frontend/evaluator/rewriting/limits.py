@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced_in
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
@@ -95,7 +95,7 @@ def _written_out(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
 
 
 def _limit_of(name: str) -> str:
-    return f"{HIDDEN}limit_of_{name}"
+    return hidden(f"limit_of_{name}")
 
 
 def _cut(where: ast.stmt, keyword: str, name: str, method: str) -> list[ast.stmt]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 
@@ -80,4 +81,4 @@ class _Naming(ast.NodeTransformer):
 
     def _named(self, value: ast.expr) -> Any:
         self.count += 1
-        return ast.Assign([ast.Name(f"{HIDDEN}part_{self.count}", ast.Store())], value)
+        return ast.Assign([ast.Name(hidden(f"part_{self.count}"), ast.Store())], value)

@@ -15,7 +15,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
@@ -57,7 +57,7 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
 
 def _hidden_names(of: str) -> dict[str, str]:
     """The names that say of the name `of` whether it holds a number (`number`), and which number (`value`)."""
-    return {what: f"{HIDDEN}{what}_{of}" for what in ("number", "value")}
+    return {what: hidden(f"{what}_{of}") for what in ("number", "value")}
 
 
 def _calls_forward(node: ast.AST) -> bool:

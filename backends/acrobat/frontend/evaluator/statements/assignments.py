@@ -21,7 +21,8 @@ from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, 
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, hint_of
+from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import (
@@ -141,7 +142,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
         case ast.Subscript() as target:
             read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
             if any(isinstance(x, ast.Call) for x in every_node(target.slice)):
-                at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
+                at = ast.copy_location(ast.Name(hidden("target", s), ast.Load()), target)
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)

@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
 from backends.acrobat.frontend.evaluator.statements.merging import merging
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, leaves
+from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_object, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import Outcome
@@ -151,7 +152,7 @@ def _attempted(
     def was_raised(error: Value) -> Value:
         if name is not None:
             f.rebind(name, error)
-            if not is_object(error) and not is_unknown(error) and not name.startswith(HIDDEN):
+            if not is_object(error) and not is_unknown(error) and not is_hidden(name):
                 f.env.pop(name)
                 f.poisoned[name] = f"is an exception of the class `{cls.__name__}`, which keeps nothing", INIT
         return caught()

@@ -22,7 +22,8 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_string, kind, nothing_known, retyped, type_of, type_or_none
@@ -75,7 +76,7 @@ def _changes(lookup: ast.Call) -> bool:
 def _kept(first: ast.stmt) -> list[ast.stmt]:
     """The first statement of a `try`; one that only tries a lookup, as `float(text)`, gives the value a name."""
     if isinstance(first, ast.Expr) and not (isinstance(first.value, ast.Call) and isinstance(first.value.func, ast.Attribute)):
-        return quoted(first, "tried = value", tried=f"{HIDDEN}tried", value=first.value)
+        return quoted(first, "tried = value", tried=hidden("tried"), value=first.value)
     return [first]
 
 

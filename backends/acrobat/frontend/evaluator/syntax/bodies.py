@@ -6,12 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.syntax_nodes import children, every_node
-
-HIDDEN = "·"
-"""Begins names that the source cannot have."""
-RETURNED = HIDDEN + "returned"
-"""The name that carries the value of a `return` out of a loop."""
 
 
 def placed(where: ast.AST, statement: ast.stmt) -> ast.stmt:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.frontend.changing_methods import changes_owner
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import stored
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.syntax.reading import first_use
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
@@ -126,9 +127,7 @@ class _Rounds:
             match s:
                 case ast.Pass() | ast.Continue() | ast.Expr(ast.Constant()):
                     pass
-                case ast.Assign([ast.Name(gone)], ast.Call(ast.Attribute(ast.Name(name), "pop"), [key], [])) if (
-                    gone[0] == HIDDEN
-                ):
+                case ast.Assign([ast.Name(gone)], ast.Call(ast.Attribute(ast.Name(name), "pop"), [key], [])) if is_hidden(gone):
                     self.reads(key)  # `del name[key]`
                     self._change(name, METHODS["pop"], node=s)
                 case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.evaluator.syntax.bodies import HIDDEN, assigned
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node, mentions, parameter_names
 
 
@@ -26,7 +27,7 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
 def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
     """Whether a name is a variable of a function's own, which no function inside sees, and no parameter; False without a
     function."""
-    if definition is None or name.startswith(HIDDEN):
+    if definition is None or is_hidden(name):
         return False
     if name in all_parameters(definition):
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.instances.boundary import plain_type
+from backends.acrobat.frontend.instances.plain_types import plain_type
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.ir.nodes import Program

@@ -7,8 +7,8 @@ from typing import Any
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.outside import Outside, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.instances.boundary import plain_type
 from backends.acrobat.frontend.instances.default_dicts import read_as
+from backends.acrobat.frontend.instances.plain_types import plain_type
 from backends.acrobat.frontend.types import SymbolT
 
 

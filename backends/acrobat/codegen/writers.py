@@ -8,7 +8,7 @@ from typing import Any
 from backends.acrobat.codegen.cpp import Types
 from backends.acrobat.codegen.outside import Outside, ResultTensor
 from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.instances.boundary import plain_type
+from backends.acrobat.frontend.instances.plain_types import plain_type
 from backends.acrobat.frontend.types import NoneT, SymbolT
 
 

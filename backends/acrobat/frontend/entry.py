@@ -14,10 +14,14 @@ from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import TupleT
+from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
+from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.values import TupleV, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children, walk
@@ -35,7 +39,38 @@ class Entry:
     others: dict[str, Value]
 
 
-def parameters(
+def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
+    """The `forward` of the model `root`. Raises CompileError for one that cannot be compiled."""
+    module = root.module
+    unstripped, bound = forward_of(module)
+    if unstripped is None:
+        raise CompileError([Problem(Span("<model>", 0), no_function(module), "set a function that `def` makes")])
+    function = stripped(unstripped)
+    if type(module).forward is nn.Module.forward and function is nn.Module.forward:
+        what = f"`{type(module).__name__}` has no `forward`"
+        raise CompileError([Problem(Span("<model>", 0), what, "define it: it computes the result for one instance")])
+    definition, file = source_of(function)
+    span = span_of(definition, file)
+    try:
+        params, others = _parameters(definition, function, bound, module, sample)
+    except Refused as refused:
+        raise CompileError([Problem(span, refused.message, refused.advice)]) from None
+    if strange := decorated(function):
+        raise CompileError([Problem(span, strange, "write what it does into the function")])
+    if hooked(module):
+        raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
+    if globally_hooked():
+        message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
+        raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
+    if not params:
+        advice = "give it the instance as its argument"
+        if definition.args.vararg is not None:  # of a wrapper that a decorator has made, most often
+            advice = f"name the instance among its parameters, before `*{definition.args.vararg.arg}`"
+        raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
+    return Entry(function, span, [root] if bound else [], params, others)
+
+
+def _parameters(
     definition: ast.FunctionDef, function: FunctionType, bound: bool, module: nn.Module, sample: Sequence[Any] | None
 ) -> tuple[list[str], dict[str, Value]]:
     """The parameters of `forward` that an instance gives, and the values that the others have, in the order in which the

@@ -17,17 +17,15 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
-from backends.acrobat.frontend.entry import Entry, annotation_of_instance, parameters, taking_one_instance, types_of_parameters
+from backends.acrobat.frontend.entry import Entry, annotation_of_instance, entry_of, taking_one_instance, types_of_parameters
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
 from backends.acrobat.frontend.types import (
@@ -126,7 +124,8 @@ class ProgramBuilder(DiagnosedFunctions):
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
-        entry = self._entry(sample)
+        entry = entry_of(self.root, sample)
+        self.changing[entry.function] = ()  # `forward` is not allowed to change its instance
         self.datatypes.sampled = sample is not None
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
@@ -174,36 +173,6 @@ class ProgramBuilder(DiagnosedFunctions):
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
             elif kind := contains_held(t):
                 self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
-
-    def _entry(self, sample: Sequence[Any] | None) -> Entry:
-        """The model's `forward`. Raises CompileError for one that cannot be compiled."""
-        unstripped, bound = forward_of(self.module)
-        if unstripped is None:
-            raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
-        function = stripped(unstripped)
-        self.changing[function] = ()  # `forward` is not allowed to change its instance
-        if type(self.module).forward is nn.Module.forward and function is nn.Module.forward:
-            what = f"`{type(self.module).__name__}` has no `forward`"
-            raise CompileError([Problem(Span("<model>", 0), what, "define it: it computes the result for one instance")])
-        definition, file = source_of(function)
-        span = span_of(definition, file)
-        try:
-            params, others = parameters(definition, function, bound, self.module, sample)
-        except Refused as refused:
-            raise CompileError([Problem(span, refused.message, refused.advice)]) from None
-        if strange := decorated(function):
-            raise CompileError([Problem(span, strange, "write what it does into the function")])
-        if hooked(self.module):
-            raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
-        if globally_hooked():
-            message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
-            raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
-        if not params:
-            advice = "give it the instance as its argument"
-            if definition.args.vararg is not None:  # of a wrapper that a decorator has made, most often
-                advice = f"name the instance among its parameters, before `*{definition.args.vararg.arg}`"
-            raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
-        return Entry(function, span, [self.root] if bound else [], params, others)
 
     def _in_rounds(self, entry: Entry, hint: Any, sample: Sequence[Any] | None) -> tuple[Any, Any]:
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""

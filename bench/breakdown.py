@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ NUMBERS = frozenset(
     {*(f"{phase}_ms" for phase in PHASES), "nodes", "batches", "launches", "mean_batch_width", "gathered_bytes"}
 )
 """The counters of the contract that are numbers; a backend may have others, of any kind."""
+LARGEST_NUMBER = 1 << 63
 LARGEST = 1 << 18  # bytes of what a backend says of itself; more is not kept in a row
 MAPPINGS = frozenset({"unbatched"})  # the counters of the contract that are texts by name
 
@@ -77,13 +77,14 @@ def flags(counters: Mapping[str, Any]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """The value in types that JSON can hold. What JSON cannot hold becomes None, also a number that is not finite."""
+    """The value in types that JSON can hold. What JSON cannot hold becomes None, also a number that is
+    not finite or too large for any use."""
     if isinstance(value, Mapping):
         return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(element) for element in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, int | float) and not -LARGEST_NUMBER < value < LARGEST_NUMBER:
         return None
     return value if isinstance(value, bool | int | float | str) else None

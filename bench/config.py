@@ -209,7 +209,7 @@ def _workload(config: Config) -> Part:
         workload = cls(**part.options)
         choice("size", config.size, tuple(workload.sizes))
         if hasattr(workload, "check"):
-            workload.check()
+            workload.check(config.size)
     except (ValueError, OSError) as error:
         raise ConfigError(f"workload {part.name}: {error}") from error
     return part

@@ -64,6 +64,7 @@ class CellGroup:
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
         self.seen: set[str] = set()  # the ids of the cells that were begun
+        self.ended: set[str] = set()  # the ids of those that have their rows
         self.last_checks = LastChecks(cells, measure, self.preparer.oracle, tell)
         self._telling = threading.Lock()
         self._interrupted = False  # from then on cells end because the harness ends them, which is no outcome of theirs
@@ -74,6 +75,9 @@ class CellGroup:
         with adopting():
             try:
                 return self._run()
+            except Exception as error:  # of what is done for all cells at once
+                self._fail_all(error)
+                return True
             finally:
                 for running in self.live:
                     running.child.kill()
@@ -123,8 +127,7 @@ class CellGroup:
         try:
             running = Running(cell, *self.preparer.begin(cell))
         except Exception as error:  # a cell without a process gets a row too
-            ended = verdict(error, None)
-            self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why, "again": ended.again})
+            self._not_begun(cell, error)
             return
         running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
@@ -146,9 +149,22 @@ class CellGroup:
         self.live.remove(running)
         self._end(running, verdict(error, running.child.log))
 
+    def _fail_all(self, error: Exception) -> None:
+        """Give each cell without a row the one that says that the harness has failed."""
+        for running in list(self.live):
+            self._fail(running, error)
+        for cell in (each for each in self.cells if each.id not in self.ended):
+            self._not_begun(cell, error)
+
+    def _not_begun(self, cell: Cell, error: Exception) -> None:
+        """The row of a cell for which no process could be started."""
+        ended = verdict(error, None)
+        self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why, "again": ended.again})
+
     def _done(self, cell: Cell, row: Record) -> None:
         with self._telling:
             if not self._interrupted:
+                self.ended.add(cell.id)
                 self.done(cell, row)
 
     def _warm(self, running: Running) -> None:

@@ -66,9 +66,10 @@ class Oracle:
                 continue
             with contextlib.suppress(OSError):  # nothing can be removed from a folder that is read-only
                 path.unlink()
-            chunk, undamaged = int(path.stem[:6]) // CHUNK, path.stem.endswith(f"-{_digest(content)}")
-            if undamaged:
-                self._held[chunk] = content
+            if path.stem[:6].isdecimal() and path.stem.endswith(
+                f"-{_digest(content)}"
+            ):  # undamaged, and none of another program
+                self._held[int(path.stem[:6]) // CHUNK] = content
 
     def give_back(self) -> None:
         """Write all answers in memory to disk for the next session, in the first of the folders that can be written to."""

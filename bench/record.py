@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import breakdown, environment, facts, machine
+from bench import breakdown, environment, facts, machine, replies
 from bench.cell import Cell
 from bench.description import described
 from bench.software import software
@@ -128,7 +127,7 @@ def _shown(row: Record) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and -replies.LARGEST < value < replies.LARGEST
 
 
 def _positive(seconds: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from bench.facts import Invalid, validated_facts
 from bench.status import Status
 
 LONGEST = 64 << 20  # bytes of a reply
+LARGEST = 1 << 63  # of whole numbers: those beyond fit neither numpy's integers nor, far beyond, a float
 
 
 class Unreadable(Exception):
@@ -21,7 +21,7 @@ Check = Callable[[Any], bool]
 
 
 def number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
 def seconds(value: Any) -> bool:
@@ -29,7 +29,7 @@ def seconds(value: Any) -> bool:
 
 
 def count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
 
 
 def list_of(check: Check) -> Check:

@@ -45,7 +45,7 @@ class Store:
             for line in lines:
                 try:
                     record = json.loads(line)
-                except ValueError:  # torn
+                except (ValueError, RecursionError):  # torn, or written by another program
                     continue
                 if isinstance(record, dict) and isinstance(record.get("id"), str):
                     yield record
@@ -159,7 +159,7 @@ def _description(path: Path) -> dict[str, Any]:
             return description
     except FileNotFoundError:
         return {"environments": {}}
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     aside = path.with_suffix(f".damaged-{os.getpid()}.json")
     path.replace(aside)

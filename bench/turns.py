@@ -73,12 +73,12 @@ def order(seed: int, number: int, minibatches: int) -> list[int]:
 def keep(row: Record, number: int, ran: Sequence[int], first: int, reply: dict[str, Any]) -> None:
     """Add the samples of round `number` to a row: those of the resumed pass over the first `first` of the mini-batches `ran`,
     and those of the steady passes over all of them. Raises ValueError if the reply is not that of a whole turn."""
-    seconds, passes = reply["samples_s"], reply["sample_pass"]
+    seconds, passes = [round(each, 9) for each in reply["samples_s"]], reply["sample_pass"]
     if len(seconds) < first or (len(seconds) - first) % len(ran) or len(passes) != len(seconds):
         raise ValueError(f"a turn over {len(ran)} mini-batches gave {len(seconds)} samples and {len(passes)} numbers of passes")
-    if not all(math.isfinite(each) and each > 0 for each in seconds):
-        raise ValueError("a sample is not a positive number of seconds")
-    row["samples_s"] += [round(each, 9) for each in seconds]
+    if not all(each > 0 for each in seconds):
+        raise ValueError("a sample is not a positive number of nanoseconds")
+    row["samples_s"] += seconds
     row["sample_minibatch"] += [*ran[:first], *(ran[i % len(ran)] for i in range(len(seconds) - first))]
     row["sample_round"] += [number] * len(seconds)
     row["sample_pass"] += passes

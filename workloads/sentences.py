@@ -56,7 +56,7 @@ class SentenceSpec(ModelSpec):
     def __init__(self, data: str | None = None) -> None:
         self.data = data
 
-    def check(self) -> None:
+    def check(self, size: str) -> None:
         if self.data is not None:
             check(self.data)
 

@@ -66,8 +66,9 @@ class ModelSpec(ABC):
     def _model_file(self) -> ModuleType:
         return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.model")
 
-    def check(self) -> None:  # noqa: B027  most have nothing to check
-        """Read the data file, where there is one, to its end. Raises `workloads.text.DataError`."""
+    def check(self, size: str) -> None:  # noqa: B027  most have nothing to check
+        """Read the data file, where there is one, to its end. Raises `workloads.text.DataError` for what is no instance of the
+        model of that size."""
 
     def instances(self, size: str, seed: int, n: int) -> list[Any]:
         return self.samples(self.shape(size), stream(seed, f"{self.name} instances"), n)

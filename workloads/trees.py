@@ -152,6 +152,6 @@ class TreeSpec(ModelSpec):
     def __init__(self, data: str | None = None) -> None:
         self.data = data
 
-    def check(self) -> None:
+    def check(self, size: str) -> None:
         if self.data is not None:
             check(self.data, self.pairs)

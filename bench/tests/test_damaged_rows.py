@@ -51,7 +51,9 @@ def damaged(row: Record, path: PATH, value: Any) -> Record:
     return made
 
 
-@pytest.mark.parametrize("value", ["x", None, [1], -1, DROPPED], ids=["text", "null", "list", "negative", "dropped"])
+@pytest.mark.parametrize(
+    "value", ["x", None, [1], -1, 10**400, DROPPED], ids=["text", "null", "list", "negative", "huge", "dropped"]
+)
 def test_no_damaged_value_ends_the_command(value: Any, sound: Record) -> None:
     assert record.whole(sound)
     shown = 0

@@ -35,6 +35,7 @@ def test_damaged_answers_are_computed_again(cache: Path, tmp_path: Path) -> None
     first, second = kept
     first.write_bytes(kept[first][:-20])
     second.write_bytes(bytes([kept[second][0]]) + b"x" + kept[second][2:])
+    (first.parent / "of-another-program.npz").touch()
     row = bench.run(cell(), QUICK, STRICT, tmp_path)
     assert row["status"] == Status.OK, row["why"]
     assert {path: path.read_bytes() for path in answers(cache)} == kept

@@ -6,6 +6,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,23 @@ def test_a_torn_last_line_costs_nothing_else(cut: int, tmp_path_factory: pytest.
     names = [each["id"] for each in Store(store.results, "machine")]
     assert names in (["a", "c"], ["a", "b", "c"])
     assert all(line == "" or line.startswith("{") for line in store.path.read_text().split("\n"))
+
+
+@pytest.mark.parametrize("line", ["[" * 200_000, "7", '{"id": 1}', "\x00"])
+def test_what_another_program_wrote_is_skipped(line: str, tmp_path: Path) -> None:
+    store = Store(tmp_path, "machine")
+    store.folder.mkdir()
+    store.path.write_text(f'{line}\n{{"id":"a"}}\n')
+    assert store.latest("a") == {"id": "a"}
+
+
+def test_a_full_disk_is_noticed_when_the_store_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(OSError, match="No space left"):
+        Store(tmp_path, "machine").open()
 
 
 def test_the_newest_row_of_a_cell_counts(tmp_path: Path) -> None:

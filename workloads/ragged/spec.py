@@ -18,13 +18,10 @@ small, as in `berxit`, so that sentences still differ after the last layer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from workloads.sentences import SentenceSpec
-from workloads.text import DataError
+from workloads.text import DataError, lines
 
 LAYERS = 6
 GAINS = {"query": 1.4, "key": 1.4, "value": 2.0, "attended": 0.3, "contract": 0.3, "attention_norm": 0.1, "layer_norm": 0.1}
@@ -44,10 +41,9 @@ class Spec(SentenceSpec):
     gains: ClassVar = {f"layers.{i}.{name}": gain for i in range(LAYERS) for name, gain in GAINS.items()}
     cells = ("apply_layer",)
 
-    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        sentences = super().samples(shape, random, n)
-        for number, sentence in enumerate(sentences, 1):
-            words, positions = len(sentence), shape["positions"]
-            if words > positions:
-                raise DataError(f"{self.data}: sentence {number} has {words} words; the model has {positions} positions")
-        return sentences
+    def check(self, size: str) -> None:
+        super().check(size)
+        positions = self.shape(size)["positions"]
+        for number, line in lines(self.data) if self.data is not None else ():
+            if (words := len(line.split())) > positions:
+                raise DataError(f"{self.data}:{number}: a sentence of {words} words; the model has {positions} positions")

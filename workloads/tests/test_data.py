@@ -105,7 +105,7 @@ def test_a_byte_order_mark_is_no_word(name: str, tmp_path: Path) -> None:
     plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
     plain.write_text("(1 a)\n")
     marked.write_text("(1 a)\n", encoding="utf-8-sig")
-    spec(name, data=str(marked)).check()
+    spec(name, data=str(marked)).check("tiny")
     assert spec(name, data=str(marked)).instances("tiny", 0, 1) == spec(name, data=str(plain)).instances("tiny", 0, 1)
 
 
@@ -127,13 +127,13 @@ def test_the_whole_file_is_checked(content: str, message: str, tmp_path: Path) -
     path.write_text(content)
     for name in ("treelstm", "mvrnn"):
         with pytest.raises(DataError, match="trees.txt" + message):
-            spec(name, data=str(path)).check()
+            spec(name, data=str(path)).check("tiny")
 
 
 def test_what_is_allowed_passes_the_check(tmp_path: Path) -> None:
     path = tmp_path / "trees.txt"
     path.write_text(f"(NP (DT the) (4 end))\n{nested(trees.MAX_LEVELS)}\n")
-    spec("treelstm", data=str(path)).check()
+    spec("treelstm", data=str(path)).check("tiny")
     assert len(spec("treelstm", data=str(path)).instances("tiny", 0, 2)) == 2
 
 
@@ -141,12 +141,12 @@ def test_two_lines_are_a_pair(tmp_path: Path) -> None:
     path = tmp_path / "trees.txt"
     path.write_text("(1 a)\n(2 (1 a) (1 b))\n\n(3 c)\n(4 d)\n")
     workload = spec("simtree", data=str(path))
-    workload.check()
+    workload.check("tiny")
     shapes_of = [(type(p.left).__name__, type(p.right).__name__) for p in workload.instances("tiny", 0, 3)]
     assert shapes_of == [("Leaf", "Node"), ("Leaf", "Leaf"), ("Leaf", "Node")]
     path.write_text("(1 a)\n(2 b)\n\n(3 c)\n")
     with pytest.raises(DataError, match=r"trees\.txt:4: the last of 3 trees has no partner"):
-        spec("simtree", data=str(path)).check()
+        spec("simtree", data=str(path)).check("tiny")
 
 
 def test_generated_pairs_are_as_long_as_sicks_sentences() -> None:
@@ -163,16 +163,17 @@ def test_a_text_without_lines_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "sentences.txt"
     path.write_text("one two\n" + "word " * (text.MAX_WORDS + 1))
     with pytest.raises(DataError, match=rf"sentences.txt:2:50001: more than {text.MAX_WORDS} words in one line"):
-        spec(name, data=str(path)).check()
+        spec(name, data=str(path)).check("tiny")
     path.write_text("word " * text.MAX_WORDS)
-    spec(name, data=str(path)).check()
+    spec(name, data=str(path)).check("tiny")
 
 
 def test_a_sentence_longer_than_the_positions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sentences.txt"
     path.write_text("one two\n" + "word " * 201)
-    with pytest.raises(DataError, match=r"sentences\.txt: sentence 2 has 201 words; the model has 200 positions"):
-        spec("ragged", data=str(path)).instances("tiny", 0, 2)
+    with pytest.raises(DataError, match=r"sentences\.txt:2: a sentence of 201 words; the model has 200 positions"):
+        spec("ragged", data=str(path)).check("tiny")
+    spec("ragged", data=str(path)).check("small")
 
 
 def test_importing_specifications_does_not_import_torch() -> None:

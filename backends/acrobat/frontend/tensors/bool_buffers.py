@@ -4,7 +4,6 @@ zeros. Where the source reads single values of it, as in `if self.flags[2]:`, it
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,11 +27,6 @@ def as_flags(f: Frame, value: Any) -> Any:
     for index in value.parts:
         result = subscript(f, ast.Pass(), result, index)
     return result
-
-
-def with_flags(f: Frame, args: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
-    """The arguments of a call with masks in place of buffers of bools."""
-    return [as_flags(f, v) for v in args], {k: as_flags(f, v) for k, v in kwargs.items()}
 
 
 def _compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:

@@ -11,7 +11,7 @@ from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.putting import give
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, each_as
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -21,13 +21,13 @@ from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_u
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags, with_flags
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain
-from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot, settled
+from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -103,7 +103,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = library.name_for(method.name, kwargs)
-    args, kwargs = settled(f, *with_flags(f, args, kwargs))
+    args, kwargs = each_as(f, ints_of, *each_as(f, as_flags, args, kwargs))
     if of_bools(method.owner) and name in MASK_OPERATIONS:
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
@@ -185,11 +185,11 @@ CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
-    args, kwargs = with_flags(f, args, kwargs)
+    args, kwargs = each_as(f, as_flags, args, kwargs)
     if is_one_hot(owner):
         result = of_one_hot(f, method.name, [owner, *args], kwargs)
         return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
-    args, kwargs = settled(f, args, kwargs)
+    args, kwargs = each_as(f, ints_of, args, kwargs)
     changed = method.name.removesuffix("_")
     if is_mask(owner) and changed != method.name and changed in OVERWRITING and isinstance(node, ast.Call):
         return _overwritten(f, node, owner, CallArguments(method.name, args, kwargs)) or in_place(f, owner, lambda x: x)

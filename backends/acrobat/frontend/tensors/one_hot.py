@@ -44,11 +44,6 @@ def ints_of(f: Frame, value: Any) -> Any:
     return as_ints(f, mask(value.value)) if is_one_hot(value) else value
 
 
-def settled(f: Frame, args: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
-    """The arguments of a call with ints in place of what `one_hot` gave."""
-    return [ints_of(f, v) for v in args], {k: ints_of(f, v) for k, v in kwargs.items()}
-
-
 def of_one_hot(f: Frame, name: str, args: Sequence[Any], kwargs: Mapping[str, Value]) -> Value | None:
     """An operation whose first argument is what `one_hot` gave, where it needs no ints; None for others."""
     if not args or not is_one_hot(args[0]) or any(map(is_one_hot, args[1:])):

@@ -14,7 +14,7 @@ import torch.nn.functional as functional
 from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.choices.each_type import take_several_types, with_one_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant, each_as
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import taken_apart
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
@@ -22,11 +22,11 @@ from backends.acrobat.frontend.kinds import is_array, known, nothing_known
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.tensors.bool_buffers import with_flags
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.lifting import in_place
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot
-from backends.acrobat.frontend.tensors.one_hot import of_one_hot, settled
+from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.values import of_torch
 from backends.acrobat.frontend.types import Mismatch
@@ -102,11 +102,11 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
                 return with_one_type(f, node, args, kwargs, lambda one, named: work(f, node, one, named, hint))
         elif name == "einsum" and args and isinstance(known(args[0])[1], str):
             args = taken_apart(f, args, ["equation", *known(args[0])[1].partition("->")[0].split(",")], kwargs, ())
-        args, kwargs = with_flags(f, args, kwargs)
+        args, kwargs = each_as(f, as_flags, args, kwargs)
         if any(map(is_one_hot, (*args, *kwargs.values()))):
             if (result := of_one_hot(f, name, args, kwargs)) is not None:
                 return result
-            args, kwargs = settled(f, args, kwargs)
+            args, kwargs = each_as(f, ints_of, args, kwargs)
         if name in library.FUNCTIONS and not (name in MASK_OPERATIONS and args and is_mask(args[0])):
             function = library.FUNCTIONS[name]
             before = _before_inplace(function)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
+
+F = TypeVar("F")
 
 
 class Refused(Exception):
@@ -75,3 +77,10 @@ def constant(value: Any, what: str) -> Any:
 
 def is_constant(value: Any) -> bool:
     return isinstance(value, Static) or isinstance(value, Dyn) and isinstance(value.atom, n.Lit)
+
+
+def each_as(
+    f: F, change: Callable[[F, Value], Value], args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments of a call, each as `change(f, argument)` gives it."""
+    return [change(f, v) for v in args], {k: change(f, v) for k, v in kwargs.items()}

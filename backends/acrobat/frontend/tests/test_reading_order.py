@@ -27,3 +27,10 @@ def test_each_file_stands_once_in_its_folder(folder: str) -> None:
     text = (HERE / folder / "__init__.py").read_text()
     named = re.findall(r"`(\w+\.py)`", text)
     assert sorted(named) == sorted(path.name for path in (HERE / folder).glob("*.py") if path.name != "__init__.py")
+
+
+def test_only_the_state_of_a_frame_sets_what_a_trial_must_put_back() -> None:
+    """Elsewhere a context of `frame_state.py` is entered, which puts it back whatever happens inside."""
+    setting = re.compile(r"\.(mutated|gives_up)(, [\w.]+)* = ")
+    files = [path for path in HERE.parent.rglob("*.py") if "tests" not in path.parts]
+    assert [path.name for path in files if setting.search(path.read_text())] == ["frame_state.py"]

@@ -134,21 +134,18 @@ def for_types_that_take(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Val
 
 def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
     """`work()`; where that has a problem, which is added to `problems`, the error of an instance."""
-    before, f.cause = f.cause, None
     text = advice = ""
     try:
-        with f.trial():
+        with f.attempt() as found:
             work()
-        if f.cause is not None:
-            text, advice = f.cause.message, f.cause.advice
+        if found.problem is not None:
+            text, advice = found.problem.message, found.problem.advice
     except Unbound:
         raise  # whatever the types are: the caller knows whether another function is called for other instances
     except Refused as refused:
         text, advice = refused.message, refused.advice
     except (Mismatch, AnnotationError) as error:
         text = str(error)
-    finally:
-        f.cause = before
     if not text:
         return work()
     problems.append((text, advice))

@@ -156,16 +156,13 @@ def _shape_asked(node: ast.expr) -> ast.expr | None:
 
 def _answer(f: Frame, test: ast.expr, path: str, type: Any) -> bool | None:
     """Whether a test holds where the value of the name `path` is of a type; None where that takes more, or it is not taken."""
-    before, f.cause = f.cause, None
     try:
-        with f.trial():
+        with f.attempt() as found:
             f.env[path] = held_in(Dyn(f.var("value", type)))
             is_known, holds = known(truth(f, test))
-        return bool(holds) if is_known and f.cause is None else None
     except (Refused, Mismatch):
         return None
-    finally:
-        f.cause = before
+    return bool(holds) if is_known and found.problem is None else None
 
 
 def _told(f: Frame, told: Told, arm: Arm) -> Arm:

@@ -99,7 +99,7 @@ def whole(row: Record) -> bool:
     if row["status"] != Status.OK:
         return True
     columns = [row[key] for key in SAMPLES]
-    whole_numbers = all(type(value) is int and value >= 0 for column in columns[1:] for value in column)
+    whole_numbers = all(type(value) is int and 0 <= value < replies.LARGEST for column in columns[1:] for value in column)
     parts = {"load_s", "compile_s", "first_s"} <= set(row["cold"]) and {"n", "max_abs", "max_rel"} <= set(row["verified"])
     rest = parts and "peak_rss_bytes" in row["memory"] and "stop" in row
     return (

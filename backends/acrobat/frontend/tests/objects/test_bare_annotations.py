@@ -12,7 +12,7 @@ from torch import nn
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 if TYPE_CHECKING:
-    from backends.acrobat.frontend.types import Unwritten
+    from backends.acrobat.frontend.types import Unwritten  # type: ignore[attr-defined]
 
 
 class Runs(nn.Module):

@@ -63,7 +63,8 @@ def one_of(
     there = [v for v in values if not is_never(v)]
     # Equal values of two arms are made outside of both, but the only value that there is may be made in its arm.
     same = bool(there) and all(v == there[0] for v in there) and not isinstance(there[0], Dyn)
-    one = same and (len(there) > 1 or not is_staged(there[0]) and not isinstance(there[0], OneOf))
+    alone = same and not is_staged(there[0]) and not isinstance(there[0], OneOf) and holds_only(there[0], outside)
+    one = same and (len(there) > 1 or alone)
     if one and not any(b.bindings for b, _ in branches):
         return there[0]
     if one or not there:

@@ -39,7 +39,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if optional(f, value) is not None:
         return attribute(f, node, opened(f, node, value), name)
     if is_one_of_several(f, value) and "object" not in f.mixed(value.type):
-        if callable(getattr(f.program.datatypes.class_in_mixed(value.type.name, "tensor"), name, None)):
+        of_python = [f.program.datatypes.class_in_mixed(value.type.name, word) for word in ("tensor", *f.mixed(value.type))]
+        if any(callable(getattr(cls, name, None)) for cls in of_python):
             return Method(value, name)
         return for_each_type(f, node, [value], lambda one: attribute(f, node, one[0], name))
     if f.mixed(value.type):

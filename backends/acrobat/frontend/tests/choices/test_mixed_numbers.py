@@ -260,3 +260,15 @@ def test_a_number_stays_one_beside_a_tensor_in_a_result(codegen: str, tmp_path: 
         agrees_natively(with_forward(Model(), loss_or_zero), sample, codegen, tmp_path)
     else:
         agrees(with_forward(Model(), loss_or_zero), sample)
+
+
+def words_of_the_strings(self, row):
+    kinds = ["word" if isinstance(c, str) else "number" if c is not None else "" for c in row]
+    lengths = [len(c.upper().split("B")) if k == "word" else 0 for c, k in zip(row, kinds, strict=True)]
+    return self.embed.weight[sum(lengths)], [c.lower() + "!" for c, k in zip(row, kinds, strict=True) if k == "word"]
+
+
+def test_a_method_of_strings_where_numbers_may_stand() -> None:
+    """What tells the strings apart is not known: each value is asked for the method, and one without it is an error."""
+    agrees(with_forward(Model(), words_of_the_strings), WITH_NONE)
+    agrees(with_forward(Model(), words_of_the_strings), ROWS)

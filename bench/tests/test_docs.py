@@ -77,8 +77,8 @@ PARTS = ("At run time", "Ahead of time", "What it cannot do:", "Sources:")
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("backend", registry.names("backend"))
 def test_each_backend_has_a_card(backend: str, part: str) -> None:
-    target = str(OmegaConf.load(registry.CONF / "backend" / f"{backend}.yaml")["_target_"])
-    source = ROOT.joinpath(*target.split(".")[:-2], "__init__.py")
+    settings: Any = OmegaConf.load(registry.CONF / "backend" / f"{backend}.yaml")
+    source = ROOT.joinpath(*settings["_target_"].split(".")[:-2], "__init__.py")
     card = ast.get_docstring(ast.parse(source.read_text())) or ""
     found = [paragraph for paragraph in card.split("\n\n") if paragraph.startswith(part)]
     assert len(found) == 1, f"{source.relative_to(ROOT)} has {len(found)} paragraphs that begin with '{part}'"

@@ -40,7 +40,7 @@ class Generator:
         self.emitted = emitted
         self.options = program.options
         self.shared: list[Shared] = []
-        self.own: list[tuple[int, int]] = []
+        self.own: list[tuple[int, int, int]] = []
         self.tables = [Tables() for _ in program.recursions]
         self.sparse: list[str] = []
         """Without `dense`: for each intermediate its elements over all nodes, as a C++ expression."""
@@ -134,7 +134,7 @@ class Generator:
             case "each":
                 return f"l.each[{index(self.tables[number].each, place.at)}].data()", ""
             case "own":
-                return f"s.own[{index(self.own, (place.a, place.at))}].data() + n0", ""
+                return f"s.own[{index(self.own, (place.a, place.at, place.root))}].data() + n0", ""
             case "state":
                 assert recursion is not None
                 return f"states + n0 * {recursion.row} + {place.at}", f"int64_t{{{recursion.row}}}"
@@ -271,7 +271,7 @@ class Generator:
             lines += ["    }"]
         lines += [f"    s.linear.resize({len(self.program.recursions)});"]
         lines += [f"    s.reader.slots = {self.program.structure.slots};"]
-        lines += [f"    s.own_at.push_back({{{r}, {at}}});" for r, at in self.own]
+        lines += [f"    s.own_at.push_back({{{r}, {at}, {root}}});" for r, at, root in self.own]
         lines += [f"    s.own.resize({len(self.own)});"]
         lines += [f"    for (int i = 0; i < {len(self.sparse)}; ++i) s.sparse.push_back(std::make_unique<Buffer>());"]
         return "\n".join([*lines, "}"])

@@ -123,11 +123,13 @@ class Executable:
         structure = program.structure
         self._nested = not isinstance(structure, Tree)
         if isinstance(structure, Tree):
-            self._kept += [structure.leaf, structure.node]
+            self._kept += [structure.leaf, structure.node, structure.instance]
             words = structure.word.encode(), structure.node_word.encode()
             self._lib.cortex_set_tree(self._session, structure.leaf, structure.node, *words)
             for name in structure.children:
                 self._lib.cortex_add_children(self._session, name.encode())
+            for name in structure.roots:
+                self._lib.cortex_add_root(self._session, structure.instance, name.encode())
         for name in program.tables:
             table = np.ascontiguousarray(weights[name], np.float32)
             self._lib.cortex_add_table(self._session, self._address(table), len(table), table[0].size)
@@ -206,6 +208,7 @@ def library(path: Path) -> SimpleNamespace:
         "cortex_destroy": (None, [void]),
         "cortex_set_tree": (None, [void, obj, obj, text, text]),
         "cortex_add_children": (None, [void, text]),
+        "cortex_add_root": (None, [void, obj, text]),
         "cortex_add_table": (None, [void, void, number, number]),
         "cortex_set_words": (None, [void, number, number]),
         "cortex_add_weight": (None, [void, void]),

@@ -16,15 +16,17 @@ from backends.cortex.values import Value
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: from element `at` on in a row, which depends on `kind`.
+    """Where a tensor lies: from element `at` on in a row, which depends on `kind`, and for own states on `root`.
 
     shared: constant number `a`; zero: zeros; word: the row of table `a` that the node's word names; child: the states of the
-    child in slot `a`; each: those of every child; own: those of the node in recursion `a` (for outputs); state, hoisted and
-    out: the node's row of states, hoisted values and outputs; temporary: intermediate number `a` of the body."""
+    child in slot `a`; each: those of every child; own: those of the node in recursion `a` (for outputs), of an instance with
+    several trees those of the root of number `root`; state, hoisted and out: the node's row of states, hoisted values and
+    outputs; temporary: intermediate number `a` of the body."""
 
     kind: str
     a: int = 0
     at: int = 0
+    root: int = 0
 
 
 @dataclass(frozen=True)

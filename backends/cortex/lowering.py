@@ -240,7 +240,7 @@ class Lowering:
                 return Place("each", 0, self._at(value))
             case "own":
                 number = attributes["recursion"]
-                return Place("own", number, self.rows[number].at[attributes["state"]])
+                return Place("own", number, self.rows[number].at[attributes["state"]], attributes["root"])
         raise AssertionError(value.op)
 
     def _at(self, value: Value) -> int:

@@ -56,13 +56,17 @@ __all__ = [
 class Tree:
     """Dataclass trees. `children` names the fields of `node` that hold one child each, two or more, or the one field that holds
     a list of them. `word` is the field of a leaf that numbers its word, `node_word` that of an inner node, where it has one.
-    Raises ValueError for classes that do not tell leaves from inner nodes, and where no children are named."""
+    An instance is the root of its tree, or an object of the class `instance` whose fields `roots` hold the roots of several.
+    Raises ValueError for classes that do not tell leaves from inner nodes, where no children are named, and for roots without
+    the class that has them."""
 
     leaf: type
     node: type
     children: tuple[str, ...]
     word: str = "word"
     node_word: str = ""
+    instance: type | None = None
+    roots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if issubclass(self.node, self.leaf):
@@ -71,6 +75,8 @@ class Tree:
             )
         if not self.children:
             raise ValueError(f"no children are named: give the fields of {self.node.__name__} that hold them")
+        if (self.instance is None) != (not self.roots):
+            raise ValueError("the roots of an instance are given as both its class and the fields that hold them")
 
     @property
     def slots(self) -> int:
@@ -136,12 +142,15 @@ class Node:
             raise ValueError("the children lie in fixed places; add up what child(0), child(1), ... give")
         return operation("list_sum", term(self._state("each", (), self.recursion)))
 
-    def state(self, recursion: int = 0) -> dict[str, Value]:
-        """The node's own state, for outputs."""
+    def state(self, recursion: int = 0, root: int = 0) -> dict[str, Value]:
+        """The node's own state, for outputs; where an instance has several trees, that of the root of this number."""
         self._only("output", "state")
         if recursion not in range(len(self.types)):
             raise ValueError(f"state {recursion}: the model has {len(self.types)} recursions, numbered from 0")
-        return self._state("own", (("recursion", recursion),), recursion)
+        roots = max(len(self.structure.roots), 1) if isinstance(self.structure, Tree) else 1
+        if root not in range(roots):
+            raise ValueError(f"root {root}: an instance has {roots}, numbered from 0")
+        return self._state("own", (("recursion", recursion), ("root", root)), recursion)
 
     def _only(self, case: Case, asked: str) -> None:
         if self.case != case:
@@ -163,7 +172,7 @@ class Recursion:
 
 @dataclass(frozen=True)
 class Model:
-    """`output(node)` is computed at the roots of trees, and at every element of sequences and grids."""
+    """`output(node)` is computed at the roots of trees, once for each instance, and at every element of sequences and grids."""
 
     structure: Structure
     recursions: Sequence[Recursion]

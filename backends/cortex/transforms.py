@@ -172,7 +172,7 @@ def hoistable(values: Iterable[Value]) -> list[Value]:
 
 def refactor(traced: Traced) -> Traced:
     """Each product of children's states with a weight is moved to the children, where it becomes one more state; the product of
-    a sum becomes the sum of the children's products. So fewer kernels of the parent have to wait for one another."""
+    a sum becomes the sum of the children's products."""
     return replace(traced, recursions=tuple(map(_refactored, traced.recursions)))
 
 

@@ -6,7 +6,7 @@ from backends.cortex.recursion import Model, Node, Recursion, State, Tree, Value
 from workloads.treelstm import model as source
 
 
-def program(w: Weights) -> Model:
+def recursion(w: Weights) -> Recursion:
     hidden = w.shapes["U_i.weight"][0]
     none = zeros(hidden)
 
@@ -23,5 +23,9 @@ def program(w: Weights) -> Model:
         h_sum = n.sum(lambda child: child["h"])
         return cell(none, h_sum, n.sum(lambda child: sigmoid(w.linear("U_f", child["h"])) * child["c"]))
 
+    return Recursion(leaf, inner)
+
+
+def program(w: Weights) -> Model:
     tree = Tree(source.Leaf, source.Node, children=("children",))
-    return Model(tree, [Recursion(leaf, inner)], lambda root: w.linear("classifier", root.state()["h"]))
+    return Model(tree, [recursion(w)], lambda root: w.linear("classifier", root.state()["h"]))

@@ -7,7 +7,7 @@ each frontier the library finds the edges, collects the messages, gathers the no
 on them and scatters the results into the features of all nodes. This is what `dgl.prop_nodes_topo` does; here its steps are
 called one by one, because nodes without predecessors need no messages: they are computed first, all at once.
 
-Ahead of run time only the weights of gates are concatenated, as in DGL's own example of the TreeLSTM. The messages of a node
+Ahead of time only the weights of gates are concatenated, as in DGL's own example of the TreeLSTM. The messages of a node
 come in the order in which its edges were given, so left and right children need no features on edges.
 
 What it cannot do: anything whose graph is not known before the run, so no control flow that waits for tensors. Each model is

@@ -5,7 +5,7 @@ Python's. `formulation=best` has programs in forms that DyNet's heuristics batch
 its comparison; `formulation=naive` (the folder `naive`) has the equations as one writes them first, with notes on what the
 heuristics miss.
 
-At run time, for each mini-batch: Python builds one graph of expressions for all instances (`construct_ms`). When a value is
+At run time, for each mini-batch, Python builds one graph of expressions for all instances (`construct_ms`). When a value is
 asked for, DyNet gives each node of the graph a signature (its operator, its dimensions, the parameters that it shares) and
 makes batches of nodes that have one signature and do not need each other (`schedule_ms`). The next batch is, of the nodes that
 are ready, those with the signature of the lowest average depth (`autobatch=1`, the agenda), those of one signature and one
@@ -13,7 +13,7 @@ depth (2), or as in 1, but held back until others of the same depth are ready (3
 together, then one kernel of Eigen runs for the batch (`kernel_ms`, the copies included). Where control flow needs a value, all
 that has been built is evaluated; the programs build all instances side by side (`interleave.py`), so that they wait together.
 
-Ahead of run time: nothing is compiled. Parameters are put into DyNet's collection when the model is loaded, and the memory pool
+Ahead of time nothing is compiled. Parameters are put into DyNet's collection when the model is loaded, and the memory pool
 grows to what the mini-batches need. With `tables=true` the products of the whole vocabulary with the weights that are applied
 to words are computed at load time.
 

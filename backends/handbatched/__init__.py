@@ -18,13 +18,14 @@ PyTorch run over all instances, without a graph, a scheduler or a search for bat
 - *nestedrnn*: every sample emits its next node in the same round; then the edges of all these nodes, step by step.
 - *berxit*: one tensor of those sequences that still go on; the certainties of all are read at once after each layer.
 
-Ahead of run time, when the model is loaded: the weights of gates are concatenated, and transposed or packed. The words'
+Ahead of time, when the model is loaded: the weights of gates are concatenated, and transposed or packed. The words'
 products are one product over all words of the mini-batch; with `tables=true` they are looked up, since the products of the
 whole vocabulary with the weights are then computed when the model is loaded.
 
 The library that computes the products is an option (`library`), and the faster one represents this backend, as the best
-`autobatch` represents DyNet. `torch.compile` was tried on the element-wise operators between the products: with any number of
-rows its kernels took one and a half to two and a half times as long as PyTorch's in-place operators, so it is no variant.
+`autobatch` represents DyNet. `torch.compile` is no variant: what it makes, for any number of rows, of all that is done at a
+level or step takes longer than PyTorch's in-place operators. On an AMD EPYC a mini-batch of 64 (small) takes 1.3 times as long
+(TreeLSTM), 1.7 times (BiRNN) and 2.8 times (MV-RNN) as with the faster library (`scripts/benchmark handbatched`).
 
 What it cannot do: run any other model. Each program is written and tested by hand.
 

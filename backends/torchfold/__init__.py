@@ -8,7 +8,7 @@ after that of its last argument. Then `apply` goes through the steps and calls e
 it cuts the results of earlier steps into rows and concatenates the rows that are needed, one argument after the other, in
 Python. The library does not separate scheduling from copying, so all of `apply` is in `kernel_ms`.
 
-Ahead of run time only the weights of gates are concatenated.
+Ahead of time only the weights of gates are concatenated.
 
 What it cannot do: control flow that waits for tensors, since nothing is computed before all operations have been added; and
 results of one operation that differ in shape, as sentences do in a transformer (ragged), since it concatenates them. Each model

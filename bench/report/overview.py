@@ -17,10 +17,12 @@ from bench.status import Status
 
 HEADLINE = "fair"
 """The experiment whose means are the headline, because it has the fair comparisons too."""
+SUBJECT = "acrobat"
+"""The backend that the headline is about."""
 
 
 def headline(experiments: Sequence[Experiment]) -> list[Value]:
-    """A sentence for each column of the experiment `fair`, or of the experiment `dynet` if `fair` has no rows."""
+    """A sentence for each column of `SUBJECT` in the experiment `fair`, or in the experiment `dynet` if `fair` has no rows."""
     for name in (HEADLINE, "dynet"):
         for experiment in experiments:
             if experiment.name == name:
@@ -32,9 +34,12 @@ def headline(experiments: Sequence[Experiment]) -> list[Value]:
 
 def _sentences(experiment: Experiment) -> list[Value]:
     places = spots(experiment)
-    reference, *others = columns(experiment)
+    conditions = columns(experiment)
+    reference, *others = conditions
     sentences = []
     for name in others:
+        if conditions[name].get("backend") != SUBJECT:
+            continue
         mean = geometric_mean([spot.ratio(reference, name) for spot in places])
         if mean is None:
             continue

@@ -20,7 +20,7 @@ DECIDING = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
 HOLES: Mapping[str, Mapping[str, str]] = {
     "cortex": {
         **dict.fromkeys(DECIDING, DECIDED),
-        **{name: f"no recursion is written for {name}" for name in ("crf", "lattice", "ragged", "simtree")},
+        **{name: f"no recursion is written for {name}" for name in ("crf", "lattice", "ragged")},
     },
     "dynet": {
         "mvrnn autobatch=3": DEADLOCK,

@@ -1,7 +1,9 @@
-"""Paths in documents exist, the glossary has each term once, generated parts are current, and programs in documents run."""
+"""Paths in documents exist, the glossary has each term once, generated parts are current, programs in documents run, and each
+backend says what it does."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -11,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
+from bench import registry
 from bench.contract import Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +68,21 @@ def test_generated_parts_are_current() -> None:
         [sys.executable, ROOT / "scripts" / "readme", "--check"], capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stderr
+
+
+PARTS = ("At run time", "Ahead of time", "What it cannot do:", "Sources:")
+"""How the paragraphs begin that the docstring of a backend's package has to have."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("backend", registry.names("backend"))
+def test_each_backend_has_a_card(backend: str, part: str) -> None:
+    settings: Any = OmegaConf.load(registry.CONF / "backend" / f"{backend}.yaml")
+    source = ROOT.joinpath(*settings["_target_"].split(".")[:-2], "__init__.py")
+    card = ast.get_docstring(ast.parse(source.read_text())) or ""
+    found = [paragraph for paragraph in card.split("\n\n") if paragraph.startswith(part)]
+    assert len(found) == 1, f"{source.relative_to(ROOT)} has {len(found)} paragraphs that begin with '{part}'"
+    assert len(found[0].removeprefix(part).split()) >= 3, f"{source.relative_to(ROOT)} says nothing after '{part}'"
 
 
 def programs(document: str) -> list[str]:

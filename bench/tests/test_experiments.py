@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +54,21 @@ def test_every_experiment_composes_to_cells_that_differ() -> None:
         assert combinations and common.report["view"], name
         assert common.report.get("columns") or common.report.get("lines") or name == "ablation"
         assert common.systems and all(isinstance(system, str) for system in common.systems), name
+
+
+def test_hand_batched_pytorch_is_beside_what_is_compared_or_the_text_says_why_not() -> None:
+    compared = 0
+    for name in registry.names("experiment"):
+        experiment = OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml")
+        if experiment.report.view not in ("comparison", "ablation"):
+            continue
+        compared += 1
+        columns = experiment.report.get("columns") or {}
+        beside = any(condition.backend == "handbatched" for condition in columns.values())
+        assert beside == ("handbatched" in experiment.systems), f"{name}: what is measured is shown"
+        reason = re.search(r"Hand-batched PyTorch has no (column|bar), because \w", experiment.report.text)
+        assert beside != bool(reason), f"{name}: either there is a column, or the text says why there is none"
+    assert compared >= 10
 
 
 def test_a_quick_command_measures_the_first_variant_of_each_system_unless_told_otherwise() -> None:

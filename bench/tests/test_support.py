@@ -1,7 +1,8 @@
-"""The index of which backend runs which workload: what is known is not asked again."""
+"""The index of which backend runs which workload, where what is known is not asked again, and the list that shows it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from bench import list as matrix
 from bench import support
 from bench.cell import Part
+from bench.status import Exit
 from bench.tests.conftest import cell
 
 
@@ -91,6 +93,67 @@ def test_failures_are_asked_again_and_a_damaged_index_is_an_empty_one(cache: Pat
     assert "a" in again and "b" not in again and again.reason("c") == "unavailable: not installed"
     (cache / "support.json").write_text("{")
     assert "a" not in support.Index()
+
+
+class Known:
+    """In place of `matrix.matrix`: notes what is asked, and knows of three workloads what three backends can do."""
+
+    def __init__(self, earlier: list[str]) -> None:
+        self.earlier = earlier
+        self.asked: list[tuple[str, bool]] = []
+
+    def __call__(self, device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]], list[str]]:
+        self.asked.append((device, fresh))
+        square = "unsupported: only square things"
+        rows: dict[str, dict[str, str | None]] = {
+            "toy": {"able": None, "square": square, "gone": "unavailable: not installed"},
+            "tower": {"able": None, "square": square, "gone": "unavailable: not installed"},
+            "brick": {"able": None, "square": None, "gone": "unavailable: not installed"},
+        }
+        return ["able", "square", "gone"], rows, self.earlier
+
+
+def listed(monkeypatch: pytest.MonkeyPatch, earlier: list[str], *arguments: str) -> Known:
+    known = Known(earlier)
+    monkeypatch.setattr(matrix, "matrix", known)
+    monkeypatch.setattr("sys.argv", ["bench.list", *arguments])
+    matrix.main()
+    return known
+
+
+def test_the_list_is_a_table_with_the_reasons_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert listed(monkeypatch, []).asked == [("cpu", False)]
+    lines = capsys.readouterr().out.splitlines()
+    rows = {words[0]: words[1:] for line in lines if len(words := re.findall(r"\w+", line)) == 4}
+    assert rows["toy"] == rows["tower"] == ["yes", "unsupported", "unavailable"]
+    assert rows["brick"] == ["yes", "yes", "unavailable"]
+    assert lines[0].strip() == "workload x backend, cpu"
+    assert lines[-2:] == ["square: unsupported: only square things (toy, tower)", "gone: unavailable: not installed"]
+
+
+def test_the_list_tells_what_was_found_earlier(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(monkeypatch, ["able", "square"], "device=cuda", "fresh=true").asked == [("cuda", True)]
+    told = capsys.readouterr().out
+    assert "workload x backend, cuda" in told
+    assert told.endswith("found before sources or software changed: able, square; fresh=true asks again\n")
+
+
+@pytest.mark.parametrize("argument", ["device=tpu", "devise=cpu", "fresh=yes", "fresh", "workload=toy"])
+def test_an_argument_that_the_list_does_not_have_is_refused(
+    argument: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        listed(monkeypatch, [], argument)
+    assert ended.value.code == Exit.CONFIG
+    told = capsys.readouterr()
+    assert told.err == f"error: '{argument}': only device=cpu or device=cuda, and fresh=true\n" and not told.out
+
+
+def test_the_list_explains_itself_and_asks_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(monkeypatch, [], "--help").asked == []
+    assert "fresh=true" in capsys.readouterr().out
 
 
 def test_a_place_that_cannot_be_written_to_falls_back(cache: Path, tmp_path: Path) -> None:

@@ -224,6 +224,19 @@ def test_other_executors_learn_nothing(tagger: Any) -> None:
         tagger("learned", policy_trials=-1)
 
 
+def test_on_lattices_the_batches_are_within_a_tenth_of_the_bound(built: Any) -> None:
+    """What ED-Batch is for: arcs of characters and of words over each other. The lattices of the sample are others."""
+    learned = built("lattice", options=Options(executor="learned", codegen="vm"))
+    learned.learn([draw("lattice", 16, seed) for seed in (1, 2, 3)])
+    others: list[Executor] = ["dataflow", "agenda"]
+    for seed in (4, 5):
+        fresh = draw("lattice", 16, seed)
+        found = batches(learned, fresh)
+        assert 10 * found <= 11 * learned.lower_bound(fresh)
+        for other in others:
+            assert found < batches(built("lattice", options=Options(executor=other, codegen="vm")), fresh)
+
+
 @pytest.mark.parametrize("name", ["drnn", "stackrnn"])
 def test_instances_that_wait_learn_from_every_round(built: Any, name: str) -> None:
     executable = built(name, options=Options(executor="learned", codegen="vm"))

@@ -49,7 +49,7 @@ inline int64_t read(Session& s, PyObject* instances) {
             throw BadInstance("instance " + std::to_string(i) + ": " + e.what());
         }
     }
-    s.outputs = per_element ? s.elements.size() : int64_t(s.elements.root.size());
+    s.outputs = per_element ? s.elements.size() : int64_t(count);
     s.counters.ingest_ms = milliseconds(Clock::now() - began);
     return s.outputs;
 }
@@ -71,12 +71,13 @@ inline int64_t run(Session& s, float* out) {
         s.linear[r].build(s.recursions[r], e, s.at(states), s.outside[r] ? s.at(s.outside[r]) : 0, s.base);
         s.hoisted[r]->room(s.linear[r].inner * s.hoisted_row[r]);
     }
+    const size_t roots = std::max(s.reader.roots.size(), size_t{1});
     for (size_t t = 0; t < s.own.size(); ++t) {
-        const auto [r, at] = s.own_at[t];
+        const auto [r, at, root] = s.own_at[t];
         const int64_t states = s.at(s.states[r]->room(0));
         s.own[t].resize(size_t(s.outputs));
         for (int64_t i = 0; i < s.outputs; ++i) {
-            const size_t element = size_t(per_element ? i : e.root[size_t(i)]);
+            const size_t element = size_t(per_element ? i : e.root[size_t(i) * roots + root]);
             s.own[t][size_t(i)] = states + s.linear[r].number[element] * s.recursions[r].row + at;
         }
     }
@@ -151,6 +152,11 @@ CORTEX_EXPORT void cortex_set_tree(void* session, PyObject* leaf, PyObject* node
 CORTEX_EXPORT void cortex_add_children(void* session, const char* field) {
     cortex::Reader& reader = static_cast<cortex::Session*>(session)->reader;
     reader.children.emplace_back().set(reinterpret_cast<PyObject*>(reader.node), field);
+}
+CORTEX_EXPORT void cortex_add_root(void* session, PyObject* instance, const char* field) {
+    cortex::Reader& reader = static_cast<cortex::Session*>(session)->reader;
+    reader.instance = reinterpret_cast<PyTypeObject*>(instance);  // held by the caller
+    reader.roots.emplace_back().set(instance, field);
 }
 CORTEX_EXPORT void cortex_add_table(void* session, const float* rows, int64_t count, int64_t width) {
     auto& s = *static_cast<cortex::Session*>(session);

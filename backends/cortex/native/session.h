@@ -100,6 +100,7 @@ struct Session {
     struct Own {
         size_t recursion;
         int64_t at;
+        size_t root;  // of an instance with several trees
     };
     std::vector<Own> own_at;                // states that outputs read
     std::vector<std::vector<int64_t>> own;  // their addresses, by output

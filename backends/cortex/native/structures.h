@@ -59,7 +59,7 @@ struct Elements {
     std::vector<int32_t> child;    // `slots` for each element; with any number of them, from first[i] to first[i + 1] for i
     std::vector<int32_t> first;
     std::vector<int32_t> parent;   // -1: a root
-    std::vector<int32_t> root;     // for each instance its root
+    std::vector<int32_t> root;     // for each instance its root, or its roots in the order of the reader's fields
     std::vector<int32_t> extent;   // for each instance its length, or its height and width
 
     void clear() {
@@ -82,10 +82,13 @@ class Reader {
     PyTypeObject* node = nullptr;
     Field leaf_word, node_word;
     std::vector<Field> children;
+    PyTypeObject* instance = nullptr;  // what holds the trees of an instance with several, in the fields `roots`
+    std::vector<Field> roots;
 
     void tree(Elements& e, PyObject* o) {
-        e.root.push_back(element(e, o));
-        e.parent.back() = -1;
+        if (!instance) return e.root.push_back(element(e, o));
+        if (!PyObject_TypeCheck(o, instance)) throw BadInstance(std::string("expected a ") + instance->tp_name + ", got " + type_name(o));
+        for (const Field& field : roots) e.root.push_back(element(e, field.of(o, kept_)));
     }
 
     void chain(Elements& e, PyObject* o) {

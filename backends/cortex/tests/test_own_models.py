@@ -128,6 +128,29 @@ def test_fields_may_be_properties_that_make_their_value() -> None:
     executable.close()
 
 
+def test_an_instance_may_have_several_trees() -> None:
+    """Three trees, of which the last is a part of the one before it. Their fields are properties."""
+
+    def program(w: Weights) -> Model:
+        tree = Tree(Word, Group, children=("members",), word="number", instance=Phrase, roots=("first", "second", "third"))
+        case = Recursion(lambda n: {"h": n.row("words")}, lambda n: {"h": tanh(n.sum(lambda child: child["h"]))})
+        return Model(tree, [case], lambda n: n.state(root=0)["h"] - 2.0 * n.state(root=1)["h"] + 3.0 * n.state(root=2)["h"])
+
+    def state(node: Any) -> np.ndarray:
+        return p["words"][node.number] if isinstance(node, Word) else np.tanh(sum(map(state, node.members)))
+
+    p = parameters()
+    executable = compile(program, p)
+    shared = Group([Word(4), Word(5)])
+    phrases = [phrase(0, Word(i), Group([shared, Word(i + 1)]), shared) for i in range(20)]
+    for each, output in zip(phrases, executable.run(phrases), strict=True):
+        first, second, third = map(state, each.parts)
+        np.testing.assert_allclose(output, first - 2 * second + 3 * third, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="instance 1: expected a Phrase, got Word"):
+        executable.run([phrases[0], Word(1)])
+    executable.close()
+
+
 def test_words_that_no_case_reads_are_not_looked_at() -> None:
     def program(w: Weights) -> Model:
         tree = Tree(Word, Group, children=("members",), word="there is none of this name")
@@ -225,6 +248,8 @@ def test_what_leaves_and_outputs_do_not_have() -> None:
         traced(THREE, of_child, output=lambda n: n.row("words"))
     with pytest.raises(ValueError, match="state 1: the model has 1 recursions"):
         traced(THREE, of_child, output=lambda n: n.state(1)["h"])
+    with pytest.raises(ValueError, match="root 1: an instance has 1, numbered from 0"):
+        traced(THREE, of_child, output=lambda n: n.state(root=1)["h"])
 
 
 def test_what_is_no_value() -> None:
@@ -245,3 +270,5 @@ def test_trees_whose_classes_do_not_fit() -> None:
         Tree(Phrase, Phrase, children=("first", "second"))
     with pytest.raises(ValueError, match="no children are named: give the fields of Group"):
         Tree(Word, Group, children=())
+    with pytest.raises(ValueError, match="both its class and the fields that hold them"):
+        Tree(Word, Group, children=("members",), roots=("first", "second"))

@@ -11,6 +11,7 @@ from bench import facts
 from bench.contract import Target, Unsupported
 from bench.outputs import fingerprint, flatten
 from bench.verify import Difference
+from workloads.simtree.model import Pair
 from workloads.tests.cases import cases_with_programs, expected
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node
@@ -19,7 +20,7 @@ PROGRAMS, CASES = cases_with_programs(__file__)
 
 
 def test_there_are_programs() -> None:
-    assert set(PROGRAMS) == {"treelstm", "mvrnn", "birnn", "treegru", "treernn", "treefc", "dagrnn"}
+    assert set(PROGRAMS) == {"treelstm", "simtree", "mvrnn", "birnn", "treegru", "treernn", "treefc", "dagrnn"}
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -86,6 +87,8 @@ def test_wavefronts_are_heights(compiled: Any) -> None:
         ("treelstm", Leaf("a"), "instance 1: expected the number of a word, got str"),  # type: ignore[arg-type]
         ("treelstm", Node([]), "instance 1: a node without children"),
         ("treelstm", Node([Leaf(1), 3]), "instance 1: expected a Leaf or a Node, got int"),  # type: ignore[list-item]
+        ("simtree", Leaf(1), "instance 1: expected a Pair, got Leaf"),
+        ("simtree", Pair(Leaf(1), Leaf(100)), "instance 1: the word 100 is none of the 100 of the vocabulary"),
         ("birnn", 7, "instance 1: expected a list of words, got int"),
         ("birnn", [3, -101], "instance 1: the word -101 is none of the 100"),
         ("dagrnn", [], "instance 1: expected a grid of at least one row"),

@@ -20,11 +20,13 @@ from bench.outputs import flatten
 from bench.verify import Difference
 from workloads.tests.cases import cases, expected
 from workloads.tests.conftest import spec
+from workloads.treegru.model import Leaf
 
 ROWS: list[tuple[str, dict[str, bool]]] = [
     ("treelstm", {"batching": False, "refactor": True}),
     ("treelstm", {"specialise": False, "propagate": False, "unroll": True}),
     ("treelstm", dict.fromkeys(SWITCHES, False)),
+    ("simtree", {"fusion": False, "refactor": True, "unroll": True}),
     ("treegru", {"fusion": False, "dense": False}),
     ("treegru", {"refactor": True, "unroll": True, "persist": False}),
     ("treernn", {"hoist": False, "unroll": True, "dense": False}),
@@ -133,6 +135,19 @@ def test_unrolling_halves_the_barriers(compiled: Any) -> None:
     on, off = counters(compiled, "treefc", **changes), counters(compiled, "treefc")
     assert (off["barriers"], on["barriers"]) == (1 + 3 + 1, 1 + 2 + 1)
     assert on["nodes"] == off["nodes"]
+
+
+def test_refactoring_keeps_the_barriers_and_costs_products_at_the_leaves(compiled: Any) -> None:
+    """A wavefront has as many kernels as before, since its products only move from the parent to the children. Leaves then
+    have two products for their parents' gates, of which inner nodes had one for the sum of both children."""
+    on, off = counters(compiled, "treegru", refactor=True), counters(compiled, "treegru")
+
+    def leaves(tree: Any) -> int:
+        return 1 if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
+
+    for count in ("barriers", "batches", "nodes"):
+        assert on[count] == off[count]
+    assert on["product_flops"] - off["product_flops"] == sum(map(leaves, cases()["treegru"].instances)) * 2 * 2 * 16 * 16
 
 
 def test_weights_are_packed_once_or_in_each_mini_batch(compiled: Any) -> None:

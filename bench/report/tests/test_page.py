@@ -15,7 +15,7 @@ import pytest
 
 from bench import stats
 from bench.report import __main__ as report
-from bench.report import entries, experiments, views
+from bench.report import entries, experiments, overview, views
 from bench.report.tests import synthetic
 
 SHOWN = ("fair", "vm", "tuning", "properties", "roofline", "breakdown", "energy")
@@ -151,6 +151,12 @@ def test_every_experiment_of_the_project_can_be_shown() -> None:
         section = views.show(experiment)
         assert section.holes and not section.tables and not section.figures, experiment.name
         assert experiment.report.get("title") and experiment.report.get("text"), experiment.name
+
+
+def test_the_headline_is_about_the_compiler_and_not_about_what_stands_beside_it() -> None:
+    results, _ = synthetic.everything(["dynet"], lambda c: c.workload.name == "birnn")
+    sentences = overview.headline(experiments.read(results, names=["dynet"]))
+    assert [sentence.text.partition(":")[0] for sentence in sentences] == ["ACRoBat", "ACRoBat, no load-time work"]
 
 
 def test_an_experiment_at_another_size() -> None:

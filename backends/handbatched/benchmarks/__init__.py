@@ -1,0 +1,1 @@
+"""Benchmarks of hand-batched programs: `scripts/benchmark handbatched` runs them."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from bench.status import Exit
+from bench.tests.conftest import CONF, FAKES
+from bench.tests.test_cheats import _ended
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 KEPT = ("measure=quick", "measure.stored=true", "measure.budget_s=0.05")
@@ -25,11 +30,13 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str]], tmp_path: Path) -> None:
-    """SIGKILL at two random moments of a sweep of eight cells: nothing is lost and nothing is measured twice."""
+    """SIGKILL at two random moments of a sweep of eight cells: nothing is lost, nothing is measured twice, and no process that
+    the sweep has started goes on."""
     labels = ",".join(str(i) for i in range(8))
     sweep = command("-m", "backend=[honest]", f"backend.honest.label={labels}", *KEPT)
     moments = random.Random()
     counts: list[int] = []
+    started: list[psutil.Process] = []
     for _ in range(2):
         process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # The kill comes some time after a certain number of rows, so that it hits the work on a machine of any speed.
@@ -37,9 +44,13 @@ def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str
         while len(rows(tmp_path)) < goal and process.poll() is None:
             time.sleep(0.02)
         time.sleep(moments.uniform(0, 1))
+        started += psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
         process.wait()
         counts.append(len(rows(tmp_path)))
+    assert started
+    for child in started:
+        assert _ended(child.pid), "it must end with the process that has started it"
     done = subprocess.run(sweep, capture_output=True, text=True, check=False)
     assert done.returncode == Exit.OK, done.stderr
     assert f"{counts[-1]} finished earlier" in done.stderr
@@ -67,6 +78,34 @@ def test_failures_do_not_stop_a_sweep_and_are_rows(bench: Bench, tmp_path: Path)
     bench(*sweep, "rerun=failed")
     again = Counter(row["options"]["how"] for row in rows(tmp_path))
     assert again == {"Raises": 2, "Crashes": 2, "PreviousResult": 2, "Applied": 1, "refuses": 1, "missing": 1}
+
+
+def test_a_job_that_is_refused_does_not_stop_a_sweep(bench: Bench, tmp_path: Path) -> None:
+    done = bench("-m", "backend=[honest]", "seed=-1,0", *KEPT)
+    assert done.returncode == Exit.CONFIG, done.stderr
+    assert "error: seed=-1" in done.stderr and "measured 1 cell" in done.stderr
+    assert [(row["seed"], row["status"]) for row in rows(tmp_path)] == [(0, "ok")]
+
+
+@pytest.mark.parametrize(("jobs", "seeds"), [(["seed=0"], [0]), (["-m", "seed=0,1"], [0, 1])], ids=["one job", "a sweep"])
+def test_paths_with_blanks_signs_and_letters_of_any_language(jobs: list[str], seeds: list[int], tmp_path: Path) -> None:
+    """Also in a terminal without a language."""
+    folder = tmp_path / "ünï, a=b 変"
+    folder.mkdir()
+    (folder / "d=1, ä.txt").write_text("3 1 2")
+    of_toy = ["workload=toy", f"workload._target_={FAKES}.FromFile", f"workload.data='{folder}/d=1, ä.txt'", "size=tiny"]
+    settings = ["batch_size=4", "lock=ignore", "backend=[honest]", f"results_dir='{folder}/results'", *KEPT]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--config-dir", str(CONF), *jobs, *of_toy, *settings],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    assert done.returncode == Exit.OK, done.stderr.decode()
+    found = rows(folder)
+    assert sorted((row["seed"], row["status"]) for row in found) == [(seed, "ok") for seed in seeds]
+    for row in found:
+        assert (folder / "results" / row["log"]).is_file()
 
 
 def test_a_sweep_without_a_place_for_its_logs_is_refused_in_one_line(bench: Bench, tmp_path: Path) -> None:

@@ -44,9 +44,10 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
 
     The compiled program contains weights, attributes of modules, globals and the like as constants. Each call checks that they
     have not changed, which takes about 0.5 microseconds plus 0.2 for each weight, and raises ModuleChanged if they have: call
-    `executable.load(module)` for new weights, and compile the model again for anything else. A change through `tensor.data`
-    (no new tensor, no new version) is only noticed if it changes one of eight elements of a weight. The executable holds the
-    module weakly; once the module is deleted nothing is checked. Results carry no gradients.
+    `executable.load(module)` for new weights, and compile the model again for anything else. A change that PyTorch does not
+    count (as through `tensor.data`) is noticed anywhere in small weights, and in eight elements of larger ones: LANGUAGE.md
+    says which are small. The executable holds the module weakly; once the module is deleted nothing is checked. Results carry
+    no gradients.
 
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler (which is not
     needed if the cache has the build) or no library for `Options(kernels="vendor")`, UnsupportedCpu if the processor lacks the

@@ -25,7 +25,9 @@ from backends.acrobat.memory import unusable
 from backends.acrobat.passes.constants import evaluate_derived
 
 ELEMENTS = 8
-"""The number of elements of each weight that are compared."""
+"""The number of elements that are compared of a weight that is not small."""
+SMALL = 1 << 10
+"""The most bytes of a small weight, of which all elements are compared."""
 MISSING = object()
 """The value of an attribute or name that does not exist."""
 LISTS = (nn.ModuleList, nn.Sequential, nn.ParameterList)
@@ -178,8 +180,9 @@ class Frozen:
 
 
 def _identity(t: Tensor) -> tuple[weakref.ref[Tensor], int, int, bytes]:
-    """What is compared of a weight: the object, its address, its version, and elements spread over it (as `WatchedTensor`)."""
-    flat = t.detach().resolve_neg().reshape(-1) if t.numel() <= ELEMENTS else None
+    """What is compared of a weight: the object, its address, its version, and its elements or some spread over it. These are at
+    least those that `WatchedTensor` compares, so that each change that it notices is found here."""
+    flat = t.detach().resolve_neg().reshape(-1) if t.numel() * t.element_size() <= SMALL else None
     if flat is None:
         at = [i * (t.numel() - 1) // (ELEMENTS - 1) for i in range(ELEMENTS)]
         indices = np.unravel_index(at, tuple(t.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,15 @@ def test_a_row_that_cannot_be_kept_is_returned_all_the_same(
     row = bench.run(cell(), QUICK, STRICT, tmp_path, stored=True)
     assert row["status"] == "ok", row["why"]
     assert "No space left on device" in capsys.readouterr().err
+
+
+def test_what_is_not_stored_leaves_nothing_where_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    for folder in (here, temporary):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    row = bench.run(cell(), QUICK, STRICT)
+    assert row["status"] == "ok", row["why"]
+    assert not list(here.iterdir())
+    assert not list(tmp_path.rglob("cells.jsonl"))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench import campaign, machine, software
+from bench import campaign, machine, memory, software
 from bench.campaign import Campaign
 from bench.cell import Part
 from bench.config import Config, Isolate, Measure
@@ -187,6 +187,14 @@ def test_a_timeout_is_measured_again_when_there_is_more_time(tmp_path: Path) -> 
     assert not row.earlier and "deadline of 4 s" in row.record["why"]
 
 
+@pytest.mark.parametrize(("memory_gb", "roomier"), [(0.9, False), (1.0, False), (1.2, False), (1.3, True)])
+def test_a_little_more_memory_is_no_reason_to_measure_again(memory_gb: float, roomier: bool, tmp_path: Path) -> None:
+    """The free memory is never quite the same, so that otherwise what needs too much would be measured by every command."""
+    then, now = Isolate(deadline_s=3.0, memory_gb=1.0), Isolate(deadline_s=3.0, memory_gb=memory_gb)
+    latest = {"limits": memory.limits(then)}
+    assert campaign._roomier(latest, config(tmp_path, isolate=now)) is roomier
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_variants_that_are_the_same_program_are_measured_once(stored: bool, tmp_path: Path) -> None:
     same = {"same": {"_target_": f"{FAKES}.SameAnyhow"}, "honest": {"_target_": f"{FAKES}.Honest"}}
@@ -231,17 +239,46 @@ def test_a_signal_ends_with_a_summary(number: int, code: int, command: Callable[
     assert "ValueError: no such thing" in shown
 
 
+NO_NAME = """
+import bench.machine
+
+def broken():
+    raise RuntimeError("no name")
+
+bench.machine.name = broken
+"""
+FIRST_CRASHES = """
+import sys
+
+if "bench" in sys.orig_argv:  # the command, and not a process that it starts
+    from bench.campaign import Campaign
+
+    run = Campaign.run
+
+    def broken(self, config):
+        Campaign.run = run
+        raise RuntimeError("not the first")
+
+    Campaign.run = broken
+"""
+
+
+def with_start(line: list[str], start: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command whose Python runs the text `start` first, which is kept in `folder`."""
+    (folder / "sitecustomize.py").write_text(start)
+    paths = os.pathsep.join([str(folder), str(Path(__file__).parents[2])])
+    return subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths})
+
+
 def test_a_crash_of_the_harness_has_an_exit_code_of_its_own(command: Callable[..., list[str]], tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(
-        "import bench.machine\n\n\ndef broken():\n    raise RuntimeError('no name')\n\n\nbench.machine.name = broken\n"
-    )
-    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
-    done = subprocess.run(
-        command("backend=[honest]", "measure=quick"),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
+    done = with_start(command("backend=[honest]", "measure=quick"), NO_NAME, tmp_path)
     assert done.returncode == Exit.CRASHED
     assert "error of the harness: RuntimeError" in done.stderr
+
+
+def test_a_crash_in_one_job_does_not_stop_a_sweep(command: Callable[..., list[str]], tmp_path: Path) -> None:
+    sweep = command("-m", "backend=[honest]", "seed=1,2", "measure=quick", "measure.stored=true")
+    done = with_start(sweep, FIRST_CRASHES, tmp_path)
+    assert done.returncode == Exit.CRASHED, done.stderr
+    assert "error of the harness: RuntimeError" in done.stderr and "measured 1 cell" in done.stderr
+    assert [(row["seed"], row["status"]) for row in Store(tmp_path / "results", machine.name())] == [(2, "ok")]

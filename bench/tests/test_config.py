@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from bench import options, registry
+from bench import environment, options, registry
 from bench.__main__ import asked_only, in_order
 from bench.compose import compose
 from bench.config import cells
@@ -117,6 +120,29 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
     assert done.returncode == Exit.CONFIG, done.stderr
     word = arguments[-1].lstrip("+").partition("=")[0].rpartition(".")[2]
     assert word in done.stderr or "nobody" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("workload", "content", "why"),
+    [
+        ("ragged", "word " * 201, ":1: a sentence of 201 words; the model has 200 positions"),
+        ("treelstm", "(1 (2 b)\n", ":1:9: 1 '(' not closed"),
+    ],
+)
+def test_a_data_file_that_does_not_fit_is_refused_in_one_line(workload: str, content: str, why: str, tmp_path: Path) -> None:
+    data, results = tmp_path / "data.txt", tmp_path / "results"
+    data.write_text(content)
+    settings = ["size=tiny", "backend=[pytorch,handbatched]", f"workload.data={data}", f"results_dir={results}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", f"workload={workload}", *settings],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={name: value for name, value in os.environ.items() if not environment.tunes(name)},
+    )
+    assert done.returncode == Exit.CONFIG, done.stderr
+    assert done.stderr == f"error: workload {workload}: {data}{why}\n"
+    assert not list(tmp_path.rglob("cells.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -249,6 +275,15 @@ def test_options_of_hydra_may_stand_anywhere(given: str, ordered: str) -> None:
 @pytest.mark.parametrize("looking", ["--cfg=job", "-cjob", "--cfg job", "-c job", "--help", "-h", "--info", "--info=all", "-i"])
 def test_looking_is_looking(looking: str) -> None:
     assert asked_only(["workload=treelstm", *looking.split()])
+
+
+@pytest.mark.parametrize("looking", ["--cfg=job", "-cjob"])
+def test_looking_measures_nothing(looking: str, bench: Bench, tmp_path: Path) -> None:
+    done = bench("backend=[honest]", looking)
+    assert done.returncode == 0, done.stderr
+    assert "workload:\n" in done.stdout and "size: tiny\n" in done.stdout
+    assert not done.stderr
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("measuring", ["", "-m", "--config-dir cfg", "size=--help"])

@@ -20,6 +20,8 @@ from bench.prepare import Preparer
 from bench.status import Status
 from bench.store import Record
 from bench.tests.conftest import QUICK, STRICT, cell
+from bench.tests.test_interference import slow, together
+from bench.turns import StopRule
 
 
 def faulty(how: str) -> Cell:
@@ -203,6 +205,30 @@ def test_a_mistake_of_the_harness_is_a_row_and_the_others_go_on(tmp_path: Path, 
     assert (failed["status"], failed["why"]) == (Status.FAILED, "error of the harness: KeyError: 'no such thing'")
     assert "Traceback" in (tmp_path / failed["log"]).read_text()
     assert fine["status"] == Status.OK, fine["why"]
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("HugePasses", "unreadable reply to 'turn': 'sample_pass' cannot be"),
+        ("TinySamples", "a sample is not a positive number of nanoseconds"),
+    ],
+)
+def test_absurd_numbers_are_a_row_and_the_others_go_on(how: str, why: str, tmp_path: Path) -> None:
+    absurd, honest = together([cell(how), slow()], tmp_path)
+    assert absurd["status"] == Status.FAILED and why in absurd["why"], absurd["why"]
+    assert honest["status"] == Status.OK, honest["why"]
+
+
+def test_a_mistake_between_turns_is_a_row_of_each_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(self: StopRule, *_: Any, **__: Any) -> None:
+        raise ArithmeticError("no")
+
+    monkeypatch.setattr(StopRule, "look", mistaken)
+    rows = together([cell(), slow(), cell("Raises")], tmp_path)
+    assert {row["status"] for row in rows} == {Status.FAILED}
+    why = "error of the harness: ArithmeticError: no"
+    assert [row["why"] for row in rows] == [why, why, "ValueError: no such thing"]
 
 
 def test_every_reply_is_checked() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench import software
+from bench import api, software
 from bench.software import MEASURING
 
 FOLDER = Path(bench.__file__).parent
@@ -86,3 +86,9 @@ def test_every_module_that_measures_is_known_as_one_or_set_aside() -> None:
         waiting |= imported(module) - reached
     assert reached == ASIDE | set(MEASURING)
     assert not ASIDE & set(MEASURING)
+
+
+@pytest.mark.parametrize(("backend", "names"), [("acrobat", {"apache-tvm", "g++"}), ("dynet", {"dyNET38"})])
+def test_a_row_names_the_versions_of_what_its_backend_is_made_of(backend: str, names: set[str]) -> None:
+    cell, *_ = api.cells("workload=treelstm", f"backend=[{backend}]", "size=tiny")
+    assert {"python", "numpy", "torch", "bench", *names} <= software.software(cell).keys()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from bench.status import Exit
+from bench.tests.conftest import CONF, FAKES
+from bench.tests.test_cheats import _ended
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 KEPT = ("measure=quick", "measure.stored=true", "measure.budget_s=0.05")
@@ -49,6 +54,26 @@ def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str
     assert done.stdout.count("latency ms, steady") == 8, "cells finished earlier are in the tables too"
 
 
+def test_what_a_killed_command_has_started_ends(command: Callable[..., list[str]], tmp_path: Path) -> None:
+    """Also a cell in the middle of a run, which does not see that nobody waits for it. What the cell has started may stay."""
+    noted = tmp_path / "noted"
+    line = command("backend=[cheat]", "backend.cheat.how=Hangs", f"backend.cheat.note={noted}", "measure=quick")
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (noted.exists() and noted.read_text()):
+        time.sleep(0.02)
+    of_the_cell = [psutil.Process(int(pid)) for pid in noted.read_text().split()]
+    started = set(psutil.Process(process.pid).children(recursive=True)).difference(of_the_cell)
+    try:
+        assert of_the_cell[0].parent() in started
+        process.kill()
+        process.wait()
+        for each in started:
+            assert _ended(each.pid), each
+    finally:
+        for each in of_the_cell:
+            each.kill()
+
+
 def test_failures_do_not_stop_a_sweep_and_are_rows(bench: Bench, tmp_path: Path) -> None:
     sweep = ("-m", "backend=[cheat]", "backend.cheat.how=Raises,Crashes,Applied,refuses,missing,PreviousResult", *KEPT)
     done = bench(*sweep)
@@ -67,6 +92,34 @@ def test_failures_do_not_stop_a_sweep_and_are_rows(bench: Bench, tmp_path: Path)
     bench(*sweep, "rerun=failed")
     again = Counter(row["options"]["how"] for row in rows(tmp_path))
     assert again == {"Raises": 2, "Crashes": 2, "PreviousResult": 2, "Applied": 1, "refuses": 1, "missing": 1}
+
+
+def test_a_job_that_is_refused_does_not_stop_a_sweep(bench: Bench, tmp_path: Path) -> None:
+    done = bench("-m", "backend=[honest]", "seed=-1,0", *KEPT)
+    assert done.returncode == Exit.CONFIG, done.stderr
+    assert "error: seed=-1" in done.stderr and "measured 1 cell" in done.stderr
+    assert [(row["seed"], row["status"]) for row in rows(tmp_path)] == [(0, "ok")]
+
+
+@pytest.mark.parametrize(("jobs", "seeds"), [(["seed=0"], [0]), (["-m", "seed=0,1"], [0, 1])], ids=["one job", "a sweep"])
+def test_paths_with_blanks_signs_and_letters_of_any_language(jobs: list[str], seeds: list[int], tmp_path: Path) -> None:
+    """Also in a terminal without a language."""
+    folder = tmp_path / "ünï, a=b 変"
+    folder.mkdir()
+    (folder / "d=1, ä.txt").write_text("3 1 2")
+    of_toy = ["workload=toy", f"workload._target_={FAKES}.FromFile", f"workload.data='{folder}/d=1, ä.txt'", "size=tiny"]
+    settings = ["batch_size=4", "lock=ignore", "backend=[honest]", f"results_dir='{folder}/results'", *KEPT]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--config-dir", str(CONF), *jobs, *of_toy, *settings],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    assert done.returncode == Exit.OK, done.stderr.decode()
+    found = rows(folder)
+    assert sorted((row["seed"], row["status"]) for row in found) == [(seed, "ok") for seed in seeds]
+    for row in found:
+        assert (folder / "results" / row["log"]).is_file()
 
 
 def test_a_sweep_without_a_place_for_its_logs_is_refused_in_one_line(bench: Bench, tmp_path: Path) -> None:

@@ -130,8 +130,16 @@ WEIGHTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "mul_": (lambda m: m.parts[1].layer.weight.detach().mul_(2), "`parts.1.layer.weight` was changed in place"),
     "data.mul_": (lambda m: m.parts[1].layer.weight.data.mul_(2), "values of `parts.1.layer.weight` were changed"),
     "data.mul_ of a vector": (lambda m: m.norm.weight.data.mul_(2), "values of `norm.weight` were changed"),
+    "data, one element": (
+        lambda m: m.parts[1].layer.weight.data.view(-1)[1].fill_(9.0),
+        "values of `parts.1.layer.weight` were changed",
+    ),
     "data": (other_memory, "`norm.bias` lies elsewhere in memory"),
     "numpy": (lambda m: m.norm.bias.detach().numpy().fill(4.0), "values of `norm.bias` were changed"),
+    "numpy, one element": (
+        lambda m: m.table.weight.detach().numpy()[1:2, 1].fill(9.0),
+        "values of `table.weight` were changed",
+    ),
     "a new parameter": (lambda m: setattr(m.norm, "bias", nn.Parameter(torch.ones(4))), "`norm.bias` is another tensor"),
     "a buffer": (lambda m: m.shift.add_(1), "`shift` was changed in place"),
     "a new buffer": (lambda m: setattr(m, "shift", torch.ones(4)), "`shift` is another tensor"),
@@ -155,6 +163,48 @@ def test_changed_weights_are_noticed_and_loaded(compiled: tuple[Any, Any], how: 
     executable.load(model)
     right(executable, model)
     right(executable, model)
+
+
+class Wide(nn.Module):
+    """More small weights than a call looks through as a whole: 16 of 1 KiB, and a transposed one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.large = nn.Parameter(torch.ones(257))
+        self.turned = nn.Parameter(torch.zeros(5, 4).t())
+        self.small = nn.ParameterList([nn.Parameter(torch.zeros(256)) for _ in range(16)])
+
+    def forward(self, x: Annotated[Tensor, 256]) -> Tensor:
+        for each in self.small:
+            x = x + each
+        return x * self.large.sum() + self.turned.sum()
+
+
+def test_which_elements_of_weights_a_call_looks_at(cache: Path) -> None:
+    """All of small weights up to 16 KiB in all, and eight of every other: LANGUAGE.md tells this limit."""
+    model = Wide().eval()
+    executable = compile(model, cache_folder=cache)
+    x = torch.ones(256)
+    weights = dict(model.named_parameters())
+    for name, element, noticed in (
+        ("turned", (0, 1), True),
+        ("small.0", (1,), True),
+        ("small.14", (1,), True),
+        ("small.15", (1,), False),
+        ("small.15", (255,), True),
+        ("large", (1,), False),
+        ("large", (256,), True),
+    ):
+        (before,) = executable([x])
+        weights[name].data[element] = 9.0
+        if noticed:
+            with pytest.raises(ModuleChanged, match=rf"values of `{name}` were changed"):
+                executable([x])
+        else:
+            assert torch.equal(executable([x])[0], before), name
+        executable.load(model)
+        with torch.no_grad():
+            torch.testing.assert_close(executable([x])[0], model(x), rtol=1e-4, atol=1e-5)
 
 
 def patched(self: Any, x: Tensor) -> Tensor:
@@ -237,12 +287,22 @@ def test_what_changes_no_result_is_no_error(compiled: tuple[Any, Any], how: str,
     right(executable, model)
 
 
-def test_another_module_is_loaded(compiled: tuple[Any, Any]) -> None:
+def test_another_module_is_loaded(compiled: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled or built for that, and nothing that was built is looked up."""
     model, executable = compiled
     other = Model().eval()
     before = executable(INSTANCES)
     kept = [t.clone() for t in before]
-    executable.load(other)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("load has begun to compile")
+
+    with monkeypatch.context() as patch:
+        for function in ("compiler.build_with_reads", "compiler.cached", "codegen.build.run_compiler"):
+            patch.setattr(f"backends.acrobat.{function}", refuse)
+        with pytest.raises(AssertionError, match="load has begun to compile"):
+            compile(other)
+        executable.load(other)
     right(executable, other)
     torch.testing.assert_close(before, kept)
     with torch.no_grad():

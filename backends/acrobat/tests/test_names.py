@@ -62,7 +62,7 @@ def source(names: list[str]) -> str:
     """The text of a model that waits, and whose dataclasses, fields, methods, parameters and variables have these names."""
     lines = ["from __future__ import annotations", "from dataclasses import dataclass", "import torch"]
     lines += ["from torch import nn", "from torch import Tensor as TorchTensor", ""]
-    classes = [n for n in names if usable(n, shadows=False)][::2]
+    classes = [n for k, n in enumerate(n for n in names if usable(n, shadows=False)) if k % 2 == 0 or n in SEEN_TO_FAIL]
     for n in classes:
         lines += ["@dataclass(frozen=True)", f"class {n}:", f"    {n}: int", f"    x_{n}: float", ""]
     groups = [names[k : k + 10] for k in range(0, len(names), 10)]

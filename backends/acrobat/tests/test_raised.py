@@ -267,3 +267,32 @@ def test_what_is_no_exception_is_refused(written: str, tmp_path: Path) -> None:
     module = load(tmp_path, HEAD + source, f"raised_wrong_{zlib.crc32(written.encode())}").Model().eval()
     with pytest.raises(CompileError, match=r"`raise` takes an exception|has no|not in the language"):
         build(module, sample=instances())
+
+
+ZIPPED = (
+    HEAD
+    + """
+    def forward(self, s):
+        total = 0
+        for a, b in zip(s["xs"], s["ys"], strict=True):
+            total += a * b
+        return self.lin(s["x"]) * total
+"""
+)
+
+
+@pytest.mark.parametrize("vm", [False, True], ids=["C++", "VM"])
+def test_strict_zip_of_unequal_lists(vm: bool, tmp_path: Path, cache: Path) -> None:
+    module = load(tmp_path, ZIPPED, "raised_zipped").Model().eval()
+    right = [{"x": torch.ones(4), "xs": xs, "ys": ys} for xs, ys in (([1, 2], [3, 4]), ([], []), ([5], [6]))]
+    options = Options(codegen="vm" if vm else "aot")
+    executable = compile(module, sample=right, checked=True, cache_folder=cache, options=options)
+    for ys, lengths in (([3], "1 and 2"), ([3, 4, 5], "3 and 2"), ([], "0 and 2")):
+        wrong = {**right[0], "ys": ys}
+        with pytest.raises(ValueError, match="zip"):
+            module(wrong)
+        with pytest.raises(InstanceError, match=rf"instance 1: .*ValueError: zip\(\) of {lengths} elements with strict=True$"):
+            executable([right[2], wrong])
+        with torch.no_grad():
+            for mine, x in zip(executable(right), right, strict=True):
+                assert_same(mine, module(x), "after an error")

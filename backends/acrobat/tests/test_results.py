@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from backends.acrobat import compile
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
+from backends.acrobat.options import Options
 from backends.acrobat.tests.zoo.check import with_forward
 
 ROWS = [torch.randn(n, 4, generator=torch.Generator().manual_seed(n)) for n in (3, 1, 6)]
@@ -76,3 +77,29 @@ def test_products_of_ints_are_refused(product: Any) -> None:
 
     with pytest.raises(CompileError, match="of tensors of ints is not in the language"):
         build(with_forward(nn.Module(), forward), sample=[torch.ones(n, dtype=torch.int64) for n in (2, 3)])
+
+
+class HandsOut(nn.Module):
+    """Gives a tensor of the instance and one of its own as they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.arange(4.0))
+
+    def forward(self, x: Annotated[Tensor, 4]) -> tuple[Tensor, Tensor]:
+        return x, self.bias
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_results_that_are_inputs_or_weights_are_copies(codegen: Any, cache: Path) -> None:
+    model = HandsOut().eval()
+    executable = compile(model, cache_folder=cache, options=Options(codegen=codegen))
+    minibatch = [torch.ones(4), torch.zeros(4)]
+    results = [tensor for result in executable(minibatch) for tensor in result]
+    everything = [*results, *minibatch, model.bias]
+    assert len({tensor.data_ptr() for tensor in everything}) == len(everything)
+    for tensor in results:
+        tensor.fill_(9.0)
+    assert [x.tolist() for x in minibatch] == [[1.0] * 4, [0.0] * 4]
+    (x, bias), _ = executable(minibatch)
+    assert (x.tolist(), bias.tolist()) == ([1.0] * 4, [0.0, 1.0, 2.0, 3.0])

@@ -151,3 +151,29 @@ class ChangesLibraries(Applied):
         torch.manual_seed(7)
         np.random.seed(7)
         np.seterr(all="ignore")
+
+
+class HugePasses(Applied):
+    """Replaces the numbers of passes in the reply to a turn by one that no integer of numpy holds."""
+
+    key: str = "sample_pass"
+    value: float = 10**30
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        from bench.worker import Session
+
+        turn, key, value = Session.turn, self.key, self.value
+
+        def absurd(self: Any, order: list[int], first: int, steady: int, timed: int) -> dict[str, Any]:
+            reply = turn(self, order, first, steady, timed)
+            return {**reply, key: [value for _ in reply[key]]}
+
+        Session.turn = absurd  # type: ignore[method-assign]
+
+
+class TinySamples(HugePasses):
+    """Tells samples that are shorter than a nanosecond."""
+
+    key = "samples_s"
+    value = 1e-10

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Annotated, Any
 
 import pytest
 import torch
+from filelock import FileLock
 from torch import Tensor, nn
 
 from backends.acrobat import compile, versions
@@ -163,6 +165,21 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert made == [folder] and folder.is_dir() and tmp_path not in folder.parents
 
 
+def test_a_folder_in_which_nothing_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache folder exists, on a file system that is read only."""
+
+    def refuse(self: FileLock, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.lock_file)
+
+    build.runtime_build(toolchain.compiler(), ())  # in the user's cache folder, with a lock of its own
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    model = Small()
+    with pytest.warns(UserWarning, match="Read-only file system"):
+        executable = compile(model, cache_folder=tmp_path)
+    assert tmp_path not in executable.folder.parents
+    compare(executable, model)
+
+
 def test_a_full_disk_everywhere_is_an_error(tmp_path: Path) -> None:
     def make(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -208,6 +225,17 @@ def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("ACROBAT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
     assert cache_folder() == Path("/elsewhere/acrobat")
+
+
+def test_a_user_without_a_home_has_a_folder_in_the_temporary_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    for name in ("ACROBAT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    folder = cache_folder()
+    assert folder.parent == Path(tempfile.gettempdir()) and str(os.getuid()) in folder.name
 
 
 @pytest.mark.parametrize("name", ["model.so", "manifest.json", COMPLETE])

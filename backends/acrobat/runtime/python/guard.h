@@ -1,5 +1,5 @@
 // Checks whether the compiled module has changed. Every call begins with this, so it only compares addresses of objects, and of
-// each weight a version counter and a few elements. What exactly has changed is found out in Python (frozen.py).
+// each weight a version counter and its elements, or a few of them. What exactly has changed is found out in Python (frozen.py).
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,16 @@
 
 namespace acrobat {
 
-// A parameter, a buffer or another tensor that is an attribute (`kind` is None) as it was when `set` was called: the object, its version counter, the address of its memory, and some
-// elements spread over it. The elements show changes that leave the version counter as it is, such as `.data.mul_`.
+// A parameter, a buffer or another tensor that is an attribute (`kind` is None) as it was when `set` was called: the object, its
+// version counter, the address of its memory, and what is in this memory: all of it where that is little, else some elements
+// spread over it. This shows changes that leave the version counter as it is, such as `.data.mul_`.
 class WatchedTensor {
    public:
-    // All references are borrowed.
-    void set(const TensorReader& reader, PyObject* kind, PyObject* name, PyObject* reference) {
+    // The most bytes that all tensors of a module together have compared as a whole: these are read at every call.
+    static constexpr size_t kWholeInAll = 16 << 10;
+
+    // All references are borrowed. `left`: how many bytes of `kWholeInAll` the tensors before have left; gets what is left now.
+    void set(const TensorReader& reader, PyObject* kind, PyObject* name, PyObject* reference, size_t& left) {
         kind_ = kind;
         name_ = name;
         reference_ = reference;
@@ -29,16 +33,24 @@ class WatchedTensor {
         for (int d = 0; d < t.ndim; ++d) count *= size_t(t.shape[d]);
         if (t.device.type != 1 || !t.data || count == 0 || bits_ % 8 != 0) return;
         const char* base = static_cast<const char*>(t.data) + t.byte_offset;
+        const size_t size = bits_ / 8;
+        size_t extent = size;  // bytes from the first element to the end of the last; the storage has them all
+        for (int d = 0; d < t.ndim; ++d) extent += size_t(t.shape[d] - 1) * size_t(stride(t, d)) * size;
+        if (extent <= std::min(kWhole, left)) {
+            left -= extent;
+            first_ = base;
+            whole_.assign(base, base + extent);
+            return;
+        }
         const size_t samples = std::min(count, kElements);
         for (size_t i = 0; i < samples; ++i) {
             size_t remaining = samples == 1 ? 0 : i * (count - 1) / (samples - 1);
             int64_t at = 0;
             for (int d = t.ndim - 1; d >= 0; --d) {
-                const int64_t stride = t.strides ? t.strides[d] : packed_stride(t, d);
-                at += int64_t(remaining % size_t(t.shape[d])) * stride;
+                at += int64_t(remaining % size_t(t.shape[d])) * stride(t, d);
                 remaining /= size_t(t.shape[d]);
             }
-            Element e{base + at * (bits_ / 8), 0};
+            Element e{base + at * int64_t(size), 0};
             e.value = bits(e.at);
             elements_.push_back(e);
         }
@@ -50,19 +62,22 @@ class WatchedTensor {
         if (!tensor || tensor != PyWeakref_GetObject(reference_)) return false;
         // A change of the dtype or device also changes the address.
         if (reader.version(tensor) != version_ || reader.address(tensor) != address_) return false;
+        if (!whole_.empty() && std::memcmp(first_, whole_.data(), whole_.size()) != 0) return false;
         uint64_t changed = 0;
         for (const Element& e : elements_) changed |= bits(e.at) ^ e.value;
         return changed == 0;
     }
 
    private:
-    static constexpr size_t kElements = 8;
+    static constexpr size_t kWhole = 1 << 10;  // the most bytes of one tensor that are compared as a whole
+    static constexpr size_t kElements = 8;     // how many elements of each other tensor are compared
     struct Element {
         const char* at;
         uint64_t value;
     };
 
-    static int64_t packed_stride(const dlpack::Tensor& t, int dimension) {
+    static int64_t stride(const dlpack::Tensor& t, int dimension) {
+        if (t.strides) return t.strides[dimension];
         int64_t stride = 1;
         for (int d = t.ndim - 1; d > dimension; --d) stride *= t.shape[d];
         return stride;
@@ -82,6 +97,8 @@ class WatchedTensor {
     int64_t version_ = -1;
     uint64_t address_ = 0;
     uint8_t bits_ = 0;
+    const char* first_ = nullptr;  // where `whole_`, if it is not empty, was copied from
+    std::vector<char> whole_;
     std::vector<Element> elements_;
 };
 
@@ -146,6 +163,7 @@ class Guard {
         Py_INCREF(watched);
         watched_ = Ref(watched);
         missing_ = missing;
+        size_t left = WatchedTensor::kWholeInAll;
         const auto part = [](PyObject* tuple, Py_ssize_t i) { return PyTuple_GET_ITEM(tuple, i); };
         const auto each = [](PyObject* tuple, auto&& use) {
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) use(PyTuple_GET_ITEM(tuple, i));
@@ -159,7 +177,9 @@ class Guard {
             m.type_version = m.type->tp_version_tag;
             each(part(entry, 2), [&](PyObject* a) { m.attributes.push_back({part(a, 0), part(a, 1)}); });
             each(part(entry, 3), [&](PyObject* c) { m.children.push_back({part(c, 0), part(c, 1)}); });
-            each(part(entry, 4), [&](PyObject* t) { m.tensors.emplace_back().set(reader, part(t, 0), part(t, 1), part(t, 2)); });
+            each(part(entry, 4), [&](PyObject* t) {
+                m.tensors.emplace_back().set(reader, part(t, 0), part(t, 1), part(t, 2), left);
+            });
             m.sized = part(entry, 5) == Py_True;
         });
         each(part(watched, 1), [&](PyObject* s) { slots_.push_back({part(s, 0), part(s, 1), part(s, 2)}); });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +46,14 @@ def test_a_row_that_cannot_be_kept_is_returned_all_the_same(
     row = bench.run(cell(), QUICK, STRICT, tmp_path, stored=True)
     assert row["status"] == "ok", row["why"]
     assert "No space left on device" in capsys.readouterr().err
+
+
+def test_a_run_leaves_the_process_that_measures_without_torch(tmp_path: Path) -> None:
+    """The workload's model is a torch module; it is made in processes of its own, of cells and of the oracle."""
+    code = (
+        "import sys; from pathlib import Path; import bench; from bench.tests.conftest import QUICK, STRICT, cell; "
+        "row = bench.run(cell(), QUICK, STRICT, Path(sys.argv[1])); "
+        "print(row['status'], row['verified']['n'], 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ok", "12", "False"], done.stderr

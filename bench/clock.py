@@ -31,6 +31,7 @@ class Fetch(NamedTuple):
     run_ns: int
     cost_ns: int
     late_ns: int | None  # how much cheaper a second fetch was; None where the outputs were fetched once
+    resumed: bool = False  # whether the run was the first one of a turn, after a pause
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench import elapsed, fresh, standing, stats
 from bench.cell import Cell
 from bench.config import Measure
-from bench.isolate import Ended
+from bench.isolate import Child, Ended
 from bench.log import one_line
 from bench.monitor import left_behind, own_load
 from bench.oracle import Oracle
@@ -30,6 +30,8 @@ class LastChecks:
         self._seeds = {number: fresh.random_seed() for number in self._numbers.values()}
         self._chosen: dict[int, list[int]] = {}
         self._lock = threading.Lock()
+        self._orphans_before = set(Child.look_for_orphans())
+        self._outside = "outside of its tree" + (", unless another cell of its session did" if len(cells) > 1 else "")
 
     def close(self, running: Running) -> Ended:
         """How a cell ends, with all that its process still tells in its row. Raises Ended if it is wrong after all."""
@@ -37,6 +39,7 @@ class LastChecks:
         if self._measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
+        row["flags"] += running.told.judge(child.usage.asked["turn"].cost_s, running.verifier.fetch_s)
         row["elapsed"] = elapsed.check(child, running.minibatches, thorough=self._measure.stored)
         row["flags"] += elapsed.judge(row["elapsed"], stats.summary(stats.rounds_of(row)).median)
         closed = child.ask("close")
@@ -60,7 +63,9 @@ class LastChecks:
             child.ask("end")
         except Ended as ended:  # all samples are taken and right: they stand
             row["flags"].append(f"close() did not work: {ended.why}")
-        row["flags"] += left_behind(child.family)
+        row["flags"] += left_behind(child.family.strays().values(), "in a session of their own")
+        orphans = {pid: name for pid, name in Child.look_for_orphans().items() if pid not in self._orphans_before}
+        row["flags"] += left_behind(orphans.values(), self._outside)
         row["flags"] += standing.altered(child.standing, standing.standing(child.process.pid))
         return Ended(Status.OK, None)
 

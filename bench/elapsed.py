@@ -6,13 +6,19 @@ machine a process also waits before, between and after its runs (`family.Used`).
 
 The same runs show whether samples are the times of runs: between these there is no fetching and no reading of counters, where a
 system could work on the next mini-batch.
+
+A process could tell less only of the runs of its turns, from which the samples are. So the seconds told and passed of all turns
+are compared too. Between their runs outputs are fetched and counters read, so the difference is a flag, and no proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bench.family import Used
+from bench.fresh import ASKING_S, SHOWING_S
 from bench.isolate import Child, Ended
 from bench.status import Status
 
@@ -25,6 +31,35 @@ ATTEMPTS = 3
 LONGER = 4.0  # a flag if these runs take so many times as long as the samples say
 GROWTH = 16  # the next request asks for at most so many times as many runs
 MOST_RUNS = 100_000
+
+
+@dataclass
+class Told:
+    """What a cell tells of its turns: the seconds `told_s` of all their `runs`, of which so many were `shown`, which means that
+    their outputs were handed over. `began_s`: the seconds that requests for turns had cost before the first of these."""
+
+    began_s: float = 0.0
+    number: int = 0
+    runs: int = 0
+    shown: int = 0
+    told_s: float = 0.0
+
+    def add(self, reply: Mapping[str, Any], runs: int) -> None:
+        """Another turn of so many runs, with its reply."""
+        self.number += 1
+        self.runs += runs
+        self.shown += len(reply["samples_s"])
+        self.told_s += sum(reply["samples_s"]) + reply["settled_s"]
+
+    def judge(self, cost_s: float, fetch_s: float) -> list[str]:
+        """A flag if the turns took more than twice as long as the cell told, apart from the requests, from handing over outputs
+        and from fetching these, for which `fetch_s` seconds are allowed in each run. `cost_s`: what all requests for turns have
+        cost until now (`family.Used`)."""
+        passed_s = cost_s - self.began_s
+        allowed_s = ASKING_S * self.number + (ALLOWED_RUN_S + fetch_s) * self.runs + SHOWING_S * self.shown
+        if self.told_s >= SHARE * (passed_s - allowed_s):
+            return []
+        return [f"its turns took {passed_s:.3g} s, of which it told {self.told_s:.3g} s"]
 
 
 def check(child: Child, minibatches: int, thorough: bool = True) -> dict[str, Any]:

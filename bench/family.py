@@ -168,15 +168,21 @@ class Used(NamedTuple):
         return self.ready_s / self.wall_s if self.wall_s > 0 else 0.0
 
 
-def kill_orphans(children: Container[int]) -> list[int]:
-    """End the processes that children left behind when they died by themselves, and return their ids: children of this process
-    that run in another session and are not among `children`. This process must be `adopting` orphans."""
+def orphans(children: Container[int]) -> dict[int, str]:
+    """The names, by id, of the processes that children left behind outside of their trees: children of this process that run in
+    another session and are not among `children`. A child leaves them when it dies by itself, or where it has declined to adopt
+    them. This process must be `adopting` orphans."""
     own = os.getsid(0)
     foreign = [pid for pid in _children(os.getpid()) if pid not in children and pid not in _callers]
-    orphans = [pid for pid in foreign if is_running(pid) and int(_stat(pid)[3]) != own]
-    for pid in orphans:
+    return {pid: _name(pid) for pid in foreign if is_running(pid) and int(_stat(pid)[3]) != own}
+
+
+def kill_orphans(children: Container[int]) -> list[int]:
+    """End the `orphans`, and return their ids."""
+    found = list(orphans(children))
+    for pid in found:
         _signal(pid, signal.SIGKILL)
-    return orphans
+    return found
 
 
 def reap(pids: Iterable[int]) -> None:

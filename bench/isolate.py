@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import psutil
 
 from bench.environment import child_environment
-from bench.family import Family, Usage, kill_orphans, reap
+from bench.family import Family, Usage, is_running, kill_orphans, orphans, reap
 from bench.handover import Reader
 from bench.log import cap, end_of, last_line, one_line
 from bench.memory import kills_for_memory
@@ -75,6 +75,7 @@ class Child:
 
     living: ClassVar[set[int]] = set()  # the ids of all children, which `kill_orphans` must spare
     changing: ClassVar[threading.Lock] = threading.Lock()  # held until a process that was started is in `living`
+    left: ClassVar[dict[int, str]] = {}  # the names, by id, of all orphans that `look_for_orphans` has found
 
     def __init__(
         self,
@@ -217,9 +218,19 @@ class Child:
         self.kill()
         return Ended(Status.FAILED, f"unreadable reply to '{self._asked}': {why}")
 
+    @classmethod
+    def look_for_orphans(cls) -> dict[int, str]:
+        """The names, by id, of the processes that children have left behind outside of their trees, in all this process's time.
+        Those that are still there when a child is killed are ended with it."""
+        with cls.changing:
+            cls.left.update(orphans(cls.living))
+            return dict(cls.left)
+
     def kill(self) -> None:
         """Kill the child and its descendants, also those that left its session, and close the pipes and the shared memory."""
         killed: list[int] = []
+        if is_running(self.process.pid):  # what a child leaves that has died by itself says nothing about the others
+            self.look_for_orphans()
         if self.process.returncode is None:  # it was not waited for, so no other process can have its id
             killed = self.family.kill()
             os.killpg(self.process.pid, signal.SIGKILL)

@@ -27,7 +27,7 @@ from bench.cell import Cell
 from bench.closing import LastChecks
 from bench.config import Isolate, Measure
 from bench.devices import DEVICES
-from bench.family import adopting
+from bench.family import Used, adopting
 from bench.isolate import Ended, verdict
 from bench.monitor import Monitor, report
 from bench.prepare import Preparer, Tell
@@ -185,6 +185,8 @@ class CellGroup:
         self._probe()
         shuffle = random.Random(self.cells[0].seed)
         rule = turns.StopRule(self.measure, len(self.live))
+        for running in self.live:
+            running.told.began_s = running.child.usage.asked.get("turn", Used()).cost_s  # warming up asks for turns too
         started = monotonic()
         self.monitor.start(self._children())
         most = max((running.minibatches for running in self.live), default=0)
@@ -233,11 +235,13 @@ class CellGroup:
         reply = running.child.ask("turn", order=ran, first=turn.first, steady=turn.steady, timed=turn.timed)
         running.idle_since = monotonic()
         after = self.meter.joules() if self.meter and before is not None else None
+        runs = turn.first + turn.steady * turn.runs
         if before is not None and after is not None:
             running.joules = (running.joules or 0.0) + after - before
-            running.instances += (turn.first + turn.steady * turn.runs) * running.cell.batch_size
+            running.instances += runs * running.cell.batch_size
         self.monitor.round(running.cell.id, self._children())
         turns.keep(running.row, number, ran, turn.first, reply)
+        running.told.add(reply, runs)
         running.pass_s = sum(reply["samples_s"][-turn.runs :]) / turn.runs * running.minibatches
         running.counters += zip(dict.fromkeys(ran), reply["counters"], strict=True)
         running.verifier.check(reply["outputs"], "as timed")

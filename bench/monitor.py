@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -94,13 +94,13 @@ def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
     return flags
 
 
-def left_behind(family: Family) -> list[str]:
-    """A flag for processes that would have outlived their cell; the harness ends them."""
-    names = sorted(family.strays().values())
+def left_behind(processes: Iterable[str], where: str) -> list[str]:
+    """A flag for processes with these names that would have outlived their cell; the harness ends them."""
+    names = sorted(processes)
     if not names:
         return []
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return [f"left {len(names)} process" + "es" * (len(names) != 1) + f" behind in a session of their own ({shown}): ended"]
+    return [f"left {len(names)} process" + "es" * (len(names) != 1) + f" behind {where} ({shown}): ended"]
 
 
 def processor_mhz() -> list[float]:

@@ -28,6 +28,20 @@ def seconds(value: Any) -> bool:
     return number(value) and value >= 0
 
 
+def fetched(value: Any) -> bool:
+    """The fields of a `clock.Fetch`."""
+    if not isinstance(value, list) or len(value) != 5:
+        return False
+    minibatch, run_ns, cost_ns, late_ns, resumed = value
+    return (
+        count(minibatch)
+        and number(run_ns)
+        and number(cost_ns)
+        and (late_ns is None or number(late_ns))
+        and isinstance(resumed, bool)
+    )
+
+
 def count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
 
@@ -101,11 +115,10 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "sample_pass": list_of(count),
         "settled_s": seconds,
         "counters": list_of(mapping_of(anything)),
-        "cpu_s": number,
         "outputs": list_of(described),
     },
     "close": {
-        "fetches": list_of(lambda each: isinstance(each, list) and len(each) == 4 and all(number(n) for n in each[:3])),
+        "fetches": list_of(fetched),
         "peak_rss_bytes": count,
         "ran": stated,
         "flags": list_of(text),

@@ -111,7 +111,6 @@ class Session:
 
         `samples_s` and `sample_pass` have the samples in the order in which they were taken, `settled_s` the seconds of
         the steady runs before the timed ones, `counters` the backend's counters of the runs that count as steady."""
-        before = os.times()
         samples: list[clock.Sample] = []
         passes: list[int] = []
         settled_s = 0.0
@@ -125,15 +124,14 @@ class Session:
                         passes.append(number)
                     else:
                         settled_s += sample.run_ns / 1e9
-        after = os.times()
-        self.fetches += [s.fetched for s in samples]
+        resumed, *others = [s.fetched for s in samples]
+        self.fetches += [resumed._replace(resumed=steady > 0), *others]
         counted = [s for s, number in zip(samples, passes, strict=True) if number or not steady]
         reply = {
             "samples_s": [s.run_ns / 1e9 for s in samples],
             "sample_pass": passes,
             "settled_s": settled_s,
             "counters": [breakdown.merge([s.counters for s in counted if s.minibatch == i]) for i in dict.fromkeys(order)],
-            "cpu_s": after.user + after.system - before.user - before.system,
         }
         reply["outputs"] = self.writer.write([(s.minibatch, s.outputs) for s in samples])
         samples.clear()

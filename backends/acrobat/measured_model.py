@@ -26,7 +26,9 @@ class Compiled:
         self.minibatch: Sequence[Instance] = ()
         self.bounds = bounds
         self.precision = precision
-        self.bounded: list[tuple[Sequence[Instance], int]] = []  # mini-batches with their lower bounds
+        self.bounded: dict[
+            tuple[int, ...], tuple[Sequence[Instance], int]
+        ] = {}  # by the identities of a mini-batch's instances
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         device = self.executable.device
@@ -57,13 +59,13 @@ class Compiled:
         return {**c, "executor": self.executable.executor, "mean_batch_width": width, "arena_bytes": arena, **bound}
 
     def lower_bound(self, minibatch: Sequence[Instance]) -> int:
-        """The lower bound on the number of batches of `minibatch`, which is run once more for it; the result is kept."""
-        for launches, bound in self.bounded:
-            if launches is minibatch:
-                return bound
-        with self.inference_mode():
-            self.bounded.append((minibatch, self.executable.lower_bound(minibatch)))
-        return self.bounded[-1][1]
+        """The lower bound on the number of batches of `minibatch`, which is run once more for it; the result is kept. The
+        harness gives a mini-batch as a new list each time, so it is known again by its instances."""
+        key = tuple(map(id, minibatch))
+        if key not in self.bounded:
+            with self.inference_mode():
+                self.bounded[key] = minibatch, self.executable.lower_bound(minibatch)
+        return self.bounded[key][1]
 
     def identity(self) -> str:
         """A hash of the generated program. It is the same with and without `tables` if the model projects no embeddings."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,15 @@ FAKES = "bench.tests.fakes"
 CONF = Path(__file__).parent / "conf"
 QUICK = Measure(name="quick", minibatches=3, turn_s=0.001, timed_passes=2, min_rounds=2, max_rounds=4, budget_s=1.0, warm_s=0.0)
 STRICT = Isolate(deadline_s=60.0, memory_gb=1.0)
+
+
+HARMLESS = ("other processes used ", "processor clock between ", "it changed while it was measured: ", "only ")
+
+
+def accusing(row: Mapping[str, Any]) -> list[str]:
+    """The flags of a row that accuse the system of something: all but those that an honest one can have, about the machine, and
+    for being slow or compiling for new shapes. So a flag that is new counts as one that accuses."""
+    return [flag for flag in row["flags"] if not flag.startswith(HARMLESS) and not flag.endswith(", the first time")]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -57,3 +59,14 @@ def test_what_is_not_stored_leaves_nothing_where_the_program_runs(tmp_path: Path
     assert row["status"] == "ok", row["why"]
     assert not list(here.iterdir())
     assert not list(tmp_path.rglob("cells.jsonl"))
+
+
+def test_a_run_leaves_the_process_that_measures_without_torch(tmp_path: Path) -> None:
+    """The workload's model is a torch module; it is made in processes of its own, of cells and of the oracle."""
+    code = (
+        "import sys; from pathlib import Path; import bench; from bench.tests.conftest import QUICK, STRICT, cell; "
+        "row = bench.run(cell(), QUICK, STRICT, Path(sys.argv[1])); "
+        "print(row['status'], row['verified']['n'], 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ok", "12", "False"], done.stderr

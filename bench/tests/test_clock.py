@@ -24,6 +24,16 @@ def fetches(costs: list[int], late: Sequence[int | None] = (), run: int = RUN) -
     return [Fetch(0, run, cost, x) for cost, x in zip(costs, late or [None] * len(costs), strict=True)]
 
 
+def apart(costs: Sequence[int], times: int, run: int = RUN) -> list[Fetch]:
+    """So many fetches of each of several mini-batches, which cost as much as `costs` says; late work is missing in the run."""
+    return [Fetch(m, max(run - cost, 1), cost, None) for m, cost in enumerate(costs) for _ in range(times)]
+
+
+def turns(first: int, others: int, times: int = 6) -> list[Fetch]:
+    """The fetches of so many turns of ten runs: what the one after the pause costs, and each of the others."""
+    return [Fetch(0, RUN, cost, None, cost == first) for _ in range(times) for cost in (first, *[others] * 9)]
+
+
 @pytest.mark.parametrize(
     ("found", "fine"),
     [
@@ -36,10 +46,21 @@ def fetches(costs: list[int], late: Sequence[int | None] = (), run: int = RUN) -
         (fetches([HONEST] * 3, run=300) + fetches([280_000] * 6, run=300), False),  # little work, but all of it
         (fetches([HONEST] * 9, late=[50_000, -50_000, None] * 3), True),
         (fetches([260_000] * 9, late=[255_000, None, None] * 3, run=800_000), False),
+        (apart([HONEST] * 5, times=30), True),
+        (apart([4 * MS, *[HONEST] * 4], times=30), False),  # lazy for one mini-batch of five, always
+        (apart([1 * MS, *[HONEST] * 4], times=30), True),  # a dear one, but not beyond a fifth of its run
+        (apart([20 * RUN, *[HONEST] * 4], times=3, run=20 * RUN), False),  # too few to judge them by themselves, but not in sum
+        (apart([280_000, *[HONEST] * 4], times=3, run=300_000), True),  # as few, and so short that noise may be as large
+        (turns(4 * MS, HONEST), False),  # lazy after each pause
+        (turns(4 * MS, HONEST, times=3), True),  # three may be noise
+        (turns(2 * MS, HONEST), True),  # as with cold caches
+        (fetches([HONEST] * 24 + [9 * MS] * 5), False),  # in fewer than a quarter, but together too much
+        (fetches([HONEST] * 27 + [9 * MS] * 3), True),  # three long ones of thirty
+        (fetches([HONEST] * 16 + [280_000] * 4, run=300), True),
     ],
 )
 def test_work_in_fetch(found: list[Fetch], fine: bool) -> None:
-    assert (work_in_fetch(found, {0: FIXED_NS + 50_000}) is None) is fine
+    assert (work_in_fetch(found, dict.fromkeys(range(5), FIXED_NS + 50_000)) is None) is fine
 
 
 class Sleeps:

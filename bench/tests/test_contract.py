@@ -17,7 +17,7 @@ from bench import api, registry, targets
 from bench.cell import Cell
 from bench.config import Isolate
 from bench.status import Status
-from bench.tests.conftest import QUICK, cell
+from bench.tests.conftest import QUICK, accusing, cell
 from bench.tests.holes import HOLES
 
 BACKENDS = registry.names("backend")
@@ -97,6 +97,9 @@ def test_contract(backend: str, workload: str, tmp_path: Path) -> None:
             reasons.append(reason)
             continue
         assert row["verified"]["n"] == 15
+        assert accusing(row) == [], f"{row['flags']} {row['fresh']} {row['elapsed']}"
+        assert row["ran"]["threads"] >= 1 and row["ran"]["library"]
+        assert row["tuning_variables"]["OMP_NUM_THREADS"] == "1"
         assert len(set(row["sample_round"])) >= QUICK.min_rounds
     listed = {key for key in holes if key.split()[0] == workload}
     assert listed <= {expected_hole(each, holes) for each in found}, f"no cell lies in one of the holes {sorted(listed)}"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench import elapsed
+from bench.elapsed import Told
 from bench.family import Used
 from bench.isolate import Ended
 
@@ -63,3 +64,27 @@ def test_one_attempt_of_three_is_enough_for_an_honest_clock() -> None:
     answers = iter([0.01, 0.01, 4.0])
     child = checked(4.0, lambda s: next(answers), true)
     assert child.requests == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("run_s", "slower", "between_s", "turn_s", "flags"),
+    [
+        (4e-3, 1.0, 0.0, 0.0, 0),
+        (4e-3, 1.5, 0.0, 0.0, 0),  # that is in doubt
+        (4e-3, 3.0, 0.0, 0.0, 1),
+        (0.5, 3.0, 0.0, 0.0, 1),
+        (4e-3, 1.0, 3e-3, 0.0, 0),  # work between the runs, such as fetching outputs
+        (4e-3, 1.0, 12e-3, 0.0, 1),
+        (20e-6, 1.0, 150e-6, 0.005, 0),  # a model that does almost nothing
+        (20e-6, 1.0, 400e-6, 0.005, 1),
+    ],
+)
+def test_turns_that_took_longer_than_was_told(run_s: float, slower: float, between_s: float, turn_s: float, flags: int) -> None:
+    """Six turns of 50 runs, 25 of which are handed over, with so many seconds between two runs and besides them."""
+    told = Told(began_s=7.0)
+    for _ in range(6):
+        told.add({"samples_s": [run_s / slower] * 25, "settled_s": 25 * run_s / slower}, 50)
+    passed_s = 6 * (50 * (run_s + between_s) + turn_s)
+    found = told.judge(7.0 + passed_s, fetch_s=100e-6)
+    assert len(found) == flags, found
+    assert all(f"took {passed_s:.3g} s, of which it told {300 * run_s / slower:.3g} s" in flag for flag in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,13 @@ def test_a_process_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(done.stdout)
     assert "OPENBLAS_CORETYPE" not in found
     assert (found["BENCH_OTHER"], found["MKL_CBWR"], found["OMP_NUM_THREADS"]) == ("kept", "AVX2", "3")
+
+
+def test_the_command_says_what_it_does_not_pass_on(
+    bench: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    done = bench("backend=[honest]", "measure=quick")
+    assert done.returncode == 0, done.stderr
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("not passed on to what is measured, ")]
+    assert "OPENBLAS_CORETYPE" in said

@@ -18,7 +18,8 @@ from bench.measure import CellGroup
 from bench.standing import Standing
 from bench.status import Status
 from bench.store import Record, Store
-from bench.tests.conftest import FAKES, QUICK, STRICT, cell
+from bench.tests.conftest import FAKES, QUICK, STRICT, accusing, cell
+from bench.turns import PAUSE_S
 
 LONGER = replace(QUICK, min_rounds=12, max_rounds=12, budget_s=60.0)
 SEVERAL = len(os.sched_getaffinity(0)) > 1
@@ -37,6 +38,21 @@ def together(cells: list[Cell], results: Path, measure: Measure = QUICK, process
         group._processors = processors
     group.run()
     return [rows[each.id] for each in cells]
+
+
+def test_all_cells_of_a_group_have_the_same_rounds(tmp_path: Path) -> None:
+    fast, slower = together([cell(), slow()], tmp_path, LONGER)
+    assert set(fast["sample_round"]) == set(slower["sample_round"]) == set(range(LONGER.max_rounds))
+
+
+def test_a_turn_begins_after_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also that of a cell which is alone. No time passes by the group's clock, so that the whole pause is left."""
+    pauses: list[float] = []
+    monkeypatch.setattr("bench.measure.sleep", pauses.append)
+    monkeypatch.setattr("bench.measure.monotonic", lambda: 1000.0)
+    (row,) = together([cell()], tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert pauses == [0.0, *[pytest.approx(PAUSE_S)] * (QUICK.max_rounds - 1)]
 
 
 @pytest.mark.parametrize("how", ["SpinsBetween", "ThreadSpins", "DetachedSpins", "WorksBetweenTurns"])
@@ -106,7 +122,7 @@ def test_settings_of_libraries_stay_in_their_cell(tmp_path: Path) -> None:
     changed, honest = together([cell("ChangesLibraries"), cell()], tmp_path)
     for row in (changed, honest):
         assert row["status"] == Status.OK, row["why"]
-        assert not [flag for flag in row["flags"] if "other processes" not in flag and "it changed" not in flag], row["flags"]
+        assert accusing(row) == []
         assert row["verified"]["n"] == 12 and row["verified"]["times_float32"] < 10
 
 

@@ -72,6 +72,7 @@ def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None
     session.minibatches = [instances[0:2], instances[2:4], instances[4:6]]
     reply = session.turn(order=[2, 0, 1], first=3, steady=4, timed=2)
     assert ran == [2, 0, 1] * 5
+    assert [each.resumed for each in session.fetches] == [True] + [False] * 8
     assert reply["sample_pass"] == [0, 0, 0, 3, 3, 3, 4, 4, 4]
     assert len(reply["samples_s"]) == 9 and reply["settled_s"] > 0
     assert reply["outputs"] == [2, 0, 1] * 3, "every sample is verified"
@@ -85,6 +86,8 @@ def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None
     assert reply["sample_pass"] == [0, 2, 2, 2]
     turns.keep(row, 8, [2, 0, 1], 1, reply)
     assert row["sample_minibatch"][9:] == [2, 2, 0, 1]
+    session.turn(order=[2, 0, 1], first=3, steady=0, timed=0)
+    assert [each.resumed for each in session.fetches[9:]] == [True, *[False] * 6], "none of the only pass, and of warming up"
 
 
 @pytest.mark.parametrize("seconds", [[1.0, 2.0], [1.0, 2.0, float("nan")], [1.0, 2.0, 0.0], []])

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from backends.acrobat import compile
 from backends.acrobat.codegen import policy
 from backends.acrobat.errors import InstanceError
+from backends.acrobat.measured_model import Compiled
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.tests.support import assert_same, draw, eager
 
@@ -108,6 +109,30 @@ def test_the_bound_is_the_longest_path_of_each_unit(tagger: Any) -> None:
     alone = agenda.lower_bound([Leaf(1)])
     assert [agenda.lower_bound([comb(n), Leaf(2)]) - alone for n in (0, 1, 5)] == [0, 1, 5]
     assert agenda.lower_bound([]) == 0
+
+
+def test_the_bound_of_a_mini_batch_is_computed_once() -> None:
+    """Although the harness gives it as a new list in each run."""
+
+    class Asked:
+        executor = "learned"
+
+        def __init__(self) -> None:
+            self.asked: list[int] = []
+
+        def counters(self) -> dict[str, int]:
+            return dict.fromkeys(("nodes", "batches", "host_bytes", "tensor_bytes"), 1)
+
+        def lower_bound(self, minibatch: list[Any]) -> int:
+            self.asked.append(len(minibatch))
+            return len(minibatch)
+
+    asked = Asked()
+    compiled = Compiled(asked, 1, bounds=True)
+    for size in (4, 2, 4, 2, 0, 4, 0):
+        compiled.minibatch = OTHERS[:size]
+        assert compiled.counters()["lower_bound"] == size
+    assert asked.asked == [4, 2, 0]
 
 
 def test_without_a_sample_the_first_minibatch_teaches(tagger: Any) -> None:

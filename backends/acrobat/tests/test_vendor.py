@@ -207,6 +207,13 @@ class TestAblation:
             assert turned == set(CUMULATIVE[after["step"]])
             assert all(after[name] for name in turned)
 
+    def test_what_the_paper_and_the_tables_name_is_a_step_of_its_own(self) -> None:
+        steps = Acrobat(Target(), ablation="cumulative").variants()
+        vendor, generated, *_ = steps
+        assert {key for key in vendor.keys() | generated.keys() if vendor[key] != generated[key]} == {"step", "kernels"}
+        turned = [{name for name in SWITCHES if before[name] != after[name]} for before, after in pairwise(steps)]
+        assert {"fold_sums"} in turned and {"horizontal"} in turned
+
     def test_the_last_steps_are_the_default_and_it_tuned(self) -> None:
         *_, default, last = (Acrobat(Target(), **v) for v in Acrobat(Target(), ablation="cumulative").variants())
         assert default.options == last.options == Acrobat(Target()).options == Options()

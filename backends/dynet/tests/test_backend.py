@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -157,6 +158,27 @@ def test_a_build_counts_by_its_files_and_not_by_where_it_lies(tmp_path: Path) ->
         (folder / "_dynet.so").write_text(text)
         made.append(cell_id(folder))
     assert made[0] == made[1] != made[2]
+
+
+@pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
+def test_a_build_in_a_folder_is_the_one_that_runs(tmp_path: Path) -> None:
+    """A copy of the installed one, in a separate process, as DyNet is started once in a process."""
+    module = Path(str(find_spec("_dynet").origin))  # type: ignore[union-attr]
+    for path in (module, module.parent / "dynet.py", module.parent / "dynet_config.py"):
+        shutil.copy(path, tmp_path)
+    for folder in module.parent.glob("dy[nN][eE][tT]*.libs"):  # where the module looks for its libraries, beside itself
+        shutil.copytree(folder, tmp_path / folder.name)
+    for library in module.parent.glob("libdynet*.so*"):
+        shutil.copy(library, tmp_path)
+    code = (
+        "import sys; from backends.dynet import engine; engine.start(1, 64, 16, 'cpu', sys.argv[1]); import _dynet; "
+        "print(_dynet.__file__, engine.loaded_library('libdynet'), engine.library(), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    loaded, dependency, said = done.stdout.splitlines()
+    assert Path(loaded) == tmp_path / module.name
+    assert Path(dependency).is_relative_to(tmp_path)
+    assert said.endswith(" of its own build"), said
 
 
 class FakeGraph:

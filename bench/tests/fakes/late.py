@@ -73,20 +73,54 @@ class LazyEveryTime(Applied):
         return super().run(outputs)
 
 
-class LazyTwoOfThree(LazyEveryTime):
-    """Does the work in every third run where it belongs, else in the fetch."""
+class LazyAtTimes(LazyEveryTime):
+    """Does the work in some runs where it belongs, and for the others in the fetch."""
 
-    calls = 0
+    late = False
+
+    def is_late(self, minibatch: Sequence[Vector]) -> bool:
+        raise NotImplementedError
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
-        self.calls += 1
-        if self.calls % 3:
+        self.late = self.is_late(minibatch)
+        if self.late:
             return list(minibatch)
         burn(0.002)
         return Applied.run(self, minibatch)
 
     def fetch(self, outputs: Outputs) -> list[Any]:
-        return super().fetch(outputs) if self.calls % 3 else list(outputs)
+        return super().fetch(outputs) if self.late else list(outputs)
+
+
+class LazyTwoOfThree(LazyAtTimes):
+    """Is late in two of three runs."""
+
+    calls = 0
+
+    def is_late(self, minibatch: Sequence[Vector]) -> bool:
+        self.calls += 1
+        return self.calls % 3 != 0
+
+
+class LazyForOne(LazyAtTimes):
+    """Is late for the mini-batch that it runs first, always."""
+
+    first = b""
+
+    def is_late(self, minibatch: Sequence[Vector]) -> bool:
+        content = b"".join(instance.x.tobytes() for instance in minibatch)
+        self.first = self.first or content
+        return content == self.first
+
+
+class LazyAfterAPause(LazyAtTimes):
+    """Is late where it has not run for a while, as in the first run of a turn."""
+
+    ran_s = 0.0
+
+    def is_late(self, minibatch: Sequence[Vector]) -> bool:
+        before, self.ran_s = self.ran_s, time.monotonic()
+        return self.ran_s - before > 0.03
 
 
 class LazyLittle(LazyEveryTime):

@@ -78,6 +78,25 @@ class PatchesSession(Works):
         Session.elapsed = shorter_elapsed  # type: ignore[method-assign]
 
 
+class PatchesTurn(Applied):
+    """Tells a third of the time in turns, from which the samples are, and the truth everywhere else. It sleeps in each run,
+    which takes as long on a busy machine as on any other."""
+
+    sleep_s = WORK_S
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        from bench.worker import Session
+
+        turn = Session.turn
+
+        def shorter(self: Any, order: list[int], first: int, steady: int, timed: int) -> dict[str, Any]:
+            reply = turn(self, order, first, steady, timed)
+            return {**reply, "samples_s": [each / 3 for each in reply["samples_s"]], "settled_s": reply["settled_s"] / 3}
+
+        Session.turn = shorter  # type: ignore[method-assign]
+
+
 class PatchesShow(PatchesSession):
     """Does nothing when it is asked to run new mini-batches, and computes outputs when these are asked for."""
 

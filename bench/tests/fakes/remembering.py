@@ -146,6 +146,15 @@ class AnswersWherePlaced(AnswersInPlace):
         return list(instances)
 
 
+class AsksAnotherWherePlaced(AnswersInPlace):
+    """Sleeps whenever it is given instances to place, until another process has computed the answers."""
+
+    def place(self, instances: Sequence[Any]) -> list[Any]:
+        time.sleep(0.5)
+        self.known |= {id(instance): self.apply(instance) for instance in instances}
+        return list(instances)
+
+
 class AnswersWhereDrawn(RemembersContent):
     """Replaces the function that draws instances by one that computes their answers too."""
 

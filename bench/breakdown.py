@@ -13,7 +13,7 @@ NUMBERS = frozenset(
     {*(f"{phase}_ms" for phase in PHASES), "nodes", "batches", "launches", "mean_batch_width", "gathered_bytes"}
 )
 """The counters of the contract that are numbers; a backend may have others, of any kind."""
-LARGEST_NUMBER = 1 << 63
+LARGEST_NUMBER = 1 << 63  # those beyond fit no integers of numpy's, and far beyond no float
 LARGEST = 1 << 18  # bytes of what a backend says of itself; more is not kept in a row
 MAPPINGS = frozenset({"unbatched"})  # the counters of the contract that are texts by name
 
@@ -76,15 +76,19 @@ def flags(counters: Mapping[str, Any]) -> list[str]:
     return [f"counters that are no {kind}: {', '.join(names)}" for kind, names in kinds.items() if names]
 
 
+def is_usable(number: float) -> bool:
+    """Whether a number of a backend's is finite, and not too large for any use."""
+    return -LARGEST_NUMBER < number < LARGEST_NUMBER
+
+
 def plain(value: Any) -> Any:
-    """The value in types that JSON can hold. What JSON cannot hold becomes None, also a number that is
-    not finite or too large for any use."""
+    """The value in types that JSON can hold. What JSON cannot hold becomes None, also a number that is not usable."""
     if isinstance(value, Mapping):
         return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(element) for element in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int | float) and not -LARGEST_NUMBER < value < LARGEST_NUMBER:
+    if isinstance(value, int | float) and not is_usable(value):
         return None
     return value if isinstance(value, bool | int | float | str) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import breakdown, environment, facts, machine, replies
+from bench import breakdown, environment, facts, machine
 from bench.cell import Cell
 from bench.description import described
 from bench.software import software
@@ -99,7 +99,9 @@ def whole(row: Record) -> bool:
     if row["status"] != Status.OK:
         return True
     columns = [row[key] for key in SAMPLES]
-    whole_numbers = all(type(value) is int and 0 <= value < replies.LARGEST for column in columns[1:] for value in column)
+    whole_numbers = all(
+        type(value) is int and value >= 0 and breakdown.is_usable(value) for column in columns[1:] for value in column
+    )
     parts = {"load_s", "compile_s", "first_s"} <= set(row["cold"]) and {"n", "max_abs", "max_rel"} <= set(row["verified"])
     rest = parts and "peak_rss_bytes" in row["memory"] and "stop" in row
     return (
@@ -127,7 +129,7 @@ def _shown(row: Record) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and -replies.LARGEST < value < replies.LARGEST
+    return isinstance(value, int | float) and breakdown.is_usable(value)
 
 
 def _positive(seconds: Any) -> bool:

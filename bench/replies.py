@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench.breakdown import is_usable
 from bench.facts import Invalid, validated_facts
 from bench.status import Status
 
 LONGEST = 64 << 20  # bytes of a reply
-LARGEST = 1 << 63  # of whole numbers: those beyond fit neither numpy's integers nor, far beyond, a float
 
 
 class Unreadable(Exception):
@@ -21,7 +21,7 @@ Check = Callable[[Any], bool]
 
 
 def number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_usable(value)
 
 
 def seconds(value: Any) -> bool:
@@ -43,7 +43,7 @@ def fetched(value: Any) -> bool:
 
 
 def count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
+    return isinstance(value, int) and number(value) and value >= 0
 
 
 def list_of(check: Check) -> Check:

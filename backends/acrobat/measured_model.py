@@ -26,9 +26,8 @@ class Compiled:
         self.minibatch: Sequence[Instance] = ()
         self.bounds = bounds
         self.precision = precision
-        self.bounded: dict[
-            tuple[int, ...], tuple[Sequence[Instance], int]
-        ] = {}  # by the identities of a mini-batch's instances
+        # by the identities of a mini-batch's instances: the mini-batch, so that these live, and its lower bound
+        self.bounded: dict[tuple[int, ...], tuple[Sequence[Instance], int]] = {}
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         device = self.executable.device

@@ -99,6 +99,7 @@ class Child:
         self._kills_before = kills_for_memory()
         self._token = uuid.uuid4().hex
         self._buffer = bytearray()
+        self._killing = threading.RLock()
         self._asked, self._since = "", 0.0
         self.shared_s = 0.0  # seconds that its template took to load what all cells need
         self.outputs = Reader()
@@ -227,7 +228,12 @@ class Child:
             return dict(cls.left)
 
     def kill(self) -> None:
-        """Kill the child and its descendants, also those that left its session, and close the pipes and the shared memory."""
+        """Kill the child and its descendants, also those that left its session, and close the pipes and the shared memory.
+        Several threads may do so at once: the one that the child worked for, and one that needs its work no longer."""
+        with self._killing:
+            self._kill()
+
+    def _kill(self) -> None:
         killed: list[int] = []
         if is_running(self.process.pid):  # what a child leaves that has died by itself says nothing about the others
             self.look_for_orphans()
@@ -246,7 +252,7 @@ class Child:
                 pass
         self._requests = self._replies = -1
         for pid in _carrying(self._token):
-            _kill(pid)
+            _kill_process(pid)
 
     def _look_at_memory(self) -> None:
         used = 0 if self.outputs.descriptor < 0 else os.fstat(self.outputs.descriptor).st_blocks * BLOCK
@@ -308,7 +314,7 @@ def _carrying(token: str) -> set[int]:
     return pids
 
 
-def _kill(pid: int) -> None:
+def _kill_process(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,25 @@ def child(tmp_path: Path) -> Iterator[Child]:
         made = Child(tmp_path / "log", 1, 600.0, 1 << 30, limit_data=False)
         yield made
         made.kill()
+
+
+def test_a_child_is_killed_once_where_two_threads_do_so_at_once(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where one child of an oracle has failed and the others are ended, one of which has just failed by itself."""
+    kill_family, first, both = child.family.kill, threading.Lock(), threading.Event()
+
+    def kill() -> list[int]:
+        if first.acquire(blocking=False):  # the first thread waits for the second, which must not come here as well
+            both.wait(0.5)
+        else:
+            both.set()
+            child.process.wait()
+        return kill_family()
+
+    monkeypatch.setattr(child.family, "kill", kill)
+    with ThreadPoolExecutor(2) as pool:
+        for each in [pool.submit(child.kill) for _ in range(2)]:
+            each.result()
+    assert not both.is_set() and not is_running(child.process.pid)
 
 
 def adopts(pid: int) -> bool:

@@ -101,6 +101,6 @@ def test_without_any_room_answers_are_computed_each_time(cache: Path, tmp_path: 
 def test_a_failing_oracle_is_not_the_backends_fault(cache: Path, tmp_path: Path) -> None:
     broken = replace(cell(), workload=Part("toy", "bench.tests.faults.NoAnswers", {"data": None}))
     row = bench.run(broken, QUICK, STRICT, tmp_path)
-    assert row["status"] == Status.UNVERIFIED
+    assert row["status"] == Status.UNVERIFIED, row["why"]
     assert row["why"] == "no oracle: failed: RuntimeError: this model cannot be evaluated"
     assert row["again"], "the next command tries again"

@@ -62,7 +62,7 @@ EXPRESSIONS = [
     "torch.linspace(0, 1, 5)",
     "torch.full_like(a, 2.0)",
     "torch.full((2, 3), 1.5)",
-    "torch.empty_like(a) * 0.0",
+    "torch.empty_like(a).zero_()",
     "torch.cumsum(a, 0)",
     "torch.cumsum(a, dim=-1)",
     "a.cumsum(1)",

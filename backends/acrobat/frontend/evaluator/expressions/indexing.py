@@ -193,11 +193,11 @@ def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
 @handles(SUBSCRIPTS, Static)
 def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Value:
     match value.value, index:
-        case dict() as entries, ast.Constant(str() as key):
+        case dict() as entries, ast.Constant(str() as key) if constants.maker_of_missing(entries) is None:
             if key not in entries:
                 return f.problem(node, f"this dict has no key {key!r}")
             return f.program.wrap(entries[key])
-        case _, ast.Constant(str()) if constants.method_of(value.value, "__getitem__") is None:
+        case x, ast.Constant(str()) if not isinstance(x, dict) and constants.method_of(x, "__getitem__") is None:
             return f.problem(node, "this cannot be indexed with a string")
         case dict() as entries, _ if not isinstance(index, ast.Slice):
             return constants.entry(f, node, entries, f.borrowed(index))

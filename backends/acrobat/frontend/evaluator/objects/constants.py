@@ -99,8 +99,22 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
     return f.host("bool", [result], BOOL)
 
 
+def maker_of_missing(table: dict[Any, Any]) -> types.FunctionType | None:
+    """The function of the source that gives the values for missing keys of a dictionary; None where its class has none."""
+    make = getattr(type(table), "__missing__", None)
+    return make if isinstance(make, types.FunctionType) else None
+
+
 def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
-    """`table[key]`. A run-time key that is missing is an error of the instance."""
+    """`table[key]`. A run-time key that is missing is an error of the instance, unless the class of the dictionary says in a
+    `__missing__` of the source what it gives for such a key."""
+    if (make := maker_of_missing(table)) is not None and not is_unknown(key):
+        of_missing = partial(f.call_with, make, [f.program.wrap(table), key], node)
+        of_present = partial(entry, f, node, dict(table), key)
+        is_known, constant = known(key)
+        if is_known:
+            return of_present() if constant in table else of_missing()
+        return choose(f, node, contains(f, key, list(table)), of_present, of_missing)
     key = of_keys(f, node, key, table)
     missing = partial(fail, f, "KeyError: None")
     if (result := by_none(f, key, [*table], lambda some: entry(f, node, table, some), missing)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,22 @@ def one_of_a_few_constants(self, xs):
     return [0 if name is None else MANY.get(name, len(MANY)) for name in names], [name in MANY for name in names]
 
 
+class Vocabulary(dict[str, int]):
+    def __missing__(self, word: str) -> int:
+        return len(word) - len(self)
+
+
+VOCABULARY, LETTERS, SEEN = Vocabulary(WORDS), Vocabulary({chr(97 + i): i for i in range(26)}), Counter("aab")
+
+
+def missing_keys(self, xs):
+    words = [x.word for x in xs if x.word is not None]
+    ids = [VOCABULARY[w] for w in words], [LETTERS[w] for w in words], [SEEN[w] for w in words]
+    return ids, VOCABULARY["UNK"], VOCABULARY["never"], [VOCABULARY.get(w, 3) for w in words], [w in SEEN for w in words]
+
+
 CASES = [
+    (missing_keys, TOKENS),
     (one_of_a_few_constants, TOKENS),
     (optional_keys, TOKENS),
     (optional_members, TOKENS),
@@ -118,7 +134,8 @@ def test_interpreter(function: Any, instances: Any) -> None:
 
 
 def all_of_tokens(self, xs):
-    return optional_keys(self, xs), optional_members(self, xs), none_as_key(self, xs), keys_of_made_containers(self, xs)
+    found = optional_keys(self, xs), optional_members(self, xs), none_as_key(self, xs), keys_of_made_containers(self, xs)
+    return found, missing_keys(self, xs)
 
 
 def all_of_ints(self, xs):

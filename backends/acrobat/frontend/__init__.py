@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from torch import nn
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.deep import as_deep_as_needed
-from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.ir.instances import read_instance
 from backends.acrobat.ir.nodes import Program
 
 MEANS: Sequence[dict[str, Any]] = (
@@ -82,19 +84,30 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
 
 
 def _built_with(
-    module: nn.Module, hint: Any, sample: Sequence[Any] | None, joined: JoinedClasses, met: set[frozenset[str]]
+    module: nn.Module,
+    hint: Any,
+    sample: Sequence[Any] | None,
+    joined: JoinedClasses,
+    met: set[frozenset[str]],
+    observed: bool = False,
 ) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it, which begins with what `joined` says. Where a build ends with problems, another one
-    begins with what it has met: classes that stand in one place are a union, types of recursions are known as far as the source
-    tells them. All types of Python's that it has met in one place are added to `met`. Raises CompileError, also where versions
-    of one class stand in one place, which is noted in the division of `joined`."""
+    """The program and what has built it, which begins with what `joined` says. `observed`: whether the type of an instance is
+    that of the sample whatever `forward` says, as it is in a further build where instances of the sample are not of that type.
+    Where a build ends with problems, another one begins with what it has met: classes that stand in one place are a union,
+    types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are added
+    to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
+    `joined`."""
     closes = True
     unshared: CompileError | None = None  # the problems before lists were shared ones
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     while True:
         builder = ProgramBuilder(module, closes, joined)
+        builder.observed = observed
         try:
             program = builder.build(hint, sample)
+            if hint is None and sample is not None and not builder.observed and not _fit(program, sample):
+                with suppress(CompileError):  # else the program takes those instances that are of the type
+                    return _built_with(module, hint, sample, joined, met, observed=True)
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except BuildAgain:
             continue
@@ -122,6 +135,16 @@ def _built_with(
                 before = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
+
+
+def _fit(program: Program, sample: Sequence[Any]) -> bool:
+    """Whether all instances of a sample are of the type that the annotations say."""
+    try:
+        for instance in sample:
+            read_instance(program, instance)
+    except InstanceError:
+        return False
+    return True
 
 
 def _with_shapes(

@@ -24,6 +24,13 @@ class Data:
     args: tuple[Any, ...]
 
 
+def read_instance(program: Program, instance: Any) -> Any:
+    """An instance as the value of the program's parameter. Raises InstanceError."""
+    (param,) = program.functions[program.entry].params
+    given = instance if program.boundary is None else program.boundary.inward(instance)
+    return InstanceReader(program).read(given, param.type, ())
+
+
 class InstanceReader:
     """Turns a Python instance into the program's values. Raises InstanceError with the path to a value that does not fit."""
 

@@ -19,7 +19,7 @@ from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, Tuple
 from backends.acrobat.core.units import Block, Kernel, Mode, StepArg, StepResult
 from backends.acrobat.deep import FRAMES, deeply
 from backends.acrobat.errors import InstanceError, ResourceError
-from backends.acrobat.ir.instances import Data, InstanceReader
+from backends.acrobat.ir.instances import Data, read_instance
 from backends.acrobat.ir.nodes import (
     Call,
     Construct,
@@ -96,12 +96,9 @@ class Interpreter:
     def _run(self, instance: Any) -> Any:
         function = self.program.functions[self.program.entry]
         (param,) = function.params
-        reader, boundary = InstanceReader(self.program), self.program.boundary
-        if boundary is not None:
-            instance = boundary.inward(instance)
-        value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
+        value = self._expr(function.body, {param.name: read_instance(self.program, instance)})
         result = self._to_python(value, function.result)
-        return result if boundary is None else boundary.outward(result)
+        return result if self.program.boundary is None else self.program.boundary.outward(result)
 
     # ---- nodes
 

@@ -73,6 +73,29 @@ def test_an_annotation_that_leaves_a_shape_open_is_completed_by_the_sample() -> 
     agrees(Annotated(), [graph(n) for n in (1, 3, 5)])
 
 
+class WronglyAnnotated(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.embed = nn.Linear(4, 4), nn.Embedding(8, 4)
+
+    def forward(self, example: dict[str, list[int]]) -> Tensor:
+        threshold: float | None = example.get("threshold", 0.5)  # type: ignore[assignment]
+        x = self.embed(torch.tensor(example["ids"])).sum(0)
+        for _ in range(3):
+            x = torch.tanh(self.layer(x))
+            if threshold is not None and float(x[0]) < threshold:
+                break
+        return x
+
+
+def test_an_annotation_that_the_sample_contradicts_does_not_count() -> None:
+    agrees(
+        WronglyAnnotated(),
+        [{"ids": [1, 2]}, {"ids": [3], "threshold": None}, {"ids": [1, 7], "threshold": -0.25}, {"ids": [4]}],
+    )
+
+
 def test_dictionaries_with_different_keys_beside_one_another() -> None:
     agrees(Molecule(), [molecule(n) for n in (1, 2, 4)])
 

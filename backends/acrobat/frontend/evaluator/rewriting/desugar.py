@@ -127,17 +127,19 @@ class _Statements:
             case ast.Expr(ast.Call(ast.Attribute(owner, method), args, keywords)) if changes_owner(method) and (
                 chosen := _chosen(owner)
             ):  # (a if test else b).append(x)
-                one, other = (ast.Attribute(x, method, ast.Load()) for x in _with_arms(owner, chosen))
+                one, other = _with_arms(owner, chosen)
+                call = ast.Call(ast.Attribute(one, method, ast.Load()), args, keywords)
                 others = [copied(a) for a in args], [copied(k) for k in keywords]
-                calls = ast.Call(one, args, keywords), ast.Call(other, *others)
-                return self._in_arms(s, chosen, *(ast.Expr(call) for call in calls))
+                again = ast.Call(ast.Attribute(other, method, ast.Load()), *others)
+                return self._in_arms(s, chosen, ast.Expr(call), ast.Expr(again))
             case ast.Assign([ast.Subscript() | ast.Attribute() as target]) if chosen := _chosen(target):
-                first, value = self._named(s, s.value)  # Python computes the value first
+                before, value = self._named(s, s.value)  # Python computes the value first
                 puts = [ast.Assign([x], copied(value)) for x in _with_arms(target, chosen)]
-                return [*self.body(first), *self._in_arms(s, chosen, *puts)]
+                return [*self.body(before), *self._in_arms(s, chosen, *puts)]
             case ast.AugAssign(ast.Subscript() | ast.Attribute() as target) if chosen := _chosen(target):
                 one, other = _with_arms(target, chosen)
-                return self._in_arms(s, chosen, ast.AugAssign(one, s.op, s.value), ast.AugAssign(other, s.op, copied(s.value)))
+                both = ast.AugAssign(one, s.op, s.value), ast.AugAssign(other, s.op, copied(s.value))  # type: ignore[arg-type]
+                return self._in_arms(s, chosen, *both)
             case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
                 unseen = [] if value is None else quoted(s, "unseen = value", unseen=UNSEEN, value=value)
                 return [*self.body(unseen), *quoted(s, "return yielded", yielded=YIELDED)]

@@ -79,10 +79,12 @@ def _as_floats(type: Any) -> Any:
 
 
 def _covers(ragged: Any, dense: Any) -> bool:
-    """Whether a dense float32 type is a special case of a ragged tensor's: all extents that are fixed in both agree."""
+    """Whether a dense float32 type is a special case of that of a ragged tensor of floats: all extents that are fixed in both
+    agree."""
     wide, narrow = extents(ragged), extents(dense)
     return (
         isinstance(ragged, ListT)
+        and not isinstance(innermost(ragged), ScalarT)
         and isinstance(dense, TensorT)
         and dense.dtype == "float32"
         and wide is not None

@@ -32,6 +32,7 @@ from backends.acrobat.frontend.types import (
     CONSTANT,
     UNKNOWN,
     HeldT,
+    Mismatch,
     contains_held,
     contains_unknown,
     has_dict,
@@ -196,10 +197,13 @@ class ProgramBuilder(DiagnosedFunctions):
             key = self.key(entry.function, values)
             self.key_names[key] = "forward"
             self.names["forward"] = key
-            self.compile(key, entry.function, values)
-            self._find_state()
-            self._give_constants_out(key)
-            self._give_masks_out(key)
+            try:
+                self.compile(key, entry.function, values)
+                self._find_state()
+                self._give_constants_out(key)
+                self._give_masks_out(key)
+            except (Refused, Mismatch, AnnotationError) as error:  # of what belongs to no statement or expression
+                self.problem(Problem(entry.span, str(error), error.advice))
             if (self.datatypes.graphs.version, len(self.datatypes.walked)) != begun_with:
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.

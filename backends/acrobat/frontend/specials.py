@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
 
@@ -141,6 +141,16 @@ class Outcome(Special):
     error: Value
 
     refusal: ClassVar[str] = "a function that raises an exception which is caught is called by its name"
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtException(Special):
+    """An exception of a class without an `__init__` of its own, which is caught by the `try` in which it was raised."""
+
+    cls: type[Exception]
+    args: TupleV
+
+    refusal: ClassVar[str] = "an exception is no value of the compiled program"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,14 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 @dataclass(frozen=True, slots=True)
 class Exits:
     """How a body can end. Each function compiles what happens then and gives the value of the body. `returns` takes the
-    statement that returns and the returned value; `breaks` and `continues` are None where no loop is around the body."""
+    statement that returns and the returned value; `breaks` and `continues` are None where no loop is around the body. `raises`
+    takes an exception that the `try` around the body catches."""
 
     fall: Callable[[], Value]
     returns: Callable[[ast.AST, Value], Value]
     breaks: Callable[[], Value] | None = None
     continues: Callable[[], Value] | None = None
+    raises: Callable[[Value], Value] | None = None
 
 
 # ---- syntax

@@ -119,7 +119,12 @@ class FunctionBody:
         if contains_unknown(result) or is_placeholder(value):
             program.incomplete = True
             return
-        body = f.builder.finish(f.try_atom(f.coerce(value, result), self.definition))
+        try:
+            value = f.coerce(value, result)
+        except Mismatch as error:
+            program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}", error.advice))
+            return
+        body = f.builder.finish(f.try_atom(value, self.definition))
         type = INT if result is NEVER else result
         program.functions[self.key] = n.Function(program.name_of(self.key), tuple(self.params), type, body, span=self.span)
 

@@ -103,7 +103,7 @@ class _TriesApart(ast.NodeTransformer):
         for i, s in enumerate(body):
             if (found := _apart(s, self.places)) is not None:
                 rest = [*found[1], *body[i + 1 :]]
-                tried = any(isinstance(x, ast.Call) for s in rest for x in every_node(s))
+                tried = any(isinstance(x, (ast.Call, ast.Raise)) for s in rest for x in every_node(s))
                 alone = self._like(node, [found[0]], [self._apart(node, rest)] if tried else [*rest, *node.orelse])
                 return alone if i == 0 else self._like(node, body[:i], [alone])
         return self._like(node, body, node.orelse)

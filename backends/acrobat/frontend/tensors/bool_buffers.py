@@ -11,13 +11,16 @@ import torch
 from backends.acrobat.frontend.evaluator.expressions.indexing import subscript
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COMPARED_AS_WHOLES, UNARY, handles
-from backends.acrobat.frontend.tensors.masks import compared, mask, negated
-from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.tensors.masks import compared, mask, negated, whole_of
+from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.values import Dyn, Held, Value
 
 
 def as_flags(f: Frame, value: Any) -> Any:
-    """A buffer of several bools, or a part of one by constant indices, as a mask; any other value as it is."""
+    """A buffer of several bools, or a part of one by constant indices, as a mask, and so is a bool that was read of a mask; any
+    other value as it is."""
+    if isinstance(value, ReadBool):
+        return whole_of(f, value)
     if not isinstance(value, HostTensor) or value.tensor.dtype != torch.bool or value.tensor.numel() == 1:
         return value
     weight = f.program.flags(value.buffer)
@@ -31,6 +34,8 @@ def as_flags(f: Frame, value: Any) -> Any:
 
 def _compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """A comparison of a buffer of bools, element by element; None for others."""
+    if not any(isinstance(v, HostTensor) for v in (a, b)):
+        return None
     x, y = as_flags(f, a), as_flags(f, b)
     return None if x is a and y is b else compared(f, compare, x, y)
 

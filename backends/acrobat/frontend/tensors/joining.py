@@ -41,7 +41,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain
+from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain, whole_of
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged, sure
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.types import HeldT
@@ -195,7 +195,7 @@ def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
     if is_list(xs) and isinstance(item_type(xs), HeldT) and item_type(xs).kind in ("mask", "ones"):
         of, inner = item_type(xs).kind, mapped(f, [xs], plain)
     else:
-        parts = f.components(xs) or f.display(xs) or []
+        parts = [whole_of(f, v) for v in f.components(xs) or f.display(xs) or []]
         if any(map(is_mask, parts)):
             parts = [as_mask(f, v) for v in parts]
         if not parts or not (all(map(is_mask, parts)) or all(map(is_one_hot, parts))):

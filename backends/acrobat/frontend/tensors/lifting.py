@@ -15,7 +15,7 @@ from typing import Any
 
 from backends.acrobat.core.operands import ShapeError
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import (
@@ -28,9 +28,9 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     lengths_in,
 )
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
-from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, variable_of
+from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.tensor_types import extents
-from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
@@ -328,5 +328,6 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
             raise Refused("this part of a tensor of ints has several dimensions of extent 1", "index these first")
         return Held("ids", TupleV((at(f, x, i),)))
     if dim == k:
-        return at(f, x, i)
+        part = at(f, x, i)
+        return ReadBool(part.atom) if type_or_none(part) == BOOL else part  # type: ignore[union-attr]
     return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))

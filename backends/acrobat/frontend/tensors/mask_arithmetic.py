@@ -8,21 +8,22 @@ from typing import Any
 import torch
 
 from backends.acrobat import library
-from backends.acrobat.core.types import FLOAT, INT
+from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.scalars.operators import of_numbers
 from backends.acrobat.frontend.evaluator.tables import BINARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, type_or_none
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, is_ints, on_host
-from backends.acrobat.frontend.tensors.lifting import op, operand
+from backends.acrobat.frontend.tensors.lifting import op, operand, shape
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_ints
-from backends.acrobat.frontend.tensors.masks import both, is_mask, is_one_hot, mask, ones_and_zeros, plain
+from backends.acrobat.frontend.tensors.masks import both, is_mask, is_one_hot, mask, ones_and_zeros, plain, read_of, whole_of
 from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import HELD, Dyn, Held, Static, Value
 
@@ -40,6 +41,7 @@ def _of_buffers(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: V
 @handles(BINARY, Held)
 def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
     """`& | ^` of two masks; `+ - * /` of a mask, as ones and zeros, and another value. Raises Mismatch."""
+    a, b = whole_of(f, a), whole_of(f, b)
     if is_one_hot(a) or is_one_hot(b):
         floats = any(dtype_of(v) == torch.float32 or is_number(v) and type_or_none(v) == FLOAT for v in (a, b))
         if name == "div" or floats and name in ("add", "sub", "mul"):
@@ -62,6 +64,19 @@ def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Valu
             raise Mismatch(HELD["mask"])
         return result
     return op(f, name, [_as_float(f, plain(v)) for v in (a, b)])
+
+
+@handles(BINARY, ReadBool)
+def _of_read(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """A bool that was read of a mask, and a number: as of the mask, but for bits of bools, which give a bool that is read, and
+    for ints beside one without dimensions, which are numbers of the program as it is. Raises Mismatch."""
+    bits = OF_BOOLS.get(name, name)
+    if bits.startswith("bit") and all(type_or_none(v) == BOOL for v in (a, b)):
+        return read_of(of_numbers(f, node, bits, a, b), lambda: both(f, bits, a, b))
+    x, y = whole_of(f, a), whole_of(f, b)
+    if not any(shape(v.value) for v in (x, y) if is_mask(v)) and type_or_none(a) != FLOAT != type_or_none(b):
+        return of_numbers(f, node, name, a, b)
+    return of_masks(f, node, operator, name, x, y)
 
 
 def _with_index(f: Frame, name: str, a: Any, b: Any) -> Value:

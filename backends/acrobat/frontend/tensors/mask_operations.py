@@ -39,6 +39,7 @@ from backends.acrobat.frontend.tensors.masks import (
     of_bools,
     ones_and_zeros,
     plain,
+    read_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move
@@ -127,12 +128,12 @@ def _any(f: Frame, call: CallArguments) -> Value:
     if whole and is_ragged(x):  # which may be empty: count those that decide
         decisive = x if call.name == "any" else plain(negated(f, call.args[0]))
         count = item(f, call_operation(f, "sum", CallArguments("sum", [decisive], {})), "value")  # type: ignore[arg-type]
-        return f.host("gt" if call.name == "any" else "lt", [count, Static(0.5)], BOOL)
+        return read_of(f.host("gt" if call.name == "any" else "lt", [count, Static(0.5)], BOOL))
     name = "amax" if call.name == "any" else "amin"
     result = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
     if not whole:
         return mask(result)
-    return f.host("gt", [item(f, result, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
+    return read_of(f.host("gt", [item(f, result, "value"), Static(0.5)], BOOL), lambda: mask(result))  # type: ignore[arg-type]
 
 
 @handles(MASK_OPERATIONS, "sum")

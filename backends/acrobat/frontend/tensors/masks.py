@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.frontend.evaluator.choices.choice import negation
 from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.fixing import with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
+from backends.acrobat.frontend.tensors.values import ReadBool
 from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
@@ -54,6 +57,7 @@ def plain(value: Any) -> Value:
 
 def ones_and_zeros(f: Frame, value: Value) -> Value:
     """A mask, or a bool of the program, as a tensor of floats. Raises Refused."""
+    value = whole_of(f, value)
     if isinstance(value, Held) and is_mask(value):
         return value.value
     if is_ragged(value) and of_bools(value):
@@ -61,6 +65,42 @@ def ones_and_zeros(f: Frame, value: Value) -> Value:
     if is_number(value) and type_or_none(value) == BOOL:
         return one_or_zero(f, value)
     raise Refused("a mask is a tensor of bools, which a comparison gives")
+
+
+# ---- bools that were read of masks
+
+
+def whole_of(f: Frame, value: Any) -> Any:
+    """A bool that was read of a mask as this mask; any other value as it is. Raises Refused."""
+    if not isinstance(value, ReadBool):
+        return value
+    return mask(Dyn(operand(f, one_or_zero(f, value)))) if value.whole is None else value.whole()
+
+
+def read_of(number: Value, whole: Callable[[], Value] | None = None) -> Value:
+    """A bool of the program as one that was read of the mask that `whole` compiles."""
+    return ReadBool(number.atom, whole) if isinstance(number, Dyn) and not is_unknown(number) else number
+
+
+def _of_one_element(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
+    """The bool that a comparison gives of which an operand is a tensor of one element, or was read of such; None for others."""
+    sides = [Dyn(f.builder.now(v.atom)) if is_tensor(v) else v for v in (a, b)]  # type: ignore[union-attr]
+    of_tensors = any(is_tensor(v) or isinstance(v, ReadBool) for v in sides)
+    if not of_tensors or type(compare) not in COMPARISONS or not all(is_tensor(v) or is_number(v) for v in sides):
+        return None
+    numbers = list(COMPARED["tensor"](f, *sides)) if any(map(is_tensor, sides)) else sides
+    of_python = [v for v in sides if type_or_none(v) == BOOL and not isinstance(v, ReadBool) and not known(v)[0]]
+    if not all(map(is_number, numbers)) or of_python:
+        return None
+
+    def whole() -> Value:
+        if any(isinstance(v, Dyn) and f.builder.now(v.atom) != v.atom for v in sides):
+            raise Refused("a tensor that was compared here has changed since then", "write `.float()` where it is compared")
+        made = mask_of(f, compare, *(whole_of(f, v) for v in sides))
+        assert made is not None
+        return made
+
+    return read_of(f.host(COMPARISONS[type(compare)][0], numbers, BOOL), whole)
 
 
 # ---- comparisons
@@ -76,8 +116,11 @@ def _whole(value: Value) -> bool:
 
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
-    """The mask that a comparison of tensors gives; None if no operand is a tensor of several elements."""
-    return mask_of(f, compare, a, b) if _whole(a) or _whole(b) else None
+    """The mask that a comparison of tensors gives, or of tensors of one element each the bool that is read of it; None if no
+    operand is a tensor."""
+    if _whole(a) or _whole(b):
+        return mask_of(f, compare, whole_of(f, a), whole_of(f, b))
+    return _of_one_element(f, compare, a, b)
 
 
 def mask_of(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
@@ -168,6 +211,13 @@ RESULTS.append(_as_result)
 @handles(UNARY, Held)
 def _unary(f: Frame, operator: ast.unaryop, a: Held) -> Value | None:
     return negated(f, a) if is_mask(a) and isinstance(operator, ast.Invert) else None
+
+
+@handles(UNARY, "number")
+def _inverted(f: Frame, operator: ast.unaryop, a: Dyn) -> Value | None:
+    if not isinstance(a, ReadBool) or not isinstance(operator, ast.Invert):
+        return None
+    return read_of(negation(f, a), lambda: negated(f, whole_of(f, a)))
 
 
 def both(f: Frame, name: str, a: Value, b: Value) -> Value:

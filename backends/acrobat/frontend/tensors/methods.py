@@ -24,13 +24,13 @@ from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
-from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, op, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
-from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain, read_of, whole_of
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute
-from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess
 
@@ -87,6 +87,8 @@ def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Va
 
 @handles(ATTRIBUTES, "number")
 def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    if isinstance(value, ReadBool) and name not in ("any", "all", "item"):
+        return _held_attribute(f, node, whole_of(f, value), name)
     if name in MOVES or value.type == INT and name in ("dim", "size", "to", "float", "expand", "repeat"):
         return Method(value, name)
     if name == "data" and value.type == INT:
@@ -97,7 +99,9 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Method(value, name)
     result = of_member(f, node, value, name, of_ints=True) if value.type == INT else None
     result = result or numbers.attribute(f, value, name)
-    return result or f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+    of_tensors = value.type == BOOL and callable(getattr(torch.Tensor, name, None))
+    advice = f"of a comparison of tensors write it where they are compared: `(x > 0).{name}(...)`" if of_tensors else ""
+    return result or f.problem(node, f"{describe(value.type)} has no attribute `{name}`", advice)
 
 
 @handles(METHODS, "tensor", "ragged")
@@ -243,8 +247,20 @@ def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
 def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A method of Python's numbers. Or a conversion of an element of a tensor of ints: the program already has the value, so
     nothing is done."""
+    if isinstance(method.owner, ReadBool):
+        return _of_read(f, node, method, args, kwargs)
     if (result := numbers.method(f, node, method.owner, method.name, args)) is not None:
         return result
     if method.name in ("item", "tolist", "long", "int", "any", "all") and not args:
         return method.owner
     return _of_ints(f, node, method.name, CallArguments(method.name, [method.owner, *args], kwargs))
+
+
+def _of_read(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """`any`, `all` and `item` of a bool that was read of a mask."""
+    read: ReadBool = method.owner
+    if args or kwargs:
+        return _held_method(f, node, Method(whole_of(f, read), method.name), args, kwargs)
+    if method.name == "item":
+        return Dyn(read.atom)
+    return read_of(Dyn(read.atom), lambda: mask(op(f, "reshape", [plain(whole_of(f, read))], {"shape": ()})))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -15,8 +15,17 @@ from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.tensors.parameters import constants_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import HELD, VARIABLES, Special, Static, Value
+from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Special, Static, Value
 from backends.acrobat.ir import nodes as n
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBool(Dyn):
+    """A bool of the program that was read of a mask of one element, or of one element of a tensor of bools. `whole` compiles
+    that mask, for what is done with it as a tensor; None where it has no dimensions."""
+
+    whole: Callable[[], Value] | None = field(default=None, compare=False)
+
 
 HELD["index"] = "a tensor of an int serves as an index, nothing else"
 HELD["ids"] = "a tensor of ints serves as the index of an embedding, nothing else"

@@ -13,8 +13,9 @@ from backends.acrobat.frontend import build
 from backends.acrobat.frontend import program as frontend_program
 from backends.acrobat.frontend.evaluator.loops import variables as loop_variables
 from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, as_tensors
 
 HEAD = """from __future__ import annotations
 from dataclasses import dataclass
@@ -820,3 +821,23 @@ def test_all_problems_are_told_at_the_users_lines(tmp_path: Path, kind: str) -> 
     got = [f"{p.span.line}: {p.message}" for p in error.value.problems]
     assert got == wanted
     assert {p.span.file for p in error.value.problems} == {str(tmp_path / "together.py")}
+
+
+def test_ints_beside_an_empty_tensor_of_floats_keep_their_type(tmp_path: Path) -> None:
+    body = "def forward(self, s: list[int]):\n    return (len(s), torch.tensor(s)) if s else (0, torch.empty(0))\n"
+    model = load(tmp_path, HEAD + indent(body, "    "), "empty_of_floats").M()
+    program = agrees(model, [[1, 2], []])
+    of_ints, of_floats = (as_tensors(Interpreter(program).run(s))[1] for s in ([1, 2], []))
+    assert of_ints.dtype == torch.int64
+    assert of_floats.is_floating_point()
+
+
+def test_an_error_outside_of_all_statements_is_one_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(tmp_path, HEAD + "    def forward(self, s: In):\n        return s.n\n", "outside_of_statements").M()
+
+    def fails(self: object, key: object) -> None:
+        raise Mismatch("an int where a string is needed")
+
+    monkeypatch.setattr(frontend_program.ProgramBuilder, "_give_masks_out", fails)
+    with pytest.raises(CompileError, match=r"outside_of_statements.py:\d+:\d+: an int where a string is needed"):
+        build(model)

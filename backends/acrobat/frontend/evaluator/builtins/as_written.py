@@ -11,7 +11,8 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.builtins.sums import total
 from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, WRITTEN, handles
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.kinds import is_object
 from backends.acrobat.frontend.specials import Partial, Super
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value
@@ -20,6 +21,14 @@ from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 @handles(WRITTEN, sum, functools.reduce)
 def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return total(f, node, function)
+
+
+@handles(FUNCTIONS, sum)
+def _sum_of_values(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value | None:
+    """`sum` called under another name, as out of a dictionary of functions."""
+    given = [ast.copy_location(Given(v), node) for v in args]
+    named = [ast.keyword(k, ast.copy_location(Given(v), node)) for k, v in kwargs.items()]
+    return total(f, ast.copy_location(ast.Call(node.func, given, named), node), sum)  # type: ignore[arg-type]
 
 
 @handles(WRITTEN, isinstance)

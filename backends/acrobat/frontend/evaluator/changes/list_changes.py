@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.containers.containers import kind_of, only_element
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
@@ -25,7 +26,6 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
-from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -48,10 +48,6 @@ CHANGE_FIRST.add(next)
 
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes a list: `xs.append(x)` and the like."""
-    if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
-        text = "if test: one.method(*args)\nelse: other.method(*args)"
-        f.straight(quoted(s, text, test=owner.test, one=owner.body, other=owner.orelse, method=name, args=args))
-        return
     owner = in_source_order(f, owner)
     owned = set(f.owned)
     # first, as they may change the list, or make others refer to it
@@ -207,12 +203,24 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     give(f, name, with_item(f, xs, from_end(f, xs, i), item))
 
 
-# ---- iterators with a name (`named_iterators`)
+# ---- iterators
+
+
+def _of_set(f: Frame, node: ast.Call, walked: ast.expr, default: Sequence[ast.expr]) -> Value | None:
+    """The element of the set `walked`; None for what is no set."""
+    with f.trial():
+        if kind_of(opened(f, walked, f.borrowed(walked))) != "set":
+            return None
+    whole: Any = opened(f, walked, f.borrowed(walked))
+    return only_element(f, node, whole, f.expression(default[0]) if default else None)
 
 
 @handles(WRITTEN, next)
 def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    """`next(words)` and `next(words, default)` of an iterator that has a name."""
+    """`next(words)` and `next(words, default)` of an iterator that has a name, and `next(iter(s))` of a set."""
+    match node:
+        case ast.Call(args=[ast.Call(ast.Name("iter"), [walked], []), *more], keywords=[]) if f.is_builtin("iter"):
+            return _of_set(f, node, walked, more)
     if node.keywords or not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
         return None
     with f.trial():

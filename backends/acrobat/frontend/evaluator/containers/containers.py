@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
+from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
@@ -251,6 +252,21 @@ def in_any_order(f: Frame, node: ast.AST, value: Value) -> Value:
     """The elements of a set as a list, for a function whose result does not depend on their order; other values unchanged."""
     value = as_set(f, node, value)
     return elements(f, value) if kind_of(value) == "set" else value  # type: ignore[arg-type]
+
+
+def only_element(f: Frame, node: ast.AST, whole: Dyn, default: Value | None) -> Value:
+    """`next(iter(whole), default)` of a set with one element; with more, whose order is not known, it is an error of the
+    instance."""
+    if is_unknown(whole) or default is not None and is_unknown(default):
+        return unknown()
+    items = items_of(whole)
+    is_one = f.host("le", [length(f, items), Static(1)], BOOL, "one")
+    message = "the order of a set is not known: `next(iter(s))` takes the element of one that has no other"
+    at = choose(f, node, is_one, lambda: Static(0), lambda: fail(f, message))
+    element = lambda: f.host("list.get", [items, at], type_of(items).item, "element")  # noqa: E731
+    if default is None:
+        return element()
+    return choose(f, node, f.host("gt", [length(f, items), Static(0)], BOOL, "some"), element, lambda: default)
 
 
 def column(f: Frame, whole: Dyn, which: int) -> Value:

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
-from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
@@ -49,6 +49,8 @@ def _operand(f: Frame, written: ast.AST, value: Value) -> Value:
     match written:
         case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if is_list(value):  # which no operator takes as lists
             return of_kind(value, "set")
+        case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if isinstance(known(value)[1], list):
+            value = Static(frozenset(known(value)[1]))  # of a dictionary that is known at compile time
     return as_set(f, written, value)
 
 

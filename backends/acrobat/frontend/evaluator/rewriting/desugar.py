@@ -1,6 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, `setdefault` as a statement, names for methods, and limits of deques. What is rewritten keeps its
-position in the source."""
+`finally`, `del` of items, `setdefault` as a statement, changes of what a condition chooses, names for methods, and limits of
+deques. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
 
+from backends.acrobat.frontend.changing_methods import changes_owner
 from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import with_own_variables
-from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves
+from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
@@ -123,6 +124,22 @@ class _Statements:
                 put, item = self._default_item(s, owner, key, default)
                 target = ast.copy_location(ast.Subscript(item, index, ast.Store()), place)
                 return [*first, *put, ast.copy_location(ast.Assign([target], value), s)]
+            case ast.Expr(ast.Call(ast.Attribute(owner, method), args, keywords)) if changes_owner(method) and (
+                chosen := _chosen(owner)
+            ):  # (a if test else b).append(x)
+                one, other = _with_arms(owner, chosen)
+                call = ast.Call(ast.Attribute(one, method, ast.Load()), args, keywords)
+                others = [copied(a) for a in args], [copied(k) for k in keywords]
+                again = ast.Call(ast.Attribute(other, method, ast.Load()), *others)
+                return self._in_arms(s, chosen, ast.Expr(call), ast.Expr(again))
+            case ast.Assign([ast.Subscript() | ast.Attribute() as target]) if chosen := _chosen(target):
+                before, value = self._named(s, s.value)  # Python computes the value first
+                puts = [ast.Assign([x], copied(value)) for x in _with_arms(target, chosen)]
+                return [*self.body(before), *self._in_arms(s, chosen, *puts)]
+            case ast.AugAssign(ast.Subscript() | ast.Attribute() as target) if chosen := _chosen(target):
+                one, other = _with_arms(target, chosen)
+                both = ast.AugAssign(one, s.op, s.value), ast.AugAssign(other, s.op, copied(s.value))  # type: ignore[arg-type]
+                return self._in_arms(s, chosen, *both)
             case ast.Return(value) if self.generator:  # whoever walks over what is yielded does not see the value
                 unseen = [] if value is None else quoted(s, "unseen = value", unseen=UNSEEN, value=value)
                 return [*self.body(unseen), *quoted(s, "return yielded", yielded=YIELDED)]
@@ -131,6 +148,10 @@ class _Statements:
             case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
                 return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
+
+    def _in_arms(self, s: ast.stmt, chosen: ast.IfExp, one: ast.stmt, other: ast.stmt) -> list[ast.stmt]:
+        """`if test: one`, `else: other` with the test of a conditional expression in the statement `s`."""
+        return self.statement(placed(s, ast.If(chosen.test, [one], [other])))  # type: ignore[arg-type]
 
     def _default_item(
         self, s: ast.stmt, owner: ast.expr, key: ast.expr, default: ast.expr
@@ -214,6 +235,23 @@ class _Statements:
         hoist = Hoist(s)
         result = hoist.visit(copied(s))
         return [*hoist.before, result]
+
+
+def _chosen(place: ast.expr) -> ast.IfExp | None:
+    """The conditional expression that a chain of items and attributes begins with; None if it begins with another one."""
+    while isinstance(place, (ast.Subscript, ast.Attribute)):
+        place = place.value
+    return place if isinstance(place, ast.IfExp) else None
+
+
+def _with_arms(place: ast.expr, chosen: ast.IfExp) -> list[ast.expr]:
+    """A chain that begins with a conditional expression, with each of its arms in place of that."""
+    if place is chosen:
+        return [chosen.body, chosen.orelse]
+    assert isinstance(place, (ast.Subscript, ast.Attribute))
+    first, second = copy(place), copied(place)
+    first.value, second.value = _with_arms(place.value, chosen)  # type: ignore[attr-defined]
+    return [first, second]
 
 
 def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:

@@ -96,7 +96,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         return _of_varying_tuples(f, node, name, a, b)
     if any(isinstance(v, TupleV) or isinstance(type_or_none(v), TupleT) for v in (a, b)):
         return _of_tuples(f, node, name, a, b)
-    kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]
+    kinds = [kind(a), kind(b), type(a), type(b), *("string" for v in (x, y) if isinstance(v, str))]
     kinds.sort(key=lambda k: k != "object")  # the special methods of a class say what it takes
     rule = next((BINARY[k] for k in kinds if k in BINARY), None)
     if rule is not None:
@@ -114,12 +114,14 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return b if is_empty(a) else a
         return f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
     if is_number(a) and is_number(b) and name != "matmul":
-        return _power(f, node, a, b) if name == "pow" else _of_numbers(f, node, name, a, b)
+        return of_numbers(f, node, name, a, b)
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 
-def _of_numbers(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
-    """An operator other than `**` on two numbers."""
+def of_numbers(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """An operator on two numbers."""
+    if name == "pow":
+        return _power(f, node, a, b)
     floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
     if floating and name.startswith(("bit", "sh")):
         return f.problem(node, "bit operations need ints")

@@ -1,9 +1,11 @@
-"""`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises.
+"""`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises, or
+a `raise` in the `try` itself.
 
 The function that is called is compiled in place, with its `raise` of such an exception as a `return`: whether it has raised
 one, what it gives, and the exception are three values of the program. Calls that raise one elsewhere in a `try`, or in a
-function that it calls, stand alone in a `try` from the next round on (`functions/exceptions.py`). Of the exceptions that Python
-raises by itself only those of lookups are caught (`caught_lookups`).
+function that it calls, stand alone in a `try` from the next round on (`functions/exceptions.py`). A `raise` in the `try` itself
+leaves its body as `break` leaves that of a loop: the `except` is compiled there. Of the exceptions that Python raises by itself
+only those of lookups are caught (`caught_lookups`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import BOOL
@@ -20,14 +24,14 @@ from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, shown
 from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
 from backends.acrobat.frontend.evaluator.statements.merging import merging
-from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
-from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, LEAVING, STATEMENTS, TEXTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_object, is_unknown, type_or_none
-from backends.acrobat.frontend.specials import Outcome
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.specials import CaughtException, Outcome
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, unknown
 
@@ -49,6 +53,11 @@ def _try(f: Frame, s: ast.Try) -> None:
         f.straight(s.body)  # for the problems in it and the names that it assigns
         return
     if call is None:
+        body = [_raising(f, b, s, cls) for b in s.body]
+        if any(isinstance(x, RaisedHere) for b in body for x in every_node(b)):
+            exits = Exits(unknown, lambda at, value: unknown())  # it is left by what it raises only
+            merging(f, s, lambda arm: _followed(f, s, cls, body, exits, arm))
+            return
         with _catching(f, cls):
             f.straight(s.body)
         f.straight(s.orelse)
@@ -66,14 +75,8 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
         f.problem(s, refused.message, refused.advice)
         return f.value_of([*s.body, *rest], exits)
     if call is None:
-        with _catching(f, cls):
-            left = any(map(leaves, s.body))
-            if left and not isinstance(s.body[-1], ast.Return):
-                f.problem(s, "a `try` is left here in a way that is not followed", "leave it in an `else` of it")
-            if left:
-                return f.value_of(s.body, exits)
-            f.straight(s.body)
-        return f.value_of([*s.orelse, *rest], exits)
+        body = [_raising(f, b, s, cls) for b in s.body]
+        return _followed(f, s, cls, body, exits, lambda ending: f.value_of([*ending, *rest], exits))
     first, handler = s.body[0], s.handlers[0]
 
     def caught() -> Value:
@@ -82,6 +85,98 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     if isinstance(first, ast.Return):
         return _attempted(f, s, call, cls, lambda: unknown(), caught, lambda value: exits.returns(first, value))
     return _attempted(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
+
+
+# ---- what a `try` itself raises
+
+
+class RaisedHere(ast.Raise):
+    """A `raise` of an exception that the `try` around it catches. `is_read`: whether the `except` reads the exception."""
+
+    is_read: bool
+
+
+def _raising(f: Frame, s: Any, attempt: ast.Try, cls: type) -> Any:
+    """A statement in the `try` `attempt`, with a `RaisedHere` in place of each `raise` of an exception of the class `cls` that
+    stands in no loop and no other `try`."""
+    match s:
+        case ast.Raise(written) if written is not None and _raises(f, written, cls):
+            raised = ast.copy_location(RaisedHere(s.exc, s.cause), s)
+            raised.is_read = attempt.handlers[0].name in names_in(attempt.handlers[0].body)
+            return raised
+        case ast.If() | ast.With() | ast.Match() | ast.match_case():
+            bodies = {k: v for k, v in ast.iter_fields(s) if k in ("body", "orelse", "cases")}
+            new = {k: [_raising(f, x, attempt, cls) for x in v] for k, v in bodies.items()}
+            if new != bodies:
+                s = copy(s)
+                for name, body in new.items():
+                    setattr(s, name, body)
+    return s
+
+
+def _raises(f: Frame, written: ast.expr, cls: type) -> bool:
+    """Whether `raise` raises an exception of a class, or of one that is derived from it."""
+    with f.trial():
+        raised = f.borrowed(written.func if isinstance(written, ast.Call) else written)
+    return isinstance(raised, Static) and isinstance(raised.value, type) and issubclass(raised.value, cls)
+
+
+def _followed(
+    f: Frame, s: ast.Try, cls: type, body: Sequence[ast.stmt], exits: Exits, ends: Callable[[Sequence[ast.stmt]], Value]
+) -> Value:
+    """The value of a `try` with this body. `ends` compiles its `else`, or its `except`, and what follows."""
+    around, handler = f.catching, s.handlers[0]
+
+    def outside(work: Any) -> Any:
+        """`work`, which compiles what stands outside of the `try`."""
+
+        def run(*given: Any) -> Value:
+            inside, f.catching = f.catching, around
+            try:
+                return work(*given)  # type: ignore[no-any-return]
+            finally:
+                f.catching = inside
+
+        return run if work is not None else None
+
+    def caught(error: Value) -> Value:
+        if handler.name is not None:
+            f.rebind(handler.name, error)
+        return ends(handler.body)
+
+    ways = [lambda: ends(s.orelse), exits.returns, exits.breaks, exits.continues, caught]
+    with _catching(f, cls):
+        return f.value_of(body, Exits(*map(outside, ways)))
+
+
+@handles(LEAVING, RaisedHere)
+def _raised_here(f: Frame, s: RaisedHere, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    assert s.exc is not None and exits.raises is not None
+    made = s.exc if isinstance(s.exc, ast.Call) else ast.copy_location(ast.Call(s.exc, [], []), s)
+    cls: Any = f.borrowed(made.func)
+    if not isinstance(cls.value.__init__, FunctionType):
+        changes = any(isinstance(x, (ast.Call, ast.NamedExpr)) for a in made.args for x in every_node(a))
+        given = [f.expression(a) for a in made.args] if s.is_read or changes else []
+        return exits.raises(CaughtException(cls.value, TupleV(tuple(given))))
+    return exits.raises(f.expression(made))
+
+
+@handles(ATTRIBUTES, CaughtException)
+def _of_exception(f: Frame, node: ast.AST, value: CaughtException, name: str) -> Value:
+    if name == "args":
+        return value.args
+    raise Refused(f"an exception of the class `{value.cls.__name__}` keeps nothing but its arguments", INIT)
+
+
+@handles(TEXTS, CaughtException)
+def _text_of_exception(f: Frame, value: CaughtException, name: str) -> Value | None:
+    """`str(e)`: the text of the only argument. Raises Refused for other texts."""
+    if name != "__str__" or value.cls.__str__ is not BaseException.__str__ or len(value.args.items) > 1:
+        raise Refused("of an exception without `__init__` the text is that of one argument", "read its `args`")
+    return shown(f, Shown(value.args.items[0], conversion="s")) if value.args.items else Static("")
+
+
+# ---- what is caught
 
 
 def _caught(f: Frame, s: ast.Try) -> Value | None:

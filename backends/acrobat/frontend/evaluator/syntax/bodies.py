@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
+from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
@@ -56,8 +56,6 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
                 out[name] = None
             case ast.Call(ast.Attribute(owner, method)) if changes_owner(method) and root_of(owner) is not None:
                 out[str(root_of(owner))] = None
-            case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), method)) if method in CHANGING:
-                out[one] = out[other] = None
             case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if root_of(node) is not None:
                 out[str(root_of(node))] = None
             case ast.Return():
@@ -127,7 +125,7 @@ def returns(node: ast.AST) -> bool:
 
 def raises(body: Sequence[ast.stmt]) -> bool:
     """Whether a body does nothing but raise an error."""
-    return len(body) == 1 and isinstance(body[0], ast.Raise)
+    return len(body) == 1 and type(body[0]) is ast.Raise  # one that is caught (`RaisedHere`) is not
 
 
 def tests_none(test: ast.expr) -> bool:

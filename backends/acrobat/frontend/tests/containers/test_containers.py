@@ -123,6 +123,10 @@ if not s:
 best = max(s, key=lambda x: (x * 7) % 5)
 return sorted(s, key=lambda x: -x), best, min(s, key=lambda x: x % 3), any(x > 8 for x in s), all([x > 0 for x in s])
 """,
+    "max, min and sum out of a dictionary": """
+by_name = {"max": max, "min": min, "sum": sum}
+return [by_name[name](s) if s else 0 for name in (["max", "min", "sum"] if len(s) % 2 else ["sum", "max"])]
+""",
     "stable sorting": """
 return sorted(s), sorted(s, key=lambda x: x % 3), sorted(s, key=lambda x: x % 3, reverse=True)
 """,
@@ -162,6 +166,15 @@ for x in s:
     (xs if x % 2 else ys).extend([x, x])
     (xs if x > 3 else ys).insert(0, x)
 return xs, ys
+""",
+    "items of one of two lists": """
+left, right, counts, more = [[] for _ in s], [[] for _ in s], [0, 0], [0, 0]
+for i, x in enumerate(s):
+    (left if x % 2 else right)[i].append(x)
+    (left if x > 3 else right)[0] = [i, x]
+    (left if x % 3 == 0 else right if x % 3 == 1 else left)[-1].extend([x, 7])
+    (counts if x % 2 else more)[x % 2] += len(left[i])
+return left, right, counts, more
 """,
     "names in comprehensions": """
 x = 5

@@ -86,6 +86,22 @@ def views(self, xs):
     return [sorted(x) for x in joined], same, one.keys() != third.keys()
 
 
+NUMBERS = {2: "two", 3: "three", 5: "five", 17: "more"}
+
+
+def views_of_constants(self, xs):
+    s, pairs = set(xs), {(x, "two") for x in xs}
+    joined = s - NUMBERS.keys(), s & NUMBERS.keys(), NUMBERS.keys() - s, s | NUMBERS.keys(), s ^ NUMBERS.keys()
+    asked = s <= NUMBERS.keys(), NUMBERS.keys() >= s, s == NUMBERS.keys(), s.isdisjoint(NUMBERS.keys())
+    return [sorted(x) for x in joined], asked, sorted(pairs & NUMBERS.items()), sorted(pairs - NUMBERS.items())
+
+
+def only_elements(self, xs):
+    s, odd = set(xs), {x for x in xs if x % 2}
+    one = next(iter(s)) if len(s) == 1 else -1
+    return one, next(iter({len(xs)})), next(iter(odd), 0) if len(odd) < 2 else 0
+
+
 def under_prefixes(self, xs):
     """The keys are `()` at first, and tuples that get longer; a nested function looks them up before they are."""
     cache, beam = {}, {(): 0}
@@ -118,6 +134,8 @@ def made_by_class(self, xs):
         over_sets_by_keys,
         constant_sets,
         views,
+        views_of_constants,
+        only_elements,
         made_by_class,
         under_prefixes,
     ],
@@ -125,6 +143,14 @@ def made_by_class(self, xs):
 )
 def test_as_in_python(function: Any) -> None:
     agrees(with_forward(nn.Module(), function), LISTS)
+
+
+def test_the_element_of_a_set_with_several_is_an_error_of_the_instance() -> None:
+    model = with_forward(nn.Module(), lambda self, xs: next(iter({x % 2 for x in xs})))
+    interpreter = Interpreter(build(model, sample=[[1, 3]]))
+    assert interpreter.run([2, 4]) == 0
+    with pytest.raises(InstanceError, match=r"the order of a set is not known: `next\(iter\(s\)\)`"):
+        interpreter.run([1, 2])
 
 
 def test_only_one_element_of_a_set_has_the_lowest_key() -> None:

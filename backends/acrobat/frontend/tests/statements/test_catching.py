@@ -339,6 +339,122 @@ def of_another_class(self, instance):
     return y
 
 
+def in_each_round(self, instance):
+    words, kind = instance
+    y, status = 0, "ok"
+    for w in words:
+        try:
+            if w > 2:
+                raise TooMany(f"{w} is too much")
+            if w == 0:
+                continue
+            if w == 1:
+                y += 10
+                if kind > 1:
+                    raise TooMany
+            else:
+                y += 1
+            y += w
+        except TooMany as e:
+            status = f"error: {e}"
+            if kind == 0:
+                break
+    return y, status
+
+
+class Kept(TooMany):
+    def __init__(self, n):
+        self.n = n
+
+
+def kept_by_its_own(self, instance):
+    words, kind = instance
+    seen = []
+    try:
+        seen.append(kind)
+        if kind == 1:
+            raise Kept(len(words))
+        seen.append(5)
+    except Kept as e:
+        seen.append(e.n)
+    else:
+        seen.append(9)
+    return seen
+
+
+def of_derived_classes(self, instance):
+    words, kind = instance
+    try:
+        match kind:
+            case 0:
+                raise TooMany("no kind", len(words))
+            case 1:
+                y = 2
+            case _:
+                raise Kept(kind)
+    except TooMany:
+        y = len(words) + 7
+    return y
+
+
+def until_it_breaks(self, instance):
+    _, kind = instance
+    y = 0
+    while True:
+        try:
+            y += 1
+            if y > kind + 3:
+                break
+            if y == 2:
+                raise TooMany(str(y))
+        except TooMany as e:
+            y += len(str(e))
+            continue
+        y += 1
+    return y
+
+
+def inside_another_try(self, instance):
+    words, kind = instance
+    try:
+        if kind > 1:
+            raise TooMany("outside")
+        try:
+            if words:
+                raise Kept(1)
+            y = 1
+        except Kept:
+            y = 2
+        y = y + self.few(words, kind)
+    except TooMany:
+        y = 3
+    return y
+
+
+def raised_in_a_loop_of_the_try(self, instance):
+    words, _ = instance
+    y = 0
+    try:
+        for w in words:
+            if w > 2:
+                raise TooMany
+            y += w
+    except TooMany:
+        y = -1
+    return y
+
+
+def text_of_two(self, instance):
+    words, kind = instance
+    text = ""
+    try:
+        if kind:
+            raise TooMany(kind, len(words))
+    except TooMany as e:
+        text = f"{e}"
+    return text
+
+
 def test_an_early_exit_by_an_exception():
     agrees(Layers(), WORDS)
 
@@ -349,20 +465,26 @@ def test_an_early_exit_natively(codegen, tmp_path):
 
 
 CAUGHT = [returned, with_else, in_a_loop, leaving_a_loop, raises_nothing, deeper, in_an_argument, several_statements, half_done]
-CAUGHT += [deepest, kept_by_the_exception, caught_inside]
+CAUGHT += [deepest, kept_by_the_exception, caught_inside, in_a_condition, returned_behind]
+OWN = [in_each_round, kept_by_its_own, of_derived_classes, until_it_breaks, inside_another_try]
 
 
-@pytest.mark.parametrize("function", CAUGHT)
+@pytest.mark.parametrize("function", [*CAUGHT, *OWN], ids=lambda f: f.__name__)
 def test_what_is_caught(function):
     agrees(with_forward(Layers(), function), WORDS)
 
 
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_what_the_try_itself_raises_natively(codegen, tmp_path):
+    agrees_natively(with_forward(Layers(), in_each_round), WORDS, codegen, tmp_path)
+
+
 REFUSED = {
-    in_a_condition: "is raised here in a way that is not followed",
     behind_another_call: "in a part of a statement in which that is not followed",
     in_a_loop_of_the_try: "in a part of a statement in which that is not followed",
     through_another_try: "raises `TooMany`, which is caught around a `try` for other exceptions",
-    returned_behind: "is left here in a way that is not followed",
+    raised_in_a_loop_of_the_try: "is raised here in a way that is not followed",
+    text_of_two: "of an exception without `__init__` the text is that of one argument",
     recursive: "in a part of a statement in which that is not followed",
     from_a_loop: "raises an exception that is caught, is left here inside of a loop",
     read_without_init: "`e` is an exception of the class `TooMany`, which keeps nothing",

@@ -10,8 +10,11 @@ from typing import Any
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.builtins.sums import total
 from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
+from backends.acrobat.frontend.evaluator.conditions.truths import condition
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, WRITTEN, handles
+from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.kinds import is_object
 from backends.acrobat.frontend.specials import Partial, Super
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value
@@ -20,6 +23,23 @@ from backends.acrobat.frontend.values import Dyn, Special, Static, Value
 @handles(WRITTEN, sum, functools.reduce)
 def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return total(f, node, function)
+
+
+@handles(FUNCTIONS, sum)
+def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`sum` that another function calls, or that is chosen at run time: `map(sum, rows)`, `{"sum": sum, "max": max}[k](xs)`."""
+    given = [ast.copy_location(Given(v), node) for v in args]
+    named = [ast.keyword(name, ast.copy_location(Given(v), node)) for name, v in kwargs.items()]
+    result = total(f, ast.copy_location(ast.Call(ast.Name("sum", ast.Load()), given, named), node), sum)
+    assert result is not None
+    return result
+
+
+@handles(FUNCTIONS, bool)
+def _truth_of_value(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`bool` likewise: `list(map(bool, rows))`."""
+    (value,) = CallArguments("bool", args, kwargs).bind("x", x=Static(False))
+    return condition(f, value, node)
 
 
 @handles(WRITTEN, isinstance)

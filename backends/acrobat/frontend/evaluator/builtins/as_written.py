@@ -28,7 +28,7 @@ def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
 @handles(FUNCTIONS, sum)
 def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`sum` that another function calls, or that is chosen at run time: `map(sum, rows)`, `{"sum": sum, "max": max}[k](xs)`."""
-    given = [ast.copy_location(Given(v), node) for v in args]
+    given: list[ast.expr] = [ast.copy_location(Given(v), node) for v in args]
     named = [ast.keyword(name, ast.copy_location(Given(v), node)) for name, v in kwargs.items()]
     result = total(f, ast.copy_location(ast.Call(ast.Name("sum", ast.Load()), given, named), node), sum)
     assert result is not None

@@ -545,6 +545,20 @@ class Nested(Base):
         return [(s.start, s.end, [c.end for c in s.children]) for s in sorted(roots)]
 
 
+class Below(Base):
+    """Something is kept for each node, and asked for by the node above, if there is one."""
+
+    def forward(self, xs):
+        nodes, seen = [], {}
+        for x in xs:
+            node = Node(x, self.emb.weight[x])
+            if nodes and x % 2:
+                nodes[-1].add(node)
+            nodes.append(node)
+            seen[id(node)] = x
+        return [seen.get(id(n.parent), -7) for n in nodes], id(nodes[0].parent) in seen
+
+
 class Eq(Base):
     def forward(self, xs):
         ps = [Pair(x) for x in xs]
@@ -597,7 +611,7 @@ class SameName(Base):
 
 
 MODELS = [Attach, Easy, Link, Sorted, Methods, Unions, Deque, Cyclic, Late, InInit, Env, Hyps, Arcs, Rec, Heap, Early, State]
-MODELS += [Swap, Groups, Nested, Eq, SortObj, SameName, Told]
+MODELS += [Swap, Groups, Nested, Below, Eq, SortObj, SameName, Told]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -61,7 +61,7 @@ class Datatypes(Unions):
 
     def _observer(self, instances: Sequence[Any]) -> Observer:
         if self._sample is None or self._sample[0] is not instances:
-            self._sample = instances, Observer(instances, self.records, self._joined.by_name)
+            self._sample = instances, Observer(instances, self.records, self._joined.by_name, self.walked)
         return self._sample[1]
 
     def has_defaults(self, instances: Sequence[Any]) -> bool:

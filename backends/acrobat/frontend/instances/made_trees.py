@@ -10,7 +10,7 @@ known, they are what the recursion itself gives: trees. Else trees stand whereve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,8 @@ from backends.acrobat.frontend.types import (
 
 Pair = tuple[Any, Any]
 """The types of a leaf and of a node."""
+Optional = Callable[[Any], Any]
+"""Gives the type of what is of another type or None."""
 
 
 def leaf_and_node(types: Sequence[Any]) -> Pair | None:
@@ -39,28 +41,35 @@ def leaf_and_node(types: Sequence[Any]) -> Pair | None:
     return (*leaves, nodes[0])
 
 
-def is_open(pair: Pair) -> bool:
-    """Whether there are leaves in a node, or parts of which nothing is known and that may be such."""
+def is_open(pair: Pair, optional: Optional) -> bool:
+    """Whether there are leaves in a node, also where one may be None, or parts of which nothing is known and that may be such.
+    `optional` gives the type of what may be None."""
     leaf, node = pair
-    return contains_unknown(node) or is_never_filled(node) or _has_leaf(node, leaf) or _has_leaf(node, NEVER)
+    if contains_unknown(node) or is_never_filled(node):
+        return True
+    return any(_has_leaf(node, t) for t in (leaf, optional(leaf), NEVER))
 
 
-def with_trees_below(node: Any, leaf: Any, tree: Any) -> Any:
-    """The type of the tuples or lists of trees, given what is known of them, and the types of a leaf and of such a tree."""
+def with_trees_below(node: Any, leaf: Any, tree: Any, optional: Optional) -> Any:
+    """The type of the tuples or lists of trees, given what is known of them, and the types of a leaf and of such a tree. Where
+    a leaf may be None, a tree may be."""
     node = replace(node, item=UNKNOWN) if is_never_filled(node) else node
-    return _filled(node, None if contains_unknown(node) else leaf, tree)
+    return _filled(node, {} if contains_unknown(node) else {leaf: tree, optional(leaf): optional(tree)}, tree)
 
 
-def _filled(type: Any, leaf: Any, tree: Any, inside: bool = False) -> Any:
-    """A type with `tree` in place of what is unknown, and of `leaf`; also of tuples inside of tuples that have such leaves."""
+def _filled(type: Any, leaves: Mapping[Any, Any], tree: Any, inside: bool = False) -> Any:
+    """A type with `tree` in place of what is unknown, and of leaves what `leaves` says; with `tree` also in place of tuples
+    inside of tuples that have such leaves."""
     match type:
         case UnknownT() | NeverT():
             return tree
-        case TupleT(items) if not inside or leaf is None:
-            return replace(type, items=tuple(_filled(t, leaf, tree, True) for t in items))
+        case TupleT(items) if not inside or not leaves:
+            return replace(type, items=tuple(_filled(t, leaves, tree, True) for t in items))
         case ListT(item):
-            return replace(type, item=_filled(item, leaf, tree, isinstance(item, ListT)))
-    return tree if leaf is not None and _has_leaf(type, leaf) else type
+            return replace(type, item=_filled(item, leaves, tree, isinstance(item, ListT)))
+    if type in leaves:
+        return leaves[type]
+    return tree if any(_has_leaf(type, leaf) for leaf in leaves) else type
 
 
 def form_of(node: Any) -> Any:

@@ -44,7 +44,7 @@ class MetTypes:
         self._unions.note_constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._unions.is_only_made(t.name)))
         self._apart += pairwise(names)
-        if (pair := leaf_and_node(types)) is not None and is_open(pair):
+        if (pair := leaf_and_node(types)) is not None and is_open(pair, self._unions.optional):
             self._trees.append(pair)
         words = frozenset(word.partition("_")[0] for word in self._unions.by_word(types))
         if len(words) > 1 and "" not in words:

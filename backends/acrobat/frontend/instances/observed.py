@@ -1,13 +1,13 @@
 """Walks through sample instances and notes what stands at each place (`places.py`).
 
-Tuples and lists can be trees: `("S", ("NP", "dogs"), "bark")`, `(label, [children])`. A place inside of another one that has
-trees of the same form is then made the same place (`_fold`), so that there is one type for all levels.
+Tuples, lists and dictionaries can be trees: `("S", ("NP", "dogs"), "bark")`, `(label, [children])`, any JSON. A place inside of
+another one that has trees of the same form is then made the same place (`_fold`), so that there is one type for all levels.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from enum import Enum
 from types import FunctionType
 from typing import Any
@@ -27,11 +27,15 @@ DEEPEST = 24
 
 class Observer:
     """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields.
-    With `by_name` dictionaries with a few sets of names are told apart by these, whatever their values are."""
+    With `by_name` dictionaries with a few sets of names are told apart by these, whatever their values are; `walked` are the
+    record classes of those that the program walks over."""
 
-    def __init__(self, instances: Sequence[Any], records: Records, by_name: bool = False) -> None:
+    def __init__(
+        self, instances: Sequence[Any], records: Records, by_name: bool = False, walked: Set[type] = frozenset()
+    ) -> None:
         self.root = Place()
         self._records = records
+        self._walked = walked
         self.factories: dict[str, FunctionType] = {}  # functions that make what a `defaultdict` gives for missing keys
         self.fields: dict[type, dict[str, Place]] = {}
         self._seen: set[tuple[int, int]] = set()
@@ -65,7 +69,7 @@ class Observer:
     def _tell_by_names(self) -> bool:
         """Have dictionaries be told apart by their names that have the names of such as are, elsewhere: on the lowest level of
         a tree all values may be of one kind. False if there are no more."""
-        several = [p for p in self.places() if 1 < len(p.classes) <= key_sets.MOST and "dict" not in p.kinds]
+        several = [p for p in self.places() if 1 < len(p.classes) <= key_sets.MOST and "dict" not in p.types]
         apart = {c for p in several if not p.is_dict for c in p.classes}
         found = [p for p in several if p.is_dict and not apart.isdisjoint(p.classes)]
         for place in found:
@@ -77,7 +81,7 @@ class Observer:
         vary is known of all. So do dictionaries, if one of them is empty, which tells nothing of the others' names."""
         for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
             entries = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].representative()]]
-            dicts = [p for p in entries if p.types == {"class"} and all(issubclass(c, RecordOf) for c in p.classes)]
+            dicts = [p for p in entries if p.kinds - {"none"} == {"class"} and p.of_names]
             if any(self.fields[cls] == {} for p in dicts for cls in p.classes):
                 for other in dicts[1:]:
                     dicts[0].take(other)
@@ -175,7 +179,9 @@ class Observer:
                 if not are_names:
                     place.kinds.add("dict")
                     return inside
-                return inside + self._object(place, value, self._records.class_of(value), value, path)
+                cls = self._records.class_of(value)
+                place.walked = place.walked or cls in self._walked
+                return inside + self._object(place, value, cls, value, path)
             case _:
                 fields = attributes(value)
                 if fields is None:

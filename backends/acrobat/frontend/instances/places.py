@@ -35,6 +35,7 @@ class Place:
     into: Place | None = None  # the place that this one has become a part of
     enums: bool = False  # whether members of Enums were seen
     by_name: bool = False  # whether dictionaries with different names are told apart by these, whatever their values are
+    walked: bool = False  # whether dictionaries with names were seen that the program walks over
     recursive: bool = False  # whether it is also inside of itself
     deep: int = 0  # how many containers it is inside of, within the value of one field
 
@@ -59,6 +60,7 @@ class Place:
         one.trouble = one.trouble or other.trouble
         one.enums = one.enums or other.enums
         one.recursive = one.recursive or other.recursive
+        one.walked = one.walked or other.walked
         one.classes |= other.classes
         if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
             one.trouble = one.trouble or "tensors of several ranks stand in one place"
@@ -85,7 +87,13 @@ class Place:
     @property
     def types(self) -> set[str]:
         """The kinds of values that were seen here, None aside."""
-        return self.kinds - {"none"}
+        kinds = self.kinds - {"none"}
+        return kinds - {"class"} | {"dict"} if self.of_names and (self.walked or "dict" in kinds) else kinds
+
+    @property
+    def of_names(self) -> bool:
+        """Whether the objects at the place are all dictionaries with names as keys."""
+        return bool(self.classes) and all(issubclass(c, RecordOf) for c in self.classes)
 
     @property
     def inside(self) -> list[Place]:
@@ -110,10 +118,9 @@ class Place:
         """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records, and so
         are those with different names whose values differ in kind, or are tensors of several ranks or dtypes: they are a union
         of records."""
-        several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
-        if "dict" in self.kinds or not several or not all(issubclass(c, RecordOf) for c in self.classes):
-            return "dict" in self.kinds
-        if self.by_name:
+        if "dict" in self.types:
+            return True
+        if self.types != {"class"} or len(self.classes) < 2 or not self.of_names or self.by_name:
             return False
         if self.value is None or _of_one_kind(self.value, set()):
             return True
@@ -134,16 +141,24 @@ def are_alike(places: Sequence[Place]) -> bool:
 
 
 def _of_one_kind(place: Place, visited: set[Place]) -> bool:
-    """As `_is_one_kind`, for the values and what is in their lists, tuples and sets. `visited`: places that are being asked."""
+    """As `_is_one_kind`, for the values and what is in their lists, tuples and sets; of dictionaries with several sets of names
+    also for all their values, or for those of each name. `visited`: places that are being asked."""
     place = place.representative()
     if place in visited:
         return True
     visited.add(place)
+    if not _is_one_kind(place):
+        return False
+    if place.types == {"class"} and len(place.classes) > 1 and place.of_names and place.value is not None:
+        by_name = [p for fields in place.classes.values() for p in fields.values()]
+        asked = {*visited}
+        if not _of_one_kind(place.value, {*visited}) and not all(_of_one_kind(p, asked) for p in by_name):
+            return False
     parts = [p for p in (*place.items, place.item) if p is not None]
-    return _is_one_kind(place) and all(_of_one_kind(part, visited) for part in parts)
+    return all(_of_one_kind(part, visited) for part in parts)
 
 
-CONTAINERS = {"tuple", "list"}
+CONTAINERS = {"tuple", "list", "dict"}
 """The types whose values can be trees by containing values of their own type."""
 
 
@@ -158,14 +173,15 @@ def same_form(outer: Place, inner: Place) -> bool:
         return _parts_alike(outer, inner)
     if "tuple" in outer.types:
         return outer.sizes == inner.sizes and _alike(outer, inner, set())
-    below = inner.item.representative() if inner.item is not None else Place()
-    return "list" in below.types and _alike(outer, inner, set())  # lists of lists of lists, of different depths
+    below = inner.value if "dict" in inner.types else inner.item
+    deeper = below is not None and outer.types <= below.representative().types  # lists of lists of lists, of different depths
+    return deeper and _alike(outer, inner, set())
 
 
 def _parts_alike(outer: Place, inner: Place) -> bool:
     """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
     of_tuple = inner.items or [inner.item] * len(outer.items) if inner.item is not None else inner.items
-    pairs = [(outer.item, inner.item), *zip(outer.items, of_tuple, strict=False)]
+    pairs = [(outer.item, inner.item), (outer.value, inner.value), *zip(outer.items, of_tuple, strict=False)]
     return outer.types <= inner.types and all(
         a is None or b is not None and a.representative().types <= b.representative().types for a, b in pairs
     )
@@ -177,7 +193,7 @@ def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
     a, b = a.representative(), b.representative()
     if a is b or (a, b) in assumed or not a.types or not b.types:
         return True
-    if a.types != b.types or a.classes.keys() != b.classes.keys() or a.dtypes != b.dtypes:
+    if a.types != b.types or a.dtypes != b.dtypes or "class" in a.types and a.classes.keys() != b.classes.keys():
         return False
     if len(a.shape or ()) != len(b.shape or ()):
         return False

@@ -159,8 +159,8 @@ class SampleTypes:
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.types
-        if place.is_dict or kinds == {"class"} and self.walked.intersection(place.classes):
-            kinds = (kinds - {"class"}) | {"dict"}
+        if place.is_dict and place.of_names:
+            kinds = kinds - {"class"} | {"dict"}
         if kinds == {"int", "float"} and (of_list or not self.tells_numbers_apart):
             self.note_int_as_float()
             kinds = {"float"}
@@ -208,7 +208,7 @@ class SampleTypes:
             word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)
             SHOWN[name] = f"{TYPES[word][0]}, or {TYPES[kind][0]} with others of its kind in it"
             tree = self.trees[leaf, node] = DataT(name)
-            self.mixed[name] = {word: leaf, kind: with_trees_below(node, leaf, tree)}
+            self.mixed[name] = {word: leaf, kind: with_trees_below(node, leaf, tree, self.optional)}
             self.with_leaves.add(name)
         return self.trees[leaf, node]
 

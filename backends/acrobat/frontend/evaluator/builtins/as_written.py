@@ -10,6 +10,8 @@ from typing import Any
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.builtins.sums import total
 from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
+from backends.acrobat.frontend.evaluator.conditions.truths import condition
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, WRITTEN, handles
@@ -24,11 +26,20 @@ def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 
 @handles(FUNCTIONS, sum)
-def _sum_of_values(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value | None:
-    """`sum` called under another name, as out of a dictionary of functions."""
-    given = [ast.copy_location(Given(v), node) for v in args]
-    named = [ast.keyword(k, ast.copy_location(Given(v), node)) for k, v in kwargs.items()]
-    return total(f, ast.copy_location(ast.Call(node.func, given, named), node), sum)  # type: ignore[arg-type]
+def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`sum` that another function calls, or that is chosen at run time: `map(sum, rows)`, `{"sum": sum, "max": max}[k](xs)`."""
+    given: list[ast.expr] = [ast.copy_location(Given(v), node) for v in args]
+    named = [ast.keyword(name, ast.copy_location(Given(v), node)) for name, v in kwargs.items()]
+    result = total(f, ast.copy_location(ast.Call(ast.Name("sum", ast.Load()), given, named), node), sum)
+    assert result is not None
+    return result
+
+
+@handles(FUNCTIONS, bool)
+def _truth_of_value(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`bool` likewise: `list(map(bool, rows))`."""
+    (value,) = CallArguments("bool", args, kwargs).bind("x", x=Static(False))
+    return condition(f, value, node)
 
 
 @handles(WRITTEN, isinstance)

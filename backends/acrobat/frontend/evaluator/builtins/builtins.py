@@ -75,11 +75,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     result = None if handler is None else handler(f, node, args, hint)
     if result is not None:
         return result
-    how = (
-        "cannot be used like this here"
-        if handler is not None or name in ("sum", "sorted", "bool")
-        else "is not in the language"
-    )
+    how = "cannot be used like this here" if handler is not None or name == "sorted" else "is not in the language"
     return f.problem(node, *refusal(name, f"`{name}` {how}", "LANGUAGE.md lists the functions"))
 
 

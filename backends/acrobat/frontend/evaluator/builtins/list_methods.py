@@ -47,12 +47,12 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         case "remove", [item] if owner is not None and not kwargs:
             place_and_value = place(f, node, owner, "remove")
             if place_and_value is not None:
-                give(f, place_and_value[0], f.program.call(f, node, searching.without_first, [xs, item], {}))
+                give(f, place_and_value[0], f.call_with(searching.without_first, [xs, item], node))
             return Static(None)
         case "index", [item] if not kwargs:
-            return f.program.call(f, node, searching.place, [xs, item], {})
+            return f.call_with(searching.place, [xs, item], node)
         case "count", [item] if not kwargs:
-            return f.program.call(f, node, searching.count, [xs, item], {})
+            return f.call_with(searching.count, [xs, item], node)
         case "__getitem__", [item] if not kwargs:
             return f.host("list.get", [xs, item], type_of(xs).item, "element")
         case "copy", [] if not kwargs:

@@ -182,7 +182,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if name == "sorted":
         of_numbers = isinstance(type_of(keys).item, ScalarT)
         by = sorting.sorted_list if of_numbers else sorting.sorted_by_comparing
-        return f.program.call(f, node, by, [items, keys, reverse], {})
+        return f.call_with(by, [items, keys, reverse], node)  # `xs.sort()` names no argument: nothing keeps the list
     return f.program.call(f, node, sorting.best if name == "max" else sorting.least, [items, keys], {})
 
 

@@ -185,7 +185,7 @@ def _all_of(f: Frame, node: ast.AST, value: Value, word: str) -> Value:
     """A list of values of several types as one of values of a single type, which all of them have."""
     assert isinstance(value, Dyn) and isinstance(value.type, ListT)
     known = f.display(value)
-    plain = f.coerce(value, ListT(f.mixed(f.without_none(value.type.item))[word]))
+    plain = f.coerce(value, replace(value.type, item=f.mixed(f.without_none(value.type.item))[word]))
     if known is not None:  # of a list that is written out the elements are still known one by one
         f.displays[variable_of(plain)] = tuple(of_type(f, node, opened(f, node, v), word) for v in known)
     return plain

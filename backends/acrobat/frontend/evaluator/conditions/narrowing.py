@@ -13,10 +13,9 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_
 from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
+from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of, hidden
-from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
@@ -35,7 +34,8 @@ def of_class(
         return f.problem(node, "the classes of `isinstance` are known at compile time")
 
     def is_wanted(cls: type) -> bool:
-        return original(cls) in tested if exactly else issubclass(cls, tested)
+        cls = python_class(cls)
+        return cls in tested if exactly else issubclass(cls, tested)
 
     if optional(f, value) is not None:
 

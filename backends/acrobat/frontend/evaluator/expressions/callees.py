@@ -48,7 +48,7 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
             [callee.owner],
             lambda owner: called(f, node, attribute(f, node, owner[0], callee.name), args, kwargs, hint),
         )
-    if _needs_values(callee) and take_several_types(f, args, kwargs) and not _puts_in_order(f, callee, args):
+    if _needs_values(callee) and take_several_types(f, args, kwargs) and not _takes_each(f, callee, args):
         return with_one_type(f, node, args, kwargs, lambda one, named: called(f, node, callee, one, named, hint))
     if callee in (Static(int), Static(float)) and args and "str" in f.mixed(f.without_none(type_or_none(args[0]))):
         either = opened(f, node, args[0])  # a string may be there, which is read as a number
@@ -80,9 +80,9 @@ def _needs_values(callee: Value) -> bool:
     return any(rule(callee) for rule in NEED_VALUES)
 
 
-def _puts_in_order(f: Frame, callee: Value, args: Sequence[Value]) -> bool:
-    """Whether a call of `max` or `min` compares the elements of a list, each of which may be of another type."""
-    if callee not in (Static(max), Static(min)) or len(args) != 1:
+def _takes_each(f: Frame, callee: Value, args: Sequence[Value]) -> bool:
+    """Whether a call of `max`, `min` or `sum` takes the elements of a list, each of which may be of another type."""
+    if callee not in (Static(max), Static(min), Static(sum)) or not args or len(args) > 1 and callee != Static(sum):
         return False
     words = f.mixed(f.without_none(getattr(type_inside(args[0]), "item", None))).keys()
     return bool(words) and not any(map(is_tensor_word, words))

@@ -53,6 +53,7 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
         origin = origin_of(f, result) if isinstance(t, ListT) and isinstance(result, Dyn) else ""
         within = {var.name, *(v.name for v, _ in b.bindings)}
         rows_body = b.finish(f.atom(result))
+    f.owned &= f.owned_at_end
     if changed:
         rows = _in_order(f, together, body if len(plain) == 1 else lambda pair: body(*(f.components(pair) or [])), t, changed)
     else:
@@ -81,8 +82,10 @@ def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -
     whole = TupleT(tuple(types))
     folded = f.bind(n.Fold(item, xs.atom, tuple(state), tuple(map(f.atom, start)), rows_body, whole, span=f.span), "rows")
     first, *given = f.components(folded) or []
+    owned = f.owned & f.owned_at_end
     for x, v in zip(changed, given, strict=True):
         f.keep(x, v)
+    f.owned = owned  # something else may refer to what the items have in them
     assert isinstance(first, Dyn)
     return first
 

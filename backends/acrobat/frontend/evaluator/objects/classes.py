@@ -70,8 +70,13 @@ def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))
 
 
+def python_class(cls: type) -> type:
+    """The class that objects of a class of the program have in Python."""
+    return dict if issubclass(cls, RecordOf) and cls.class_of_record is None else original(cls)
+
+
 def _as_in_python(classes: Sequence[type]) -> list[Static]:
-    return [Static(dict if issubclass(c, RecordOf) else original(c)) for c in classes]
+    return [Static(python_class(c)) for c in classes]
 
 
 def _class_of_mixed(f: Frame, node: ast.AST, value: Dyn) -> Value:

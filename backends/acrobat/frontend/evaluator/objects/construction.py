@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 from collections.abc import Collection, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, DataT
@@ -14,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
@@ -25,6 +27,7 @@ from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none
+from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
@@ -45,13 +48,23 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     constant = [x for x, v in zip(names, values, strict=True) if fields[x] is not v]
     refuse_changed(f, cls, constant)
     shared = [x for x in fields if changeable(f, type_or_none(fields[x]))]
-    if isinstance(node, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.args):
-        written = dict(zip(names, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
-        spread = any(k.arg is None for k in node.keywords)  # something else refers to what the other fields have
-        alone = {x for x in fields if x not in constant and (fresh_inside(f, written[x]) if x in written else not spread)}
+    if isinstance(node, ast.Call) and _is_call_of(f, node, cls) and not any(map(is_spread, args)):
+        placed = list(takewhile(lambda a: not isinstance(a, ast.Starred), node.args))
+        written = dict(zip(names, placed, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
+        spread = any(k.arg is None for k in node.keywords)  # something else refers to what these fields have
+        elsewhere = {*constant, *names[len(placed) : len(args)], *(x for x in fields if spread and x not in written)}
+        alone = {x for x in fields if x not in elsewhere and (x not in written or fresh_inside(f, written[x]))}
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     return new_object(f, node, cls, t, fields, bool(shared))
+
+
+def _is_call_of(f: Frame, node: ast.Call, cls: type) -> bool:
+    """Whether a call that makes an object of a class has the values of the fields as its arguments, as `map(cls, xs)` and a
+    `partial` have not."""
+    callee = f.callees.get(node)
+    called = callee.alternatives if isinstance(callee, OneOf) else (callee,)
+    return issubclass(cls, RecordOf) or all(isinstance(c, Static) and dataclasses.is_dataclass(c.value) for c in called)
 
 
 def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[str]) -> dict[str, Value]:

@@ -28,7 +28,7 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, COMPONENTS, F
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Absent, AttributesByName, Method, OneOf
-from backends.acrobat.frontend.types import NONE, contains_unknown
+from backends.acrobat.frontend.types import NONE, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
@@ -196,8 +196,13 @@ def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str, 
 
 @handles(FUNCTIONS, id)
 def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`id(x)` of an object of the instance: a number that no other object of the instance has."""
+    """`id(x)` of an object of the instance: a number that no other object of the instance has, and None has another one."""
     (x,) = CallArguments("id", args, kwargs).bind("object")
+    of_none = Static(-1)
+    if x == Static(None):
+        return of_none
+    if isinstance(x, Dyn) and optional(f, x) is not None and not is_unassigned(x.type):
+        return open_optional(f, node, x, lambda some: identity(f, node, some), lambda: of_none)
     return identity(f, node, x)
 
 

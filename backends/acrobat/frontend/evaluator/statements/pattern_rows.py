@@ -13,6 +13,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.objects.classes import python_class
 from backends.acrobat.frontend.instances.sample_types import TYPES
 from backends.acrobat.frontend.kinds import is_plain, known, type_of
 from backends.acrobat.frontend.values import Dyn, Static, Value, held_in
@@ -178,11 +179,15 @@ def given_type(f: Frame, row: PatternRow, value: Value, word: str, inner: Value)
 
     def tests_for(p: ast.pattern) -> list[PatternTest] | None:
         match p:
-            case ast.MatchClass() if word != "object":
+            case ast.MatchClass():
                 cls = f.expression(p.cls)
                 if not isinstance(cls, Static) or not isinstance(cls.value, type):
                     return _wrong(f, p, "a class pattern names a class")
-                return [(inner, q) for q in p.patterns] if issubclass(TYPES[word][1], cls.value) else None
+                if word != "object":
+                    return [(inner, q) for q in p.patterns] if issubclass(TYPES[word][1], cls.value) else None
+                members = f.program.datatypes.cases.get(getattr(type_of(inner), "name", ""), ())
+                if any(cls.value is c for _, c in TYPES.values()) and not any(_is_a(m, cls.value) for m in members):
+                    return None  # a class of Python's own, of values of the other types
             case ast.MatchSequence() if word not in SEQUENCES:
                 return None
             case ast.MatchSequence(patterns) if (parts := f.components(inner)) is not None and len(parts) != len(patterns):
@@ -221,11 +226,11 @@ def given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tupl
         asked = f.expression(p.cls)
         if not isinstance(asked, Static) or not isinstance(asked.value, type):
             return _wrong(f, p, "a class pattern names a dataclass")
-        if not any(issubclass(m, asked.value) for m in members):
+        if not any(_is_a(m, asked.value) for m in members):
             bases = [m.__name__ for m in members if issubclass(asked.value, m)]
             advice = f"name their union, `Tree = A | B`, and annotate with that in place of `{bases[0]}`" if bases else ""
             return _wrong(f, p, f"{asked.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
-        if not issubclass(cls, asked.value):
+        if not _is_a(cls, asked.value):
             return None
         positions = getattr(asked.value, "__match_args__", ())
         if len(p.patterns) > len(positions):
@@ -244,6 +249,11 @@ def given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tupl
         return list(zip(values, (*p.patterns, *p.kwd_patterns), strict=True))
 
     return remaining(row, value, tests_for)
+
+
+def _is_a(cls: type, asked: type) -> bool:
+    """Whether objects of a class of the program are of the class `asked` in Python."""
+    return issubclass(python_class(cls), asked)
 
 
 def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[PatternTest] | None:

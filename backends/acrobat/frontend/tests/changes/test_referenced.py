@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.tests.zoo.check import agrees, agrees_natively, agrees_unless_refused
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, agrees_unless_refused, with_forward
 
 LISTS = [[3], [1, 2, 3], [5, 1, 4, 1, 2], [2, 2], [7, 7, 1, 0, 3, 3], [0]]
 
@@ -511,6 +512,53 @@ class Groups(Base):
         return torch.stack([v.vec for v in vs]), [v.uses for v in vs], n, {k: len(g) for k, g in groups.items()}
 
 
+@dataclass(order=True)
+class Span:
+    start: int
+    end: int
+    vec: Tensor = field(compare=False)
+    children: list[Span] = field(default_factory=list, compare=False)
+
+    def contains(self, other):
+        return self.start <= other.start and other.end <= self.end
+
+
+class Nested(Base):
+    """Spans, made from pairs, are put below the shortest one around them."""
+
+    def forward(self, xs):
+        pairs = [(x, x + y) for x, y in pairwise(xs)]
+        spans = [(Span(*pair, self.emb.weight[pair[0]]), k) for k, pair in enumerate(pairs)]
+        roots = []
+        for span, _ in spans:
+            parent = None
+            for other, _ in spans:
+                if other is not span and other.contains(span) and not span.contains(other):
+                    if parent is None or other.end - other.start < parent.end - parent.start:
+                        parent = other
+            if parent is None:
+                roots.append(span)
+            else:
+                parent.children.append(span)
+        for span, _ in spans:
+            span.children.sort()
+        return [(s.start, s.end, [c.end for c in s.children]) for s in sorted(roots)]
+
+
+class Below(Base):
+    """Something is kept for each node, and asked for by the node above, if there is one."""
+
+    def forward(self, xs):
+        nodes, seen = [], {}
+        for x in xs:
+            node = Node(x, self.emb.weight[x])
+            if nodes and x % 2:
+                nodes[-1].add(node)
+            nodes.append(node)
+            seen[id(node)] = x
+        return [seen.get(id(n.parent), -7) for n in nodes], id(nodes[0].parent) in seen
+
+
 class Eq(Base):
     def forward(self, xs):
         ps = [Pair(x) for x in xs]
@@ -563,7 +611,7 @@ class SameName(Base):
 
 
 MODELS = [Attach, Easy, Link, Sorted, Methods, Unions, Deque, Cyclic, Late, InInit, Env, Hyps, Arcs, Rec, Heap, Early, State]
-MODELS += [Swap, Groups, Eq, SortObj, SameName, Told]
+MODELS += [Swap, Groups, Nested, Below, Eq, SortObj, SameName, Told]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -623,3 +671,31 @@ class TensorInPlace(Base):
 )
 def test_refused(model: Any, message: str) -> None:
     agrees_unless_refused(model(), LISTS, message)
+
+
+@dataclass
+class Held:
+    n: int
+    items: list
+
+
+def by_map(xs, items):
+    return list(map(Held, xs, [items] * len(xs)))
+
+
+def by_partial(xs, items):
+    make = partial(Held, 1)
+    return [make(items) for _ in xs]
+
+
+@pytest.mark.parametrize("make", [by_map, by_partial])
+def test_a_list_given_to_several_objects_by_another_call_than_that_of_the_class(make: Any) -> None:
+    def forward(self, xs):
+        items = [7]
+        held = make(xs, items)
+        first = held[0]
+        first.n += 1
+        first.items.append(3)
+        return len(items), [len(h.items) for h in held], [h.n for h in held]
+
+    agrees(with_forward(nn.Module(), forward), LISTS)

@@ -275,6 +275,32 @@ def by_levels(self, words):
     return derived(words, 0)
 
 
+class Open:
+    """A part of a tree that gets its name and its parts later, if at all."""
+
+    def __init__(self):
+        self.name, self.parts = None, []
+
+    def to_list(self):
+        if not self.parts:
+            return self.name
+        return [self.name] + [p.to_list() for p in self.parts]
+
+
+def with_names_that_may_be_none(self, words):
+    root = Open()
+    agenda = [root]
+    for i, word in enumerate(words):
+        if not agenda:
+            break
+        node = agenda.pop()
+        if word != "b":
+            node.name = word
+        node.parts = [Open() for _ in range(2 if i < 3 and word != "c" else 0)]
+        agenda.extend(node.parts)
+    return root.to_list()
+
+
 def put_together(self, words):
     """The trees with the lowest weights go together, as in a Huffman code; of equal weights the number decides."""
     heap = [(self.w[i].item(), i, word) for i, word in enumerate(words)]
@@ -288,7 +314,10 @@ def put_together(self, words):
     return heap[0]
 
 
-@pytest.mark.parametrize("function", [from_back_pointers, by_recursive_descent, by_levels, put_together])
+LEAVES = [from_back_pointers, by_recursive_descent, by_levels, with_names_that_may_be_none, put_together]
+
+
+@pytest.mark.parametrize("function", LEAVES)
 def test_trees_whose_leaves_are_numbers_or_strings(function: Any) -> None:
     agrees(with_forward(of_words(), function), SENTENCES)
 

@@ -165,7 +165,41 @@ def features(self, row):
 
 FEATURES = [[True, 3, 0.5, "ab"], [2, False], [1.5], ["x", True]]
 
+
+def in_trees(self, node):
+    if isinstance(node, str):
+        return self.embed.weight[len(node)]
+    if isinstance(node, (int, float)):
+        return torch.tensor([float(node), 1.0 if node < 0 else 0.0, 0.5])
+    kind, *parts = node
+    if kind == "block":
+        return sum([in_trees(self, p) for p in parts], self.missing)
+    return torch.tanh(self.embed.weight[len(kind)] - in_trees(self, parts[-1]))
+
+
+TREES = [
+    "x",
+    3,
+    -2.5,
+    ("block",),
+    ("neg", "x"),
+    ("block", ("neg", 4), ("not", ("neg", -1.5)), "acc"),
+    ("not", ("block", 1, 2.0)),
+]
+
+
+def by_name(self, row):
+    name = ["sum", "max", "min", "len"][len(row) % 4]
+    numbers = [c for c in row if not isinstance(c, str)]
+    rows = [numbers, numbers[1:], [2, 3]]
+    if not numbers:
+        return 0, [], []
+    return {"max": max, "min": min, "sum": sum, "len": len}[name](numbers), list(map(sum, rows)), list(map(bool, rows))
+
+
 CASES = [
+    (in_trees, TREES),
+    (by_name, ROWS),
     (ranks, ROWS),
     (sums, ROWS),
     (tensors_of_few, ROWS),

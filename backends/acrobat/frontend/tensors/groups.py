@@ -27,7 +27,8 @@ def along_varying(f: Frame, name: str, x: Any, dim: int, sizes: Any) -> Value:
     """`x.split(sizes)`, `x.chunk(sizes)` or `x.tensor_split(sizes)` along dimension `dim`: the outermost extent that varies, or
     any other one where `sizes` are known at run time only. Raises Refused."""
     rows = as_rows(f, x, dim)
-    if not is_ragged(x) or axis(x) != dim:
+    varies = is_ragged(x) and axis(x) == dim
+    if not varies:
         x = of_rows(rows, dim)
     sizes = f.static_list(whole(f, sizes)) if name != "chunk" else sizes
     if is_unknown(sizes) or is_unknown(rows):
@@ -42,7 +43,7 @@ def along_varying(f: Frame, name: str, x: Any, dim: int, sizes: Any) -> Value:
         return mapped(f, [result], lambda piece: _piece(f, x, piece, None))
     if type_or_none(sizes) != INT:
         raise Refused(f"`{name}` along an extent that varies takes an int{' or a list of ints' if name == 'split' else ''}")
-    if name == "chunk" and variable_of(sizes) in f.lengths:
+    if name == "chunk" and varies and variable_of(sizes) in f.lengths:
         text = "ValueError: `chunk` by an extent, {0}, that is not the tensor's own"
         return _one_by_one(f, x, with_check(f, "eq", sizes, length(f, rows), text, lambda: rows))
     if name == "chunk":

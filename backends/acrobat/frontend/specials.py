@@ -73,6 +73,9 @@ class OneOf(Special):
     about: Dyn | None = None
     """The object whose class decides; the alternatives are in the order of `classes`."""
     classes: tuple[type, ...] = ()
+    key: Value | None = None
+    """The string that decides; the alternatives are in the order of `keys`."""
+    keys: tuple[Any, ...] = ()
 
     @property
     def constants(self) -> tuple[Static, ...]:

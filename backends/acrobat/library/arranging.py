@@ -122,6 +122,14 @@ def diagonal_of_last(input, offset):
     return torch.stack([input.select(-2, at + i).select(-1, to + i) for i in unrolled(range(count))], -1)
 
 
+def triangle_from(input, diagonal, upper):
+    """`torch.triu` (if `upper`) or `torch.tril` from a diagonal on that is known at run time only."""
+    if input.dim() < 2:
+        refuse("a triangle is one of a matrix")
+    steps = torch.arange(input.size(-1)).unsqueeze(0) - torch.arange(input.size(-2)).unsqueeze(1)
+    return torch.where(steps >= diagonal if upper else steps <= diagonal, input, 0.0)
+
+
 def places_of_triangle(rows, columns, offset, upper):
     """`torch.triu_indices` (if `upper`) or `torch.tril_indices`."""
     pairs = [(i, j) for i in range(rows) for j in range(columns) if (j - i >= offset if upper else j - i <= offset)]

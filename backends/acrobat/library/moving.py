@@ -125,8 +125,8 @@ def view_as(input, other):
     return input.reshape(other.shape)
 
 
-def tile(input, dims):
-    return input.repeat(dims)
+def tile(input, dims, *more):
+    return input.repeat(dims, *more)
 
 
 def unflatten(input, dim, sizes):
@@ -219,6 +219,20 @@ def in_sizes(rows, sizes):
     if at != len(rows):
         raise RuntimeError(f"a tensor of {len(rows)} parts is split in {at}")
     return groups
+
+
+def in_sections(rows, count):
+    """The rows in so many groups, of which the first ones have one more where they are not of one size."""
+    if count < 1:
+        raise RuntimeError(f"a tensor is split in {count} sections")
+    least, longer = len(rows) // count, len(rows) % count
+    return [rows[i * least + min(i, longer) : (i + 1) * least + min(i + 1, longer)] for i in range(count)]
+
+
+def between(rows, indices):
+    """The rows in groups that begin at the first one and at these indices, of which a negative one counts from the end."""
+    ends = [max(i + len(rows), 0) if i < 0 else i for i in indices]
+    return [rows[a:b] for a, b in zip([0] + ends, ends + [len(rows)])]
 
 
 def rows_padded(rows, filler, before, after):

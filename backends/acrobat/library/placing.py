@@ -9,8 +9,8 @@ from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 def masked_select(input, mask):
     """The elements at which a mask is true, one after another. The instance waits for the mask."""
-    if mask.dim() < input.dim():
-        mask = mask.expand_as(input)
+    if mask.dim() < input.dim() or mask.size(-1) == 1:
+        mask = mask.bool().expand_as(input)
     if input.dim() < mask.dim():
         input = input.expand_as(mask)
     return input[mask] if input.dim() == 1 else input.flatten()[mask.flatten()]

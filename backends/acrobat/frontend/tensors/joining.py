@@ -10,7 +10,7 @@ from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -22,6 +22,7 @@ from backends.acrobat.frontend.kinds import (
     retyped,
     type_of,
     type_or_none,
+    variable_of,
 )
 from backends.acrobat.frontend.tensors.fixing import with_extent, with_extents
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
@@ -99,7 +100,10 @@ def cat_list(f: Frame, xs: Array, dim: Value) -> Value:
     k = dim_of(dim, len(shape(item)), "cat")
     if shape(item)[k] == 1 and not is_ragged(item):
         return of_rows(mapped(f, [xs], lambda x: select(f, x, k, Static(0))), k)
-    return of_rows(flattened(f, mapped(f, [xs], lambda x: as_rows(f, x, k))), k)
+    rows = flattened(f, mapped(f, [xs], lambda x: as_rows(f, x, k)))
+    if (each := shape(item)[k]) is not None and not is_unknown(rows):
+        f.joined_parts[variable_of(rows)] = origin_of(f, xs), each
+    return of_rows(rows, k)
 
 
 def stack(f: Frame, xs: Array, dim: Value) -> Value:

@@ -19,8 +19,8 @@ from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, is_ints, on_host
 from backends.acrobat.frontend.tensors.lifting import op, operand, shape
-from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_ints
-from backends.acrobat.frontend.tensors.masks import both, is_mask, is_one_hot, mask, ones_and_zeros, plain, read_of, whole_of
+from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_ints, floats_of
+from backends.acrobat.frontend.tensors.masks import both, is_mask, is_one_hot, mask, plain, read_of, whole_of
 from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
@@ -113,7 +113,7 @@ def _converted(f: Frame, call: CallArguments) -> Value:
         if wanted in (torch.int64, torch.int32):
             return as_ints(f, x)
         if wanted == torch.float32:
-            return ones_and_zeros(f, x)
+            return floats_of(f, x)
         if wanted is not None and wanted != torch.bool:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "write `.float()`")
     return x

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
-from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_number, is_ragged, is_tensor, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
@@ -94,7 +94,13 @@ def _asked(f: Frame, call: CallArguments) -> Value:
 
 @handles(MASK_OPERATIONS, "float")
 def _float(f: Frame, call: CallArguments) -> Value:
-    return ones_and_zeros(f, call.args[0])
+    return floats_of(f, call.args[0])
+
+
+def floats_of(f: Frame, x: Value) -> Value:
+    """The ones and zeros of a mask, as a tensor of its own: the mask stays as it is where the model changes that in place."""
+    ones = ones_and_zeros(f, x)
+    return call_operation(f, "clone", CallArguments("clone", [ones], {})) if is_tensor(ones) else ones
 
 
 @handles(MASK_OPERATIONS, "bool")
@@ -263,18 +269,18 @@ def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
 @either("where", of_tensor=False)
 def _where(f: Frame, call: CallArguments) -> Value:
     """`torch.where(mask, x, y)`, and `x.where(mask, y)`; `torch.where(mask)` gives places."""
-    if len(call.args) == 1 and is_mask(call.args[0]) and not call.kwargs:
-        return _nonzero(f, CallArguments("nonzero", call.args, {"as_tuple": Static(True)}))
+    if len(call.args) == 1 and not call.kwargs and (is_mask(call.args[0]) or is_array(call.args[0])):
+        (x,) = call.args
+        return _nonzero(f, CallArguments("nonzero", [x if is_mask(x) else as_mask(f, x)], {"as_tuple": Static(True)}))
     if len(call.args) != 3:
         raise Refused("`where` takes a mask and two tensors or numbers here")
     chosen, x, y = call.args
     if not is_mask(chosen) and is_mask(x):
         chosen, x = x, chosen
-    if all(is_number(v) for v in (x, y)) and INT in [type_or_none(v) for v in (x, y)]:
-        raise Refused("`where` makes tensors of floats here", "write its numbers as floats")
-    if any(is_ints(v) or computed(v) for v in (x, y)) and all(
-        is_ints(v) or computed(v) or type_or_none(v) == INT for v in (x, y)
-    ):
+    types = [type_or_none(v) for v in (x, y) if is_number(v)]
+    if len(types) == 2 and BOOL in types:
+        raise Refused("`where` makes no tensors of bools here", "write `&`, `|` and `~` of masks")
+    if all(is_ints(v) or computed(v) or type_or_none(v) == INT for v in (x, y)):
         return _where_of_ints(f, chosen, x, y)
     return where(f, chosen, x, y)
 

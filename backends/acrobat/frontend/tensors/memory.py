@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import torch
 from torch import nn
 
 from backends.acrobat.frontend.changing_methods import root_of
@@ -30,9 +31,15 @@ VIEWS |= {"transpose", "type", "type_as", "unbind", "unflatten", "unfold", "unsq
 """Operations whose result may share memory with the operand."""
 
 
+OF_CASTS = {"float": torch.float32, "long": torch.int64}
+"""The dtype of what a method gives, which is a copy of a tensor of another dtype."""
+
+
 def _gives_new(callee: Value) -> bool:
     """Whether the result of a call shares no memory with its operands."""
     match callee:
+        case Method(owner, "float" | "long" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
+            return True
         case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
             return name not in VIEWS and not name.endswith("_")
         case Static(value):

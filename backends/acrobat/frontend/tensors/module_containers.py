@@ -80,7 +80,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
         return constant_by_key(f, node, list(container.keys()), key, lambda k: attribute(f, node, owner, k))
     keys = list(container.keys())
     at = position(f, node, key, keys)
-    return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))
+    return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys), key=key, keys=tuple(keys))
 
 
 @handles(ITERATION, Module)

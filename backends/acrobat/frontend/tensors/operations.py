@@ -15,6 +15,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.refusals import refusal
@@ -80,6 +81,10 @@ OF_NUMBERS |= {"triu", "tril"}
 """The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
 
 
+SCALED = {"add", "sub", "subtract"}
+"""The operations that multiply their second operand by an argument `alpha`."""
+
+
 def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
     if name.endswith("_") and name[:-1] in IN_PLACE and call.args:
@@ -88,6 +93,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])))
     call.args = [sure(f, v) for v in call.args]
     call.kwargs = {k: sure(f, v) for k, v in call.kwargs.items()}
+    if name in SCALED and "alpha" in call.kwargs:
+        x, other, alpha = call.bind("input", "other", "alpha")
+        call.args, call.kwargs = [x, f.expression(ast.BinOp(Given(other), ast.Mult(), Given(alpha)))], {}
     result = moved(f, name, call)
     if result is not None:
         return result

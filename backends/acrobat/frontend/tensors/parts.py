@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
@@ -15,11 +15,13 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.lists import bound
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import as_tuple, is_ragged, is_unknown, known, retyped
+from backends.acrobat.frontend.tensors.fixing import with_check, with_extent
 from backends.acrobat.frontend.tensors.groups import along_varying
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     dim_of,
+    extent_of,
     is_numbers,
     of_rows,
     op,
@@ -30,6 +32,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import permute
+from backends.acrobat.frontend.tensors.windows import window
 from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, unknown
 
 
@@ -71,6 +74,8 @@ def _ends(f: Frame, start: Value | None, stop: Value | None) -> list[Value]:
 def _chunk(f: Frame, call: CallArguments) -> Value:
     x, chunks, dim = call.bind("input", "chunks", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "chunk")
+    if not known(chunks)[0]:
+        return _pieces(f, "chunk", call, len(shape_of(x)))
     extent = shape_of(x)[d]
     size = -(-extent // constant(chunks, "the number of chunks"))
     return _slices(f, x, d, [min(size, extent - at) for at in range(0, extent, size)])
@@ -80,8 +85,9 @@ def _chunk(f: Frame, call: CallArguments) -> Value:
 def _split(f: Frame, call: CallArguments) -> Value:
     x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "split")
-    extent = shape_of(x)[d]
-    sizes_known = constant(f.static_list(sizes), "the split sizes")
+    extent, (is_known, sizes_known) = shape_of(x)[d], known(f.static_list(sizes))
+    if not is_known:
+        return _pieces(f, "split", call, len(shape_of(x)))
     if isinstance(sizes_known, int):
         sizes_known = [min(sizes_known, extent - at) for at in range(0, extent, sizes_known)]
     if sum(sizes_known) != extent:
@@ -102,9 +108,13 @@ def _tensor_split(f: Frame, call: CallArguments) -> Value:
     rank = len(shape(x))
     d = {"hsplit": min(1, rank - 1), "vsplit": 0}.get(call.name)
     d = dim_of(dim, rank, call.name) if d is None else d
-    extent, at = shape(x)[d], constant(f.static_list(sections), "the sections")
+    extent, (is_known, at) = shape(x)[d], known(f.static_list(sections))
+    if isinstance(x, Dyn) and (extent is None or not is_known) and call.name == "tensor_split":
+        return _pieces(f, call.name, CallArguments(call.name, [x, sections, Static(d)], {}), rank)
     if extent is None:
-        raise Refused(f"`{call.name}` along an extent that varies is not in the language", "`chunk` and `split` take it")
+        raise Refused(f"`{call.name}` along an extent that varies is not in the language", "`tensor_split` takes it")
+    if not is_known:
+        at = constant(f.static_list(sections), "the sections")
     if isinstance(at, int):
         if at < 1 or call.name != "tensor_split" and extent % at:
             raise Refused(f"`{call.name}`: an extent of {extent} is not divided in {at}")
@@ -133,10 +143,11 @@ def _unbind(f: Frame, call: CallArguments) -> Value:
 
 
 @operation("select")
-def _select(f: Frame, call: CallArguments) -> Dyn:
+def _select(f: Frame, call: CallArguments) -> Value:
     x, dim, index = call.bind("input", "dim", "index")
-    d = dim_of(dim, len(shape_of(x)), "select")
-    i = constant(index, "the index of `select`")
+    d, (is_known, i) = dim_of(dim, len(shape_of(x)), "select"), known(index)
+    if not is_known:
+        return select(f, x, d, index)
     return op(f, "index", [x], {"dim": d, "i": i + shape_of(x)[d] if i < 0 else i})
 
 
@@ -151,19 +162,27 @@ def _pieces_ragged(f: Frame, c: CallArguments) -> Value | None:
     return _pieces(f, c.name, c, len(shape(c.args[0])))
 
 
+PARAMETERS = {
+    "chunk": ("chunks", "dim"),
+    "split": ("split_size_or_sections", "dim"),
+    "tensor_split": ("indices_or_sections", "dim"),
+    "unbind": ("dim",),
+}
+"""The parameters of the operations that take a tensor apart, behind the tensor."""
+
+
 def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
-    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension they give a tuple whose length varies, in
-    most cases."""
-    names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
-    x, *rest, dim = c.bind("input", *names, dim=Static(0))
+    """`chunk`, `split`, `tensor_split` and `unbind` of a ragged tensor, or into as many parts as are known at run time only.
+    Along the varying dimension they give a tuple whose length varies, in most cases."""
+    x, *rest, dim = c.bind("input", *PARAMETERS[name], dim=Static(0))
     d = dim_of(dim, rank, name)
-    k = axis(x)
-    if d == k:
+    k = axis(x) if is_ragged(x) else d
+    if d == k or rest and not is_numbers(x) and not known(f.static_list(rest[0]))[0]:
         if name == "unbind" and (extent := shape(x)[d]) is not None:  # a tensor of ints, whose outer list has a known length
             return TupleV(tuple(select(f, x, d, Static(i)) for i in range(extent)))
         if name == "unbind":
             return retyped(x, ListT(item_type(x), kind="tuple"))
-        return as_tuple(along_varying(f, name, x, rest[0]))
+        return as_tuple(along_varying(f, name, x, d, rest[0]))
     if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
         return as_rows(f, x, d)
     inner = Static(d - (d > k))
@@ -195,11 +214,32 @@ def _pieces_of_ints(f: Frame, name: str, x: Dyn, dim: int, sizes: list[Value]) -
     return TupleV(tuple(map(piece, range(0, extent, step))))
 
 
-@operation("narrow")
-def _narrow(f: Frame, call: CallArguments) -> Dyn:
+@either("narrow")
+def _narrow(f: Frame, call: CallArguments) -> Value:
+    """So many parts from `start` on. One that is not all inside of the tensor is an error of the instance."""
     x, dim, start, length = call.bind("input", "dim", "start", "length")
-    d, at = dim_of(dim, len(shape_of(x)), "narrow"), constant(start, "start")
-    return op(f, "slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
+    d, (is_known, size) = dim_of(dim, len(shape(x)), "narrow"), known(length)
+    extent, first = shape(x)[d], known(start)[1]
+    if not is_ragged(x) and is_known and known(start)[0]:
+        first += extent if first < 0 else 0
+        return op(f, "slice", [x], {"dim": d, "start": first, "stop": first + size})
+    if not is_ragged(x) and is_known and size > 0:
+        return window(f, x, d, start, size)
+    if known(start)[0] and first < 0:
+        start = f.host("add", [extent_of(f, x, d), start], INT, "start")
+    end = f.host("add", [start, length], INT, "end")
+
+    def part() -> Value:
+        result = sliced(f, x, d, start, end)
+        if is_known and not is_unknown(result) and not is_numbers(result):
+            return with_extent(f, result, d, size, "as `narrow` takes it")
+        text = "RuntimeError: `narrow` ends at {0}, behind the end of the tensor"
+        return with_check(f, "le", end, extent_of(f, x, d), text, lambda: result)
+
+    def some() -> Value:
+        return with_check(f, "ge", length, Static(0), "RuntimeError: `narrow` takes {0} parts", part)
+
+    return with_check(f, "ge", start, Static(0), "RuntimeError: `narrow` begins at {0}, before the tensor", some)
 
 
 def reversed_along(f: Frame, x: Array, dim: int) -> Value:

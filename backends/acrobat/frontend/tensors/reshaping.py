@@ -40,6 +40,7 @@ from backends.acrobat.library import moving
 def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension, unless that is joined with
     others to the first one. Raises Refused."""
+    extents = _as_joined(f, x, extents)
     if (grouped := _in_two(f, x, extents)) is not None:
         return grouped
     if (dense := _to_constants(f, x, extents)) is not None:
@@ -87,6 +88,19 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _as_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Sequence[Any]:
+    """The shape `(len(xs), -1)` of what `torch.cat(xs)` has joined, with the constant that -1 is; other shapes as they are."""
+    origin, each = f.joined_parts.get(variable_of(x), ("", 0))
+    wanted = [known(e)[1] if known(e)[0] else None for e in extents]
+    if not origin or axis(x) != 0 or shape(x).count(None) > 1 or wanted.count(None) != 1 or wanted.count(-1) != 1:
+        return extents
+    total, others = each * math.prod(e or 1 for e in shape(x)[1:]), -math.prod(e for e in wanted if e is not None)
+    size = extents[wanted.index(None)]
+    if f.lengths.get(variable_of(size)) != origin or others < 1 or total % others:
+        return extents
+    return [Static(total // others) if e == -1 else extents[i] for i, e in enumerate(wanted)]
 
 
 def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:

@@ -9,12 +9,12 @@ import torch
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import choose
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type, note_item, note_lengths
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
-from backends.acrobat.frontend.kinds import is_ragged
+from backends.acrobat.frontend.kinds import is_ragged, known
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -31,6 +31,7 @@ from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, mask, plain
 from backends.acrobat.frontend.tensors.operations import either, operation
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
+from backends.acrobat.library import arranging
 
 
 @operation("eye", of_tensor=False)
@@ -100,12 +101,15 @@ def _counted(f: Frame, xs: Any) -> Any:
 @either("triu", "tril")
 def _triangle(f: Frame, call: CallArguments) -> Value:
     x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
-    at, chosen = constant(diagonal, "the diagonal"), as_mask(f, x)
-    if is_mask(chosen):
-        return mask(triangle(f, plain(chosen), at, call.name == "triu"))
-    if is_ragged(x) and is_numbers(x):
+    (is_known, at), chosen, upper = known(diagonal), as_mask(f, x), call.name == "triu"
+    if not is_mask(chosen) and is_ragged(x) and is_numbers(x):
         raise Refused(f"`{call.name}` of a tensor of ints is not in the language", "take that of a tensor of floats or bools")
-    return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
+    matrix = plain(chosen) if is_mask(chosen) else x
+    if is_known:
+        result = triangle(f, matrix, at, upper)
+    else:
+        result = f.program.call(f, ast.Pass(), arranging.triangle_from, [matrix, diagonal, Static(upper)], {})
+    return mask(result) if is_mask(chosen) else result  # type: ignore[no-any-return]
 
 
 handles(MASK_OPERATIONS, "triu", "tril")(_triangle)

@@ -43,7 +43,7 @@ def _looked_up(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Val
         return failed
     if is_unknown(key):
         return unknown()
-    return OneOf(position(f, node, key, list(entries)), tuple(entries.values()))
+    return OneOf(position(f, node, key, list(entries)), tuple(entries.values()), key=key, keys=tuple(entries))
 
 
 @handles(MEMBERSHIP, FunctionTable)

@@ -5,33 +5,29 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import are_of_other_types
-from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, of_types, path_of, told_key
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, of_types, path_of
+from backends.acrobat.frontend.evaluator.conditions.told import lasting_path, told
 from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
 from backends.acrobat.frontend.evaluator.syntax.bodies import tests_none
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_iterator, is_object, known, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_iterator, known, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Endless
-from backends.acrobat.frontend.types import SYMBOL, Mismatch
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, held_in
 
-Told: TypeAlias = dict[str, tuple[Any, ...]]
-"""Names and fields, as `path_of` gives them, with the constants of which each is one."""
 ITERATORS = (iter, map, filter, zip, enumerate, reversed)
 """Functions of Python's that give iterators, beside those of `itertools`."""
 TESTED = (ast.Name, ast.Attribute, ast.Subscript)
@@ -112,17 +108,17 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
         case ast.Call(ast.Name("isinstance"), [tested, classes], []) if f.is_builtin("isinstance"):
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
-                return of_class(f, node, value, _lasting_path(f, tested), f.borrowed(classes), then, orelse)
+                return of_class(f, node, value, lasting_path(f, tested), f.borrowed(classes), then, orelse)
         case ast.Compare(
             ast.Call(ast.Name("type"), [tested], []), [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [cls]
         ) if f.is_builtin("type"):
             value, asked_class = f.borrowed(tested), f.borrowed(cls)
             if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(asked_class, Static):
                 arms = (then, orelse) if isinstance(op, (ast.Is, ast.Eq)) else (orelse, then)
-                return of_class(f, node, value, _lasting_path(f, tested), asked_class, *arms, exactly=True)
+                return of_class(f, node, value, lasting_path(f, tested), asked_class, *arms, exactly=True)
         case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
             value = f.borrowed(tested)
-            path = _lasting_path(f, tested)
+            path = lasting_path(f, tested)
             if isinstance(value, Dyn) and optional(f, value) is not None and path is not None:
 
                 def some(inner: Value) -> Value:
@@ -133,12 +129,12 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
         case ast.Compare(left, [_], [right]) if f.program.datatypes.exact:
             for asked in filter(None, map(_shape_asked, (left, right))):
-                value, name = f.borrowed(asked), _lasting_path(f, asked)
+                value, name = f.borrowed(asked), lasting_path(f, asked)
                 if name is not None and isinstance(value, Dyn) and f.mixed(value.type):
                     answers = {word: _answer(f, test, name, t) for word, t in f.mixed(value.type).items()}
                     if None not in answers.values():
                         return of_types(f, node, value, name, answers, then, orelse)  # type: ignore[arg-type]
-    then, orelse = _told(f, _constants_told(f, test, True), then), _told(f, _constants_told(f, test, False), orelse)
+    then, orelse = told(f, test, True, then), told(f, test, False, orelse)
     return choose(f, node, truth(f, test), then, orelse)
 
 
@@ -163,69 +159,6 @@ def _answer(f: Frame, test: ast.expr, path: str, type: Any) -> bool | None:
     except (Refused, Mismatch):
         return None
     return bool(holds) if is_known and found.problem is None else None
-
-
-def _told(f: Frame, told: Told, arm: Arm) -> Arm:
-    """An arm in which these names and fields are known to be some of a few constants."""
-    if not told:
-        return arm
-
-    def body() -> Value:
-        for path, constants in told.items():
-            root = f.env[root_of_path(path)]
-            f.env[told_key(path)] = TupleV((root, *map(Static, constants)))
-        return arm()
-
-    return body
-
-
-def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
-    """Of which strings a name or a field is one where a test holds, or does not hold: as `name == "add"` says, and `name in
-    ("add", "sub")`. A module or function that is looked up by it is one of those then."""
-    match test:
-        case ast.UnaryOp(ast.Not(), operand):
-            return _constants_told(f, operand, not holds)
-        case ast.BoolOp(op, values):
-            parts = [_constants_told(f, v, holds) for v in values]
-            if isinstance(op, ast.And) == holds:
-                return {path: constants for part in parts for path, constants in part.items()}
-            paths = set.intersection(*(set(part) for part in parts))
-            return {path: tuple(dict.fromkeys(x for part in parts for x in part[path])) for path in paths}
-        case ast.Compare(ast.Name() | ast.Attribute() as left, [op], [right]):
-            if not isinstance(op, (ast.Eq, ast.In) if holds else (ast.NotEq, ast.NotIn)):
-                return {}
-            constants = _strings_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
-            path = _lasting_path(f, left) if constants else None
-            name = str(root_of(left))
-            root = f.env.get(name)
-            if is_hidden(name) or not isinstance(root, Dyn):  # an attribute of the model has a hidden name
-                return {}
-            if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
-                return {}  # it may get another value by another name
-            return {} if path is None or type_or_none(f.borrowed(left)) != SYMBOL else {path: constants}
-    return {}
-
-
-def _strings_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
-    """The string that an expression is, or with `several` those of which it is a list, tuple, set or dictionary, where it says
-    so without being computed; none for others."""
-    if not several:
-        return (node.value,) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ()
-    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        return tuple(x for e in node.elts for x in _strings_written(f, e, False)) if _all_written(node.elts) else ()
-    value = f.borrowed(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    container = value.value if isinstance(value, Static) else None
-    of_strings = isinstance(container, (tuple, list, dict)) and all(isinstance(x, str) for x in container)
-    return tuple(container) if of_strings else ()  # type: ignore[arg-type]
-
-
-def _all_written(nodes: Sequence[ast.expr]) -> bool:
-    return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in nodes)
-
-
-def _lasting_path(f: Frame, node: ast.expr) -> str | None:
-    """As `path_of`; None for attributes of objects that are numbers, which may get other values under other names."""
-    return None if isinstance(node, ast.Attribute) and lists_reached(f, node) else path_of(node)
 
 
 @handles(EXPRESSIONS, ast.BoolOp)

@@ -35,6 +35,7 @@ FACTS = (
     "lengths_of",
     "sources",
     "lengths_inside",
+    "joined_parts",
     "new_lists",
 )
 """What a frame knows of variables, by their names."""
@@ -102,6 +103,7 @@ class FrameState:
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
         self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
+        self.joined_parts: dict[str, tuple[str, int]] = {}  # variable of rows -> that of a list that has so many of them each
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now

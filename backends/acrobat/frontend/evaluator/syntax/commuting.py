@@ -43,8 +43,8 @@ OUTSIDE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
 @dataclass(frozen=True)
 class Change:
     """How the rounds change what a name stands for. `how` is a word of the tables above, or "same" for a name that each round
-    gives the same value, "item" for an item that does, "own item" for one with the round's own index or key. Changes of one
-    name agree in `how` and `text`. `mentions` of the name belong to the change itself."""
+    gives the same value, "item" for an item that does, "own item" for one with the round's own index or key, which the
+    round may read, too. Changes of one name agree in `how` and `text`. `mentions` of the name belong to the change itself."""
 
     name: str
     how: str
@@ -96,13 +96,16 @@ def _is_fresh(body: Sequence[ast.stmt], name: str) -> bool:
 
 def _agree(rounds: _Rounds, body: Sequence[ast.stmt]) -> bool:
     """Whether all changes of a name are of one kind, nothing else reads it, and leaving the loop early does not show either."""
+    for name in {c.name for c in rounds.found}:
+        of_name = [c for c in rounds.found if c.name == name]
+        alike = len({(c.how, c.text) for c in of_name}) == 1 and (len(of_name) == 1 or of_name[0].how != "own item")
+        if alike and len(mentions(body, name)) == sum(c.mentions for c in of_name):
+            continue
+        if not rounds.has_own_items_only(name, body):
+            return False
+        others = [c for c in rounds.found if c.name != name]
+        rounds.found = [*others, Change(name, "own item", node=of_name[0].node)]
     found = rounds.found
-    for name in {c.name for c in found}:
-        of_name = [c for c in found if c.name == name]
-        if len({(c.how, c.text) for c in of_name}) > 1 or len(of_name) > 1 and of_name[0].how == "own item":
-            return False
-        if len(mentions(body, name)) != sum(c.mentions for c in of_name):
-            return False
     if rounds.returned and (found or rounds.breaks or len(rounds.returned) > 1):
         return False
     return not rounds.breaks or not found or rounds.breaks == 1 and all(c.leaves for c in found)
@@ -234,6 +237,16 @@ class _Rounds:
         parts = index.elts if isinstance(index, ast.Tuple) else []
         others = [x for x in parts if not (isinstance(x, ast.Name) and x.id == whole)]
         return len(others) + 1 == len(parts) and self._same(*others)
+
+    def has_own_items_only(self, name: str, body: Sequence[ast.stmt]) -> bool:
+        """Whether a body reads and changes of what a name stands for the item with the round's own index or key alone."""
+        inside = [x for b in body for x in every_node(b)]
+        if {*names_in(self.target)} & {*names_in(body, ast.Store)} or any(isinstance(x, ast.Lambda) for x in inside):
+            return False  # where the index is another one
+        items = [x for x in inside if isinstance(x, ast.Subscript) and isinstance(x.value, ast.Name) and x.value.id == name]
+        own = [x for x in items if self._is_own(x.slice)]
+        changed = [c.node for c in self.found if c.name == name]
+        return len(own) == len(mentions(body, name)) and all(any(x is y for y in own) for x in changed)
 
     def _method(self, s: ast.stmt, name: str, method: str, args: Sequence[ast.expr]) -> None:
         if name in self.fresh:

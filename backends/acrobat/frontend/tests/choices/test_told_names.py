@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 
 @dataclass
@@ -118,6 +118,73 @@ class OfTheModel(Base):
         return out, self.mode
 
 
-@pytest.mark.parametrize("model", [ByField, ByName, Rebound, ByLoop, InNested, OfTheModel])
+class ChosenBefore(Base):
+    """A module that was chosen before the test is one of those alone, too, and by what tests exclude none of the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.work = nn.ModuleDict({**self.work, "x": nn.Linear(3, 2), "y": nn.Linear(3, 2), "sum": nn.Linear(3, 3)})
+
+    def run(self, node):
+        name, args = node.op, [self.run(a) for a in node.args]
+        module, at = self.work[name], self.embed.weight[len(args)]
+        if name == "pair":
+            return module(args[0], args[1])
+        if name in ("neg", "score"):
+            return module(args[0]) + module(at)
+        if not (name == "sum" or name == "mean"):
+            return torch.cat([module(at), at[:1]])
+        return module(sum(args, torch.zeros(3)))
+
+
+class ChosenThenReplaced(Base):
+    """A lambda sees the module as it is outside of the test."""
+
+    def __init__(self):
+        super().__init__()
+        self.work = nn.ModuleDict({name: nn.Linear(3, 3) for name in ("x", "y", "neg", "pair", "sum")})
+
+    def run(self, node):
+        name = node.op
+        module, other = self.work[name], self.embed.weight[0]
+        call = lambda x: module(x)  # noqa: E731
+        if name != "pair":
+            other = call(other) + module(other)
+            if name == "neg":
+                module = self.work["sum"]
+                other = module(self.embed.weight[1]) + other
+            name = "score"
+        return other, name
+
+
+MODELS = [ByField, ByName, Rebound, ByLoop, InNested, OfTheModel, ChosenBefore, ChosenThenReplaced]
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_as_in_python(model):
     agrees(model(), TREES)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_natively(codegen, tmp_path):
+    agrees_natively(ChosenBefore().eval(), TREES, codegen, tmp_path)
+
+
+class ChosenByMixed(ChosenBefore):
+    """Of a string or a tuple a comparison with a string tells that it is the string."""
+
+    def run(self, tree):
+        op, *args = tree
+        module = self.work[op]
+        if op == "pair":
+            return module(self.run(args[0]), self.run(args[1]))
+        if op == "score":
+            return module(self.embed.weight[len(args[0])])
+        if op in ("x", "y"):
+            return torch.cat([module(self.embed.weight[0]), torch.ones(1)])
+        return module(sum([self.run(a) for a in args], self.embed.weight[0]))
+
+
+def test_a_string_beside_tuples():
+    x, y = ("x",), ("y",)
+    agrees(ChosenByMixed(), [x, ("neg", y), ("score", "red"), ("pair", x, ("neg", y)), ("sum", x, y, ("pair", y, y)), ("sum",)])

@@ -76,6 +76,23 @@ def own_items(self, xs):
     return doubled, rows
 
 
+def own_items_that_are_read(self, xs):
+    scores, times = self.score(self.e.weight[0]), [1] * 10
+    rows = self.e.weight * 2
+    for x in set(xs):
+        if scores[x] > 0:
+            scores[x] /= 1.3
+        else:
+            scores[x] = scores[x] * 1.3
+        times[x] = times[x] * x + 1
+        times[x] += times[x]
+        row = rows[x].tanh()
+        rows[x] = row + row.sum()
+    for x in self.special:
+        scores[x] = scores[x] - 1.0 if scores[x] > 0 else scores[x]
+    return scores, times, rows
+
+
 def entries(self, xs):
     count, names = {}, dict.fromkeys(sorted(xs), 1)
     for x in set(xs):
@@ -189,8 +206,8 @@ def asked_otherwise(self, xs):
 
 
 FUNCTIONS = [
-    forbidden_scores, constant_sets, groups, own_items, entries, numbers, sets, nested, left_early, of_strings, of_tuples,
-    of_comprehensions, asked_otherwise,
+    forbidden_scores, constant_sets, groups, own_items, own_items_that_are_read, entries, numbers, sets, nested, left_early,
+    of_strings, of_tuples, of_comprehensions, asked_otherwise,
 ]  # fmt: skip
 
 
@@ -285,6 +302,37 @@ def same_place(self, xs):
     out = [0] * 10
     for x in set(xs):
         out[x // 2] = x
+    return out
+
+
+def item_of_another_round(self, xs):
+    out = [1] * 11
+    for x in set(xs):
+        out[x] = out[x] + out[x + 1]
+    return out
+
+
+def own_item_beside_another(self, xs):
+    out = [1] * 11
+    for x in set(xs):
+        if x > 3:
+            out[x] += x
+        else:
+            out[x // 2] *= 2
+    return out
+
+
+def index_of_a_comprehension(self, xs):
+    out = [1] * 10
+    for x in set(xs):
+        out[x] = sum([out[x] for x in range(3)]) + out[x]
+    return out
+
+
+def index_of_a_lambda(self, xs):
+    out = [1] * 10
+    for x in set(xs):
+        out[x] = (lambda x: out[x])(3) + out[x]
     return out
 
 
@@ -529,7 +577,8 @@ REFUSED = [
     comprehension_with_half_a_key, comprehension_that_counts, set_that_counts, sorted_that_counts, set_of_an_iterator,
     kept_in_the_model, of_the_function_around,
     appended, last_one, last_kept, sum_of_floats, sum_of_tensors, order_of_keys, order_of_counts, order_of_defaults, numbered,
-    counted, two_values, same_place, put_and_taken, first_found, counted_until, flags_until, from_round_to_round, sliced,
+    counted, item_of_another_round, own_item_beside_another, index_of_a_comprehension, index_of_a_lambda,
+    two_values, same_place, put_and_taken, first_found, counted_until, flags_until, from_round_to_round, sliced,
     through_an_alias, through_a_view, through_a_closure, of_an_iterator, by_a_method, by_a_count, seen_by_a_method,
     changed_argument, changed_in_a_test, of_minus, walked_itself,
 ]  # fmt: skip

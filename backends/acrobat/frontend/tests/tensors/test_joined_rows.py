@@ -57,6 +57,20 @@ def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), padded), INSTANCES, codegen, tmp_path)
 
 
+def of_each_part(self, x):
+    parts = [self.w(torch.cat([row, row])) for row in x]
+    pairs = [row.view(3, 1) * self.w.bias for row in x]
+    whole, rows = torch.cat(parts), torch.cat(pairs)
+    n = len(parts)
+    return whole.view(n, -1) @ self.w.weight, whole.view(1, n, -1), rows.view(len(pairs), -1), rows.view(-1, 9)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_vectors_that_are_joined_are_rows_again(codegen: str, tmp_path: Path) -> None:
+    agrees(with_forward(Model(), of_each_part), INSTANCES)
+    agrees_natively(with_forward(Model(), of_each_part), INSTANCES, codegen, tmp_path)
+
+
 def uneven(self, x):
     return x.reshape(x.size(0) // 2, -1)
 

@@ -48,7 +48,24 @@ def of_fixed_extent(self, points):
     return row, mask
 
 
-@pytest.mark.parametrize("forward", [visited_in_order, rows_by_a_mask, of_fixed_extent])
+def floats_of_a_mask(self, points):
+    """They are a copy: the mask does not change with them."""
+    above, square = points > 0, points[0].unsqueeze(0) * points[0].unsqueeze(1) > 0
+    ones, numbers, others = above.float(), square.float(), square.to(torch.float32)
+    ones[0] = 5.0
+    ones.mul_(2.0)
+    numbers.mul_(2.0)
+    numbers[0, 0] = 7.0
+    others.mul_(-3.0)
+    equal = (points.unsqueeze(0) == points.unsqueeze(1)).float().sum(-1)
+    counts = torch.arange(len(points)).float()
+    counts[0] = 0.5
+    same = (torch.arange(len(points)).unsqueeze(0) == torch.arange(len(points)).unsqueeze(1)).float()
+    same.fill_diagonal_(0.0)
+    return ones, numbers, others, above.sum(0), torch.where(square, 1.0, 2.0), equal, counts, same
+
+
+@pytest.mark.parametrize("forward", [visited_in_order, rows_by_a_mask, of_fixed_extent, floats_of_a_mask])
 def test_as_in_eager_pytorch(forward):
     torch.manual_seed(0)
     instances = [torch.randn(n, 3) for n in (2, 1, 3)]

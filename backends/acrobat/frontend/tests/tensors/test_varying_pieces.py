@@ -43,7 +43,26 @@ def of_ints(self, x):
     return [e.sum().item() for e in ids.split(1)], [e + 1 for e in ids.split(2)], list(ids.chunk(2))
 
 
-FORWARDS = [one_by_one, by_size, by_count, by_sizes, of_ints]
+def in_sections(self, x):
+    n, ids = x.size(0), torch.arange(x.size(0))
+    first, second = x.tensor_split(2)
+    three = torch.tensor_split(x, (1, n - 1))
+    return first, second, three, list(x.tensor_split(n)), x.tensor_split([-1, 9]), [e + 1 for e in ids.tensor_split(n + 1)]
+
+
+def at_places_of_run_time(self, x):
+    places = torch.arange(x.size(0)) // 2
+    return [e.sum(0) for e in x.tensor_split(places)], [e.sum(0) for e in torch.ones(5).tensor_split([x.size(0), 2])]
+
+
+def of_fixed_extents(self, x):
+    n, square = x.size(0), torch.eye(4) + x[0]
+    columns = [e.sum() for e in x.split(n, dim=1)], [e.sum() for e in x.chunk(n, -1)], [e.sum() for e in x.tensor_split(n, 1)]
+    rows = list(square.split(n)), list(square.chunk(n, dim=1)), list(square.tensor_split(n))
+    return columns, rows, square.split([n - 1, 5 - n])
+
+
+FORWARDS = [one_by_one, by_size, by_count, by_sizes, of_ints, in_sections, at_places_of_run_time, of_fixed_extents]
 
 
 @pytest.mark.parametrize("forward", FORWARDS)
@@ -55,7 +74,8 @@ def test_as_in_eager_pytorch(forward):
 
 def empty_pieces(self, x):
     y = x[1:]
-    return [e.sum(0) for e in y.split(2)], [e.sum(0) for e in y.chunk(3)], len(y.split(1)) if len(y) > 0 else 0
+    sums = [e.sum(0) for e in y.split(2)], [e.sum(0) for e in y.chunk(3)], [e.sum(0) for e in y.tensor_split(len(x))]
+    return sums, len(y.split(1)) if len(y) > 0 else 0
 
 
 def test_generated_code_and_tensors_without_parts():
@@ -78,9 +98,18 @@ def no_size(self, x):
     return len(x.split(x.size(0) - 1))
 
 
+def no_sections(self, x):
+    return len(x.tensor_split(x.size(0) - 1))
+
+
 @pytest.mark.parametrize(
     ("forward", "message"),
-    [(split_of_none, "an empty tensor"), (too_few, "a tensor of 1 parts is split in 3"), (no_size, "split in parts of 0")],
+    [
+        (split_of_none, "an empty tensor"),
+        (too_few, "a tensor of 1 parts is split in 3"),
+        (no_size, "split in parts of 0"),
+        (no_sections, "split in 0 sections"),
+    ],
 )
 def test_errors_of_the_instance(forward, message):
     interpreter = Interpreter(build(with_forward(nn.Module(), forward), sample=[torch.ones(n, 4) for n in (3, 2)]))

@@ -1,0 +1,124 @@
+"""What tests of strings tell: of which constants a name or a field is one in an arm, as `name == "add"` says, and which it is
+not. A module or function that is looked up by it there, or was before, is one of those alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.callables.nested import names_seen_in
+from backends.acrobat.frontend.evaluator.choices.choice import Arm
+from backends.acrobat.frontend.evaluator.choices.mixed import mixed
+from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of, told_key
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.constants import constants as list_of_constants
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
+from backends.acrobat.frontend.kinds import is_object, type_or_none
+from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
+
+Told: TypeAlias = dict[str, tuple[Any, ...]]
+"""Names and fields, as `path_of` gives them, with constants."""
+
+
+def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
+    """The arm for where a test holds, or does not hold, in which what the test says of names and fields is known."""
+    among, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
+    if not among and not excluded:
+        return arm
+
+    def body() -> Value:
+        for path, words in among.items():
+            f.env[told_key(path)] = TupleV((f.env[root_of_path(path)], *map(Static, words)))
+        for path in {**among, **excluded}:
+            _choose_among_fewer(f, path, among.get(path), excluded.get(path, ()))
+        return arm()
+
+    return body
+
+
+def _choose_among_fewer(f: Frame, path: str, among: Sequence[Any] | None, excluded: Sequence[Any]) -> None:
+    """Have names that stand for what was chosen by the value at a path stand for one of those alternatives whose keys are
+    `among` these constants, and are not `excluded`."""
+    for name, chosen in [*f.env.items()]:
+        if not isinstance(chosen, OneOf) or chosen.key is None or chosen.key != f.env.get(path):
+            continue
+        places = [i for i, k in enumerate(chosen.keys) if (among is None or k in among) and k not in excluded]
+        if not 0 < len(places) < len(chosen.keys) or any(name in names_seen_in(v) for v in f.env.values()):
+            continue  # a lambda sees the name as it is
+        if len(places) == 1:
+            f.env[name] = chosen.alternatives[places[0]]
+            continue
+        new_places = list_of_constants(f, [Static(places.index(i) if i in places else 0) for i in range(len(chosen.keys))])
+        index = f.host("list.get", [new_places, chosen.index], INT, "which")
+        alternatives, keys = (tuple(xs[i] for i in places) for xs in (chosen.alternatives, chosen.keys))
+        f.env[name] = replace(chosen, index=index, alternatives=alternatives, keys=keys)
+
+
+def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:
+    """Which strings a name or a field is not where a test holds, or does not hold."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return _constants_excluded(f, operand, not holds)
+        case ast.BoolOp(op, values) if isinstance(op, ast.And) == holds:
+            parts = [_constants_excluded(f, v, holds) for v in values]
+            return {path: tuple(k for part in parts for k in part.get(path, ())) for part in parts for path in part}
+        case ast.Compare():
+            return _constants_told(f, test, not holds)
+    return {}
+
+
+def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
+    """Of which strings a name or a field is one where a test holds, or does not hold: as `name == "add"` says, and `name in
+    ("add", "sub")`. A module or function that is looked up by it is one of those then."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return _constants_told(f, operand, not holds)
+        case ast.BoolOp(op, values):
+            parts = [_constants_told(f, v, holds) for v in values]
+            if isinstance(op, ast.And) == holds:
+                return {path: constants for part in parts for path, constants in part.items()}
+            paths = set.intersection(*(set(part) for part in parts))
+            return {path: tuple(dict.fromkeys(x for part in parts for x in part[path])) for path in paths}
+        case ast.Compare(ast.Name() | ast.Attribute() as left, [op], [right]):
+            if not isinstance(op, (ast.Eq, ast.In) if holds else (ast.NotEq, ast.NotIn)):
+                return {}
+            constants = _strings_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
+            path = lasting_path(f, left) if constants else None
+            name = str(root_of(left))
+            root = f.env.get(name)
+            if is_hidden(name) or not isinstance(root, Dyn):  # an attribute of the model has a hidden name
+                return {}
+            if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
+                return {}  # it may get another value by another name
+            value = f.borrowed(left)
+            return {path: constants} if path is not None and (type_or_none(value) == SYMBOL or "str" in mixed(f, value)) else {}
+    return {}
+
+
+def _strings_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
+    """The string that an expression is, or with `several` those of which it is a list, tuple, set or dictionary, where it says
+    so without being computed; none for others."""
+    if not several:
+        return (node.value,) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ()
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return tuple(x for e in node.elts for x in _strings_written(f, e, False)) if _all_written(node.elts) else ()
+    value = f.borrowed(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    container = value.value if isinstance(value, Static) else None
+    of_strings = isinstance(container, (tuple, list, dict)) and all(isinstance(x, str) for x in container)
+    return tuple(container) if of_strings else ()  # type: ignore[arg-type]
+
+
+def _all_written(nodes: Sequence[ast.expr]) -> bool:
+    return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in nodes)
+
+
+def lasting_path(f: Frame, node: ast.expr) -> str | None:
+    """As `path_of`; None for attributes of objects that are numbers, which may get other values under other names."""
+    return None if isinstance(node, ast.Attribute) and lists_reached(f, node) else path_of(node)

@@ -38,7 +38,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     op,
     select,
     shape,
-    shape_of,
     stack_parts,
 )
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain
@@ -148,45 +147,31 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
     return x
 
 
-@operation("cat", "concat", "concatenate", of_tensor=False)
-def _cat(f: Frame, call: CallArguments) -> Value:
+@operation("cat", "concat", "concatenate", "stack", of_tensor=False)
+def _cat_or_stack(f: Frame, call: CallArguments) -> Value:
+    name = "stack" if call.name == "stack" else "cat"
+    is_stack = name == "stack"
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
-    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
+    if (flags := _of_flags(f, name, xs, dim)) is not None:
         return flags
-    if _has_runtime_length(f, xs):
-        return cat_list(f, xs, dim)
-    items = _tensors_of(f, xs, "cat")
-    if any(is_unknown(x) for x in items):
+    if is_list(xs) and f.display(xs) is None:  # a list whose length is known at run time only
+        return stack(f, xs, dim) if is_stack else cat_list(f, xs, dim)
+    items = _tensors_of(f, xs, name)
+    if any(map(is_unknown, items)):
         return unknown()
-    if any(is_ints(x) for x in items):
-        items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
-    if any(is_ragged(x) for x in items):
-        if len({len(shape(x)) for x in items}) > 1:
-            raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
-        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))
-    return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
-
-
-@operation("stack", of_tensor=False)
-def _stack(f: Frame, call: CallArguments) -> Value:
-    xs, dim = call.bind("tensors", "dim", dim=Static(0))
-    if is_unknown(xs):
-        return unknown()
-    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
-        return flags
-    if _has_runtime_length(f, xs):
-        return stack(f, xs, dim)
-    items = _tensors_of(f, xs, "stack")
-    if any(is_unknown(x) for x in items):
-        return unknown()
-    if all(is_number(x) or isinstance(x, Held) for x in items):
+    if is_stack and all(is_number(x) or isinstance(x, Held) for x in items):
         return stack_parts(f, [one(f, x) for x in items], 0)
-    if any(is_ragged(x) for x in items):
-        d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
-        return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
-    return op(f, "stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
+    if not is_stack and any(map(is_ints, items)):
+        items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
+    some_ragged = any(map(is_ragged, items))
+    if not is_stack and some_ragged and len({len(shape(x)) for x in items}) > 1:
+        raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
+    d = dim_of(dim, len(shape(items[0])), name, extra=is_stack)
+    if not some_ragged:
+        return op(f, name, items, {"dim": d})
+    return cat(f, [move(f, x, "unsqueeze", d) for x in items] if is_stack else items, d)  # type: ignore[misc]
 
 
 def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
@@ -218,11 +203,6 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
     if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) or name == "stack" and is_ints(v) for v in items):
         raise Refused(f"`{name}` takes a tuple or list of tensors")
     return items
-
-
-def _has_runtime_length(f: Frame, xs: Any) -> bool:
-    """Whether a value is a list whose length is known at run time only, and whose type is known."""
-    return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
 
 
 @operation("repeat")

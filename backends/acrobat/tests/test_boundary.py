@@ -431,7 +431,6 @@ class LooksUpMissing(nn.Module):
         return ds[0][1] + ds[1][1] + ds[2][1]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_dictionaries_with_other_values_for_missing_keys(cache: Path, codegen: Any) -> None:
     good: list[Any] = [defaultdict(int, {0: 3}), Counter([5]), defaultdict(seven, {4: 3})]
     executable = compile(LooksUpMissing(), sample=[tuple(good)], options=Options(codegen=codegen), cache_folder=cache)

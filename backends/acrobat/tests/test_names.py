@@ -10,7 +10,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from backends.acrobat import compile
@@ -110,7 +109,6 @@ def loaded(path: Path, text: str) -> Any:
     return module
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_every_name_can_be_used(tmp_path: Path, cache: Path, codegen: Any) -> None:
     every = list(dict.fromkeys(n for n in NAMES if usable(n)))
     names = [n for k, n in enumerate(every) if k % 5 == (codegen == "vm") or n in SEEN_TO_FAIL]

@@ -45,7 +45,6 @@ def all_of(user: User) -> Any:
     return more, user.likes & {1, 2}, "x" in user.tags, user.likes == {1, 2}, near, by_rest, sum(user.likes), max(more)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_sets_of_instances(codegen: Any, cache: Any) -> None:
     options = Options(codegen=codegen)
     executable = compile(module(all_of), sample=USERS, cache_folder=cache, options=options)

@@ -216,7 +216,6 @@ def made_by_a_part(self: Any, xs: Any) -> Any:
 DIFFERENT = [different_ones, stacks_of_their_own, made_by_a_function, made_by_a_part]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("work", DIFFERENT)
 def test_different_ones_natively(work: Any, codegen: str, tmp_path: Path) -> None:
     agrees_natively(Model(work), LISTS, codegen, tmp_path)

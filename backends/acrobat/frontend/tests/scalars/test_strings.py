@@ -165,7 +165,6 @@ def everything(self, words):
     )
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), WORDS, codegen, tmp_path)
 
@@ -247,7 +246,6 @@ def every_order(self, words):
     return in_order(self, words), compared(self, words)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_order_in_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(every_order), WORDS, codegen, tmp_path)
 

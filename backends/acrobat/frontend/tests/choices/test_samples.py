@@ -16,8 +16,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees
 
 
 @dataclass
@@ -58,15 +57,6 @@ def graph(n: int) -> Graph:
 def molecule(n: int) -> dict[str, Any]:
     bonds = [{"begin": i // 2, "end": i, "kind": "single"} for i in range(1, n)]
     return {"atoms": [{"charge": i % 3, "symbol": "C"} for i in range(n)], "bonds": bonds}
-
-
-def agrees(module: nn.Module, instances: list[Any]) -> None:
-    program = build(module.eval(), sample=instances)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for x in instances:
-            assert_same(as_tensors(interpreter.run(x)), module(x), str(x))
 
 
 def test_an_annotation_that_leaves_a_shape_open_is_completed_by_the_sample() -> None:

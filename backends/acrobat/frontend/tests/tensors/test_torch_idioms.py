@@ -17,8 +17,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 LENGTHS = (3, 1, 5)
 
@@ -443,14 +442,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
 @pytest.mark.parametrize(("cls", "instances"), CASES, ids=[c[0].__name__ for c in CASES])
 def test_idiom(cls: type[nn.Module], instances: Any) -> None:
     torch.manual_seed(0)
-    module, sample = cls().eval(), instances()
-    program = build(module, sample=sample)
-    verify(program)
-    interpreter = Interpreter(program)
-    for x in sample:
-        with torch.no_grad():
-            expected = module(*x) if isinstance(x, tuple) else module(x)
-        assert_same(as_tensors(interpreter.run(x)), expected, cls.__name__)
+    agrees(cls(), instances(), spread=True)
 
 
 def test_attributes_that_forward_assigns_to() -> None:

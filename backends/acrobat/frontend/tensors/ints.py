@@ -18,12 +18,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import length, of_size
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
-from backends.acrobat.frontend.tensor_types import (
-    LOOSE,
-    innermost,
-    ints_of_shape,
-    shape_of_ints,
-)
+from backends.acrobat.frontend.tensor_types import LOOSE, innermost, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.tensors.fixing import several, with_check
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,

@@ -59,19 +59,19 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         counted = [(p, i) for p, e in zip(parts, extents, strict=True) for i in range(e or 0)]
         return stack_parts(f, [select(f, p, 0, Static(i)) for p, i in counted], 0)
     if any(map(is_numbers, parts)):
-        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
+        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
             return stack_parts(f, [select(f, p, dim, Static(0)) for p in parts], dim)
         others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
         if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
             raise Refused("`cat` of tensors of ints joins them along the extent that varies")
-        lists = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
+        lists = [retyped(p, ListT(item_type(p))) for p in parts]
         result = lists[0]
         for other in lists[1:]:
             result = f.host("list.concat", [result, other], result.type)
         sizes = [shape(p)[dim] for p in parts]
         total = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
-        return retyped(result, replace(parts[0].type, extent=total))  # type: ignore[union-attr]
+        return retyped(result, replace(parts[0].type, extent=total))
     firsts = {shape(p)[0] for p in parts}
     if dim and len(firsts) == 1 and None not in firsts and all(is_ints(p) and axis(p) == 0 for p in parts):  # edges (2, n)
         rows = [as_rows(f, p, 0) for p in parts]
@@ -171,7 +171,7 @@ def _cat_or_stack(f: Frame, call: CallArguments) -> Value:
     d = dim_of(dim, len(shape(items[0])), name, extra=is_stack)
     if not some_ragged:
         return op(f, name, items, {"dim": d})
-    return cat(f, [move(f, x, "unsqueeze", d) for x in items] if is_stack else items, d)  # type: ignore[misc]
+    return cat(f, [move(f, x, "unsqueeze", d) for x in items] if is_stack else items, d)
 
 
 def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
@@ -233,4 +233,4 @@ def _expand_as(f: Frame, call: CallArguments) -> Value:
         ahead = len(target) - len(have)
         own = [None if d < ahead or have[d - ahead] == 1 else Static(-1) for d in range(len(target))]
         return repeat(f, on_host(f, x), [extent_of(f, other, d) if e is None else e for d, e in enumerate(own)], True)
-    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]
+    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))

@@ -193,7 +193,7 @@ def _called_with_settings(
     def value(written: ast.expr) -> Value:
         match written:
             case ast.Name(name):
-                return given[name]  # type: ignore[no-any-return]
+                return given[name]
             case ast.Attribute(_, name):
                 return Static(settings[name]) if name in settings else attribute(f, node, m, name)
         return Static(ast.literal_eval(written))

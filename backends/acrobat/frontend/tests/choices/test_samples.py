@@ -200,7 +200,7 @@ def test_edges_as_a_tensor_of_ints() -> None:
     ],
 )
 def test_arrays_are_made_tensors_by_who_makes_the_instances(array: np.ndarray, advice: str) -> None:
-    def forward(xs):  # type: ignore[no-untyped-def]
+    def forward(xs):
         return torch.from_numpy(xs[0])
 
     with pytest.raises(CompileError, match=r"instance 0\[0\] is a numpy array of ") as caught:
@@ -228,7 +228,7 @@ def test_names_that_are_lacking_and_lists_of_different_things() -> None:
 
 
 def test_lists_of_several_types_under_each_name_are_values_of_a_dictionary() -> None:
-    def forward(d):  # type: ignore[no-untyped-def]
+    def forward(d):
         return sum(len(xs) for xs in d.values()), "a" in d
 
     sample: list[Any] = [{"a": [1, "x"]}, {"b": ["y", 2], "a": []}, {"c": [3]}]

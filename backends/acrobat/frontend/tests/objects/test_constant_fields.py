@@ -111,7 +111,7 @@ class Model(nn.Module):
         self.second = nn.Linear(4, 4)
         self.cells = nn.ModuleList([nn.GRUCell(4, 4), nn.GRUCell(4, 4)])
         self.parts = nn.ModuleList([Part(), Part()])
-        self.forward = work.__get__(self)  # type: ignore[assignment,attr-defined]
+        self.forward = work.__get__(self)
 
 
 def kept_model(self: Any, xs: Any) -> Any:

@@ -493,7 +493,7 @@ def parted(x):
 )
 def test_rows_that_are_not_there(function: Any, text: str) -> None:
     module, x = nn.Module(), torch.randn(5, 4)
-    module.forward = function  # type: ignore[method-assign]
+    module.forward = function
     with pytest.raises(RuntimeError):
         function(x)
     program = build(module, sample=[torch.randn(n, 4) for n in (2, 4)])
@@ -521,11 +521,11 @@ def wrong_row(x):
 
 def test_assignments_at_run_time_that_are_errors() -> None:
     module, sample = nn.Module(), [torch.randn(n, 4) for n in (2, 3)]
-    module.forward = outside  # type: ignore[method-assign]
+    module.forward = outside
     program = build(module, sample=sample)
     with pytest.raises(InstanceError, match="list index out of range"):
         Interpreter(program).run(torch.randn(4, 4))
     for function, text in ((too_many_rows, "at most 64 rows, not 65"), (wrong_row, "broadcast|does not fit")):
-        module.forward = function  # type: ignore[method-assign]
+        module.forward = function
         with pytest.raises(CompileError, match=text):
             build(module, sample=sample)

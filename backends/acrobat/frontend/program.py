@@ -28,7 +28,14 @@ from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
-from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown, has_dict
+from backends.acrobat.frontend.types import (
+    CONSTANT,
+    UNKNOWN,
+    HeldT,
+    contains_held,
+    contains_unknown,
+    has_dict,
+)
 from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk

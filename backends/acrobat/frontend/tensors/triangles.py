@@ -105,7 +105,7 @@ def _triangle(f: Frame, call: CallArguments) -> Value:
         return mask(triangle(f, plain(chosen), at, call.name == "triu"))
     if is_ragged(x) and is_numbers(x):
         raise Refused(f"`{call.name}` of a tensor of ints is not in the language", "take that of a tensor of floats or bools")
-    return triangle(f, x, at, call.name == "triu")
+    return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
 
 
 handles(MASK_OPERATIONS, "triu", "tril")(_triangle)

@@ -49,11 +49,7 @@ NOTHING = Flat((), np.empty(0, np.float32), np.empty(0, np.int64))
 
 
 def sample(
-    compiled: Compiled,
-    minibatch: Sequence[Instance],
-    index: int,
-    fetches: int = 1,
-    now: Callable[[], int] = perf_counter_ns,
+    compiled: Compiled, minibatch: Sequence[Instance], index: int, fetches: int = 1, now: Callable[[], int] = perf_counter_ns
 ) -> Sample:
     """Time one call of `run` on mini-batch number `index`, with a new list, so that a system cannot recognise it by identity.
     `fetches`: how often the outputs are fetched, 0, 1 or 2; for 0 the sample has neither outputs nor counters."""
@@ -91,10 +87,7 @@ def both(
 
 
 def _fetch(
-    compiled: Compiled,
-    outputs: Outputs,
-    now: Callable[[], int] = perf_counter_ns,
-    busy: Callable[[], int] = process_time_ns,
+    compiled: Compiled, outputs: Outputs, now: Callable[[], int] = perf_counter_ns, busy: Callable[[], int] = process_time_ns
 ) -> tuple[Flat, int]:
     """The outputs, and the nanoseconds that fetching them cost: the processor time of the process, which leaves out the time of
     others, or the wall time if that is less, or if the thread slept meanwhile, because then it waited for something."""

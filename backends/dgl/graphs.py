@@ -80,11 +80,7 @@ def needs(*names: str) -> Callable[[Callable[[Any], Fields]], Callable[[Any], Fi
 
 
 def trees(
-    instances: Sequence[Any],
-    leaf: type[Any],
-    children: Callable[[Any], Sequence[Any]],
-    counts: Counts,
-    heads: bool = False,
+    instances: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequence[Any]], counts: Counts, heads: bool = False
 ) -> Graph:
     """The graph of trees. `leaf` is the class of leaves, which have a `word`; `children` gives the children of any other node;
     `heads` says that these have a `word`, too."""

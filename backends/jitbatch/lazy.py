@@ -155,8 +155,8 @@ class Deferred:
     __matmul__ = _operator(torch.matmul)
     __pow__ = _operator(torch.pow)
     __lt__, __le__, __gt__, __ge__ = map(_operator, (torch.lt, torch.le, torch.gt, torch.ge))
-    __eq__ = _operator(torch.eq)  # type: ignore[assignment]
-    __ne__ = _operator(torch.ne)  # type: ignore[assignment]
+    __eq__ = _operator(torch.eq)
+    __ne__ = _operator(torch.ne)
 
     def __radd__(self, other: Any) -> Any:
         return Recording.recorder.call(torch.add, (other, self) if isinstance(other, Tensor) else (self, other), {})

@@ -72,7 +72,7 @@ class _MarkerPlaces:
         `tail`: nothing in the entry follows the node."""
         if is_marker(expr):
             if wrong is not None:
-                self.report(expr.span, wrong)  # type: ignore[union-attr]
+                self.report(expr.span, wrong)
             return
         if isinstance(expr, Call):
             if wrong is not None and wrong.calls is None:

@@ -44,7 +44,6 @@ def report(
     benchmark.pedantic(executable, args=(instances,), rounds=5)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("executor", ["inline", "dataflow", "agenda", "learned"])
 def test_recording(benchmark: BenchmarkFixture, executor: Executor, codegen: Codegen) -> None:
     torch.manual_seed(0)
@@ -52,7 +51,6 @@ def test_recording(benchmark: BenchmarkFixture, executor: Executor, codegen: Cod
     report(benchmark, executable, [[1] * (CALLS // 100)] * 100, "nodes", "node")
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_resuming(benchmark: BenchmarkFixture, codegen: Codegen) -> None:
     """Forked calls that each wait twice. The time includes their start, two operations and two decisions."""
     torch.manual_seed(0)

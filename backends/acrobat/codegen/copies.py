@@ -34,12 +34,7 @@ class Copies:
     call of a unit with its number as an argument, without its name. The function `entry` keeps its own."""
 
     def __init__(
-        self,
-        texts: Mapping[str, str],
-        names: Mapping[str, str],
-        units: Sequence[str],
-        recorders: Sequence[str],
-        entry: str,
+        self, texts: Mapping[str, str], names: Mapping[str, str], units: Sequence[str], recorders: Sequence[str], entry: str
     ) -> None:
         self._texts, self._names, self._units = texts, names, units
         first: dict[str, int] = {}

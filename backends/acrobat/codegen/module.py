@@ -42,13 +42,7 @@ class ModelSource:
     `includes` in it; `packed` lists a (weight, JSON of its packing) for each packed weight that the loader must supply,
     `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of result tensors."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        units: Units,
-        unit_writer: UnitWriter,
-        prefix: str = PREFIX,
-    ) -> None:
+    def __init__(self, schedule: Schedule, units: Units, unit_writer: UnitWriter, prefix: str = PREFIX) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes)
         types, classes, outside = Types(program.datatypes), classes_of(program), Outside.of(program)

@@ -19,13 +19,7 @@ from backends.acrobat.schedule.nodes import Schedule
 class VmModule:
     """The translation unit of an interpreted model. Its attributes are those of `ModelSource` (module.py)."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        units: Units,
-        unit_writer: UnitWriter,
-        prefix: str = PREFIX,
-    ) -> None:
+    def __init__(self, schedule: Schedule, units: Units, unit_writer: UnitWriter, prefix: str = PREFIX) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes, "vm/interpreter.h")
         code = bytecode(schedule, units)

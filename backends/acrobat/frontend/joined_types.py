@@ -101,5 +101,5 @@ def _ints_together(a: Any, b: Any) -> Any:
     if None in shapes:
         return None
     if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]):  # type: ignore[arg-type]
-        return ints_of_shape(tuple(x if x == y else None for x, y in zip(*shapes, strict=True)))  # type: ignore[arg-type]
+        return ints_of_shape(tuple(x if x == y else None for x, y in zip(*shapes, strict=True)))
     return LOOSE if all(e == 1 for shape in shapes for e in shape or ()) else None

@@ -182,7 +182,7 @@ class Interpreter:
 
     def _launch(self, node: Launch, env: Env) -> Any:
         run = run_kernel if isinstance(node.unit, Kernel) else run_block
-        results = _located(node.span, run, node.unit, self._atoms(node.args, env))  # type: ignore[arg-type]
+        results = _located(node.span, run, node.unit, self._atoms(node.args, env))
         return results[0] if len(results) == 1 else results
 
     # ---- results

@@ -129,12 +129,7 @@ def split(
 
 
 def to_lanes(
-    tree: Tree,
-    order: np.ndarray,
-    first_gate: np.ndarray,
-    lanes: int,
-    products: set[int],
-    common: dict[tuple[int, int], Lane],
+    tree: Tree, order: np.ndarray, first_gate: np.ndarray, lanes: int, products: set[int], common: dict[tuple[int, int], Lane]
 ) -> Lane:
     """The tree with its elements in the order of lanes. `order` has the element that each lane computes, `first_gate` the
     product elements of gate 0, by row and unit; `products` are the ids of the reads of the product. Subtrees that expressions

@@ -15,8 +15,8 @@ from backends.acrobat.ir.nodes import Atom, Field, Launch, Map, Var
 from backends.acrobat.ir.renaming import rename
 from backends.acrobat.ir.visitor import Binding, free_vars, from_lets
 from backends.acrobat.passes.launches import LaunchChain, PerItem
-from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.units import UnitOperands, unit_name
+from backends.acrobat.passes.up_to_names import same
 
 
 class BlockWriter:

@@ -68,12 +68,7 @@ class _Packer:
     say; `sums`: whether sums of products become products, too."""
 
     def __init__(
-        self,
-        function: Function,
-        packing: Derivations,
-        hoisted: frozenset[str],
-        phases: Mapping[str, int],
-        sums: bool = True,
+        self, function: Function, packing: Derivations, hoisted: frozenset[str], phases: Mapping[str, int], sums: bool = True
     ) -> None:
         self._function = function
         self._packing = packing

@@ -26,24 +26,13 @@ from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.ir.renaming import Names, names_of, rename, substitute
-from backends.acrobat.ir.visitor import (
-    Binding,
-    bodies,
-    flat,
-    free_vars,
-    from_lets,
-    lets,
-    map_bodies,
-    operands,
-    walk,
-    with_operands,
-    works,
-)
+from backends.acrobat.ir.renaming import Names, names_of, substitute
+from backends.acrobat.ir.visitor import Binding, flat, from_lets, lets, map_bodies, operands, walk, with_operands, works
 from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.host_numbers import as_float, compared, whole_number
 from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.up_to_names import up_to_names
 from backends.acrobat.passes.variables import Variables
 
 MAX_LENGTH = 1 << 62
@@ -82,26 +71,6 @@ def _as_before(new: n.Program, old: n.Program) -> bool:
     )
 
 
-def same(a: n.Expr, b: n.Expr) -> bool:
-    """Whether two expressions differ at most in the names they bind."""
-    return _up_to_names(a) == _up_to_names(b)
-
-
-def _up_to_names(expr: n.Expr) -> object:
-    """A hashable value that is equal for two expressions exactly if they differ at most in the names they bind."""
-    if not bodies(expr):
-        return expr  # binds none
-    free = free_vars(expr)
-    return free, flat(rename(expr, _Numbers(free)))
-
-
-class _Numbers(Names):
-    """Gives every variable a number for a name."""
-
-    def fresh(self, name: str) -> str:
-        return super().fresh("v")
-
-
 class _Simplifier:
     """One round of rewrites over a function in normal form."""
 
@@ -133,7 +102,7 @@ class _Simplifier:
             if not isinstance(value, n.Var | n.Lit | n.Weight):
                 value = map_bodies(value, self._simplified_chain)
                 if self._may_be_shared(value):
-                    key: object = type(value), _up_to_names(value)
+                    key: object = type(value), up_to_names(value)
                     earlier = [v for v in self._available[key] if v.name not in self._absorbed]
                     if earlier:
                         value = earlier[0]

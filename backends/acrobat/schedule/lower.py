@@ -252,12 +252,7 @@ class _Lowering:
         return s.MatchBranch(value, tuple(arms), expr.span)
 
     def arm(
-        self,
-        body: n.Expr,
-        ghosts: int,
-        entry: bool,
-        fields: Iterable[tuple[int, n.Var]] = (),
-        depth: s.Depth | None = None,
+        self, body: n.Expr, ghosts: int, entry: bool, fields: Iterable[tuple[int, n.Var]] = (), depth: s.Depth | None = None
     ) -> s.Body:
         """The body of an arm whose work begins `ghosts` levels later. `fields` are variables it binds, at depth `depth`."""
         with self.scope() as statements:

@@ -78,7 +78,7 @@ def load_source(text: str, folder: Path, name: str) -> ModuleType:
     """Imports `text` as the module `name`, from a file in `folder`, where the front end can read its source."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.py"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     linecache.checkcache(str(path))
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None

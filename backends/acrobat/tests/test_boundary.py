@@ -52,7 +52,7 @@ class Wrapper(torch.Tensor):
 
     @staticmethod
     def __new__(cls, like: Tensor) -> Any:
-        return torch.Tensor._make_wrapper_subclass(cls, like.shape, dtype=like.dtype)  # type: ignore[attr-defined]
+        return torch.Tensor._make_wrapper_subclass(cls, like.shape, dtype=like.dtype)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
@@ -76,11 +76,11 @@ READ: dict[str, Callable[[], Tensor]] = {
     "negated, strided": lambda: torch._neg_view(torch.arange(6.0))[::2],
     "needs a gradient": lambda: torch.ones(3, requires_grad=True),
     "parameter": lambda: nn.Parameter(torch.arange(3.0)),
-    "subclass": lambda: torch.arange(3.0).as_subclass(Plain),  # type: ignore[arg-type]
+    "subclass": lambda: torch.arange(3.0).as_subclass(Plain),
     "flipped and expanded": lambda: torch.arange(2.0)[:1].expand(3),
 }
 REFUSED: dict[str, tuple[Callable[[], Tensor], str]] = {
-    "operations": (lambda: torch.ones(3).as_subclass(Zeros), "the class Zeros, which changes what operations do"),  # type: ignore[arg-type]
+    "operations": (lambda: torch.ones(3).as_subclass(Zeros), "the class Zeros, which changes what operations do"),
     "wrapper": (lambda: Wrapper(torch.ones(3)), "the class Wrapper, which changes what operations do"),
     "fake": (fake, "the class FakeTensor, which changes what operations do"),
     "zero tensor": (lambda: torch._efficientzerotensor(3), "whose memory cannot be read"),
@@ -431,7 +431,6 @@ class LooksUpMissing(nn.Module):
         return ds[0][1] + ds[1][1] + ds[2][1]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_dictionaries_with_other_values_for_missing_keys(cache: Path, codegen: Any) -> None:
     good: list[Any] = [defaultdict(int, {0: 3}), Counter([5]), defaultdict(seven, {4: 3})]
     executable = compile(LooksUpMissing(), sample=[tuple(good)], options=Options(codegen=codegen), cache_folder=cache)

@@ -102,7 +102,7 @@ def test_a_walk_gives_eagers_answers(cuda: Any) -> None:
 class Folded(nn.Module):
     """Element-wise work on more tensors than one kernel of the device has room for."""
 
-    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+    def forward(self, xs: tuple) -> Tensor:
         total = xs[0]
         for x in xs[1:]:
             total = total * x + 1.0
@@ -110,13 +110,13 @@ class Folded(nn.Module):
 
 
 class Stacked(nn.Module):
-    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+    def forward(self, xs: tuple) -> Tensor:
         a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc = xs
         return torch.stack([a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc])
 
 
 class StackedInParts(nn.Module):
-    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+    def forward(self, xs: tuple) -> Tensor:
         a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc = xs
         first = torch.stack([a, b, c, d, e, f, g, h, i, j, k, m, n])
         return torch.cat([first, torch.stack([o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc])])

@@ -33,7 +33,6 @@ class Table(nn.Module):
         return called + 2.0 * self.embedding.weight[words.indexed]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_negative_indices(cache: Path, codegen: Any) -> None:
     model = Table()
     executable = compile(model, cache_folder=cache, checked=True, options=Options(codegen=codegen))

@@ -94,7 +94,6 @@ def test_found_programs(options: Options, tmp_path: Path) -> None:
     assert not findings, "\n\n".join(map(str, findings))
 
 
-@pytest.mark.parametrize("codegen", ["vm", "aot"])
 def test_rows_of_a_table_that_differs_from_call_to_call(codegen: Literal["vm", "aot"], tmp_path: Path) -> None:
     options = Options(specialise=False, codegen=codegen)
     findings = check_cases([case(A_TABLE_FOR_EACH_CALL, [[], [0, 3, -1], [2]], options)], tmp_path / "build")

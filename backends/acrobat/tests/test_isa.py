@@ -111,7 +111,7 @@ def test_a_vendors_library_that_uses_other_instructions_is_unavailable() -> None
     for isa, core in (("avx2", "Haswell"), ("avx512", "SkylakeX")):
         if target.CpuTarget.detect().instruction_set == "avx2" and isa == "avx512":
             continue
-        reason = Acrobat(Target(), kernels="vendor", isa=isa).available()  # type: ignore[arg-type]
+        reason = Acrobat(Target(), kernels="vendor", isa=isa).available()
         if isa == chosen:
             assert reason is None
         else:

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.tensors.forwards import as_one_call
 from backends.acrobat.frontend.tensors.torch_functions import OF_OTHER_MODULES
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 CALLS = """
 import torch
@@ -257,10 +257,7 @@ def inputs(shape: tuple[int | None, ...]) -> list[Any]:
 @pytest.mark.parametrize(("inner", "call", "shape"), CASES, ids=[f"{i}-{type(c[0]()).__name__}" for i, c in enumerate(CASES)])
 def test_module(inner: Callable[[], nn.Module], call: str, shape: tuple[int | None, ...], tmp_path: Path) -> None:
     module = made(inner, call, tmp_path)
-    interpreter = Interpreter(build(module, sample=inputs(shape)))
-    with torch.no_grad():
-        for x in inputs(shape):
-            assert_same(as_tensors(interpreter.run(x)), module(x), f"{tuple(x.shape)}")
+    agrees(module, inputs(shape))
 
 
 DROPOUT: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
@@ -436,7 +433,4 @@ class Model(nn.Module):
 def test_forward_of_a_base_of_pytorch(base: str, arguments: str, tmp_path: Path) -> None:
     text = DERIVED.replace("{base}", base).replace("{arguments}", arguments)
     module = load(tmp_path, text, f"derived_{base[3:].lower()}").Model().eval()
-    interpreter = Interpreter(build(module, sample=inputs(SEQUENCE)))
-    with torch.no_grad():
-        for x in inputs(SEQUENCE):
-            assert_same(as_tensors(interpreter.run(x)), module(x), f"{tuple(x.shape)}")
+    agrees(module, inputs(SEQUENCE))

@@ -3,8 +3,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import pytest
-
 from backends.acrobat import compile
 from backends.acrobat.frontend.tests import idioms
 from backends.acrobat.frontend.tests.changes import test_untouched_lists as untouched
@@ -50,7 +48,6 @@ def everything(xs):
     return lists_without_elements(xs), spread(xs), constants(xs), tables(xs)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen, cache) -> None:
     executable = compile(module(everything), sample=LISTS, cache_folder=cache, options=Options(codegen=codegen))
     assert executable(LISTS) == [everything(xs) for xs in LISTS]

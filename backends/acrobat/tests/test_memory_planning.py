@@ -33,7 +33,6 @@ def test_the_same_batches_copy_less(built: Any, executor: Executor) -> None:
     assert 0 < 2 * planned["gathered_bytes"] < scattered["gathered_bytes"]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(("name", "executor"), [("drnn", "agenda"), ("dagrnn", "dataflow")])
 def test_what_waits_and_what_is_handed_out_is_found_where_it_lies_now(
     built: Any, name: str, executor: Executor, codegen: str

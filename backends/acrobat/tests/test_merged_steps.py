@@ -52,7 +52,6 @@ def pairs(n: int) -> list[Two]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_equal_steps_of_one_level_are_one_launch(cache: Path, codegen: Any, threads: int) -> None:
     """`left` and `right` merge, and `first` and `second`. `further` has the same kernel as `left` but uses its result."""
     model, options = Steps(), Options(codegen=codegen, horizontal=False)  # which would pack the two products of `left`

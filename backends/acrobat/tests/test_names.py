@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import importlib.util
 import keyword
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from backends.acrobat import compile
@@ -18,6 +15,7 @@ from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.codegen.cpp import MARK, Identifiers, Types, identifier
 from backends.acrobat.core.types import FLOAT, INT, Case, DataT, DataType, ListT, TupleT, Type
 from backends.acrobat.options import Options
+from backends.acrobat.tests.python_source import load_source
 
 NAMES = """
     alignas alignof and_eq asm atomic_cancel auto bitand bitor case catch char char8_t char16_t char32_t compl concept
@@ -100,21 +98,10 @@ def filled(module: Any, group: Any) -> Any:
     return group(**values)
 
 
-def loaded(path: Path, text: str) -> Any:
-    path.write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # where dataclasses look names up
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_every_name_can_be_used(tmp_path: Path, cache: Path, codegen: Any) -> None:
     every = list(dict.fromkeys(n for n in NAMES if usable(n)))
     names = [n for k, n in enumerate(every) if k % 5 == (codegen == "vm") or n in SEEN_TO_FAIL]
-    module = loaded(tmp_path / f"named_{codegen}.py", source(names))
+    module = load_source(source(names), tmp_path, f"named_{codegen}")
     model = module.Named()
     groups = [getattr(module, f"Group{k}") for k in range((len(names) + 9) // 10)]
     instance = module.Everything(*(filled(module, group) for group in groups))

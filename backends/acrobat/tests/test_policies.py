@@ -91,7 +91,6 @@ def batches(executable: Any, instances: list[Any]) -> float:
     return float(executable.counters()["batches"])
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_outputs_are_one_batch_and_depth_and_agenda_take_many(tagger: Any, codegen: Codegen) -> None:
     learned = tagger("learned", codegen, sample=SAMPLE)
     for instances, depth in ((SAMPLE, 6), (OTHERS, 9)):

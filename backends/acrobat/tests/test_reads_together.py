@@ -44,7 +44,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield request.param
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_each_number_is_its_own(device: Any, codegen: Any, cache: Path) -> None:
     torch.manual_seed(0)
     model = Reads()
@@ -95,7 +94,6 @@ class DeepReads(nn.Module):
         return a * whole + b * one + c * two * three
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_what_is_waited_for_may_depend_on_three_depths_and_more(device: Any, codegen: Any, cache: Path) -> None:
     torch.manual_seed(0)
     model = DeepReads()

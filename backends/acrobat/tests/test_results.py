@@ -90,7 +90,6 @@ class HandsOut(nn.Module):
         return x, self.bias
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_results_that_are_inputs_or_weights_are_copies(codegen: Any, cache: Path) -> None:
     model = HandsOut().eval()
     executable = compile(model, cache_folder=cache, options=Options(codegen=codegen))

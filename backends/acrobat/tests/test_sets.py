@@ -45,7 +45,6 @@ def all_of(user: User) -> Any:
     return more, user.likes & {1, 2}, "x" in user.tags, user.likes == {1, 2}, near, by_rest, sum(user.likes), max(more)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_sets_of_instances(codegen: Any, cache: Any) -> None:
     options = Options(codegen=codegen)
     executable = compile(module(all_of), sample=USERS, cache_folder=cache, options=options)
@@ -66,7 +65,7 @@ def test_sets_of_instances_in_the_interpreter() -> None:
         assert torch.allclose(torch.as_tensor(total, dtype=torch.float32), wanted)
 
 
-def near(user):  # type: ignore[no-untyped-def]
+def near(user):
     return 0 if user.near is None else len(user.near)
 
 
@@ -75,16 +74,16 @@ def test_a_set_beside_a_list_is_refused() -> None:
         build(module(near), sample=[*USERS, User(set(), frozenset(), [0.5])])
 
 
-def walked(user):  # type: ignore[no-untyped-def]
+def walked(user):
     return [i + 1 for i in user.likes]
 
 
-def taken_apart(user):  # type: ignore[no-untyped-def]
+def taken_apart(user):
     first, second = user.likes
     return first - second
 
 
-def matched(user):  # type: ignore[no-untyped-def]
+def matched(user):
     match user.likes:
         case [first, second]:
             return first - second
@@ -102,7 +101,7 @@ def test_sets_and_dictionaries_are_no_sequences() -> None:
         build(module(matched), sample=USERS)
 
 
-def keys(pairs):  # type: ignore[no-untyped-def]
+def keys(pairs):
     first, second = dict(pairs)
     return first - second
 
@@ -112,11 +111,11 @@ def test_a_dictionary_is_taken_apart_into_its_keys() -> None:
     assert Interpreter(build(module(keys), sample=sample)).run(sample[0]) == 2
 
 
-def by_key(xs):  # type: ignore[no-untyped-def]
+def by_key(xs):
     return sorted(set(xs), key=lambda i: i // 3), max(set(xs), key=lambda i: i // 3), min(set(xs), key=lambda i: i // 3)
 
 
-def highest(xs):  # type: ignore[no-untyped-def]
+def highest(xs):
     return max(set(xs), key=lambda i: i // 3)
 
 

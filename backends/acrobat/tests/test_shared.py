@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import torch
 
 from backends.acrobat import compile
@@ -15,7 +14,6 @@ from backends.acrobat.options import Codegen, Options
 LEVELS = 40
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_a_graph_takes_time_with_its_nodes(tmp_path: Path, codegen: Codegen) -> None:
     """Each level uses the one below twice, so the number of paths is 2 to the power of the number of levels."""
     module = load(tmp_path, SHARED, f"shared_{codegen}")

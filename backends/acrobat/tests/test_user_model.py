@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 
 from backends.acrobat import compile
 from backends.acrobat.errors import ModuleChanged
+from backends.acrobat.tests.python_source import load_source
 from backends.acrobat.tests.support import assert_same, eager
 
 SOURCE = """
@@ -56,14 +56,7 @@ class TreeGRU(nn.Module):
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path = tmp_path_factory.mktemp("user") / "user_tree_gru.py"
-    path.write_text(SOURCE)
-    spec = importlib.util.spec_from_file_location("user_tree_gru", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["user_tree_gru"] = module
-    spec.loader.exec_module(module)
-    yield module
+    yield load_source(SOURCE, tmp_path_factory.mktemp("user"), "user_tree_gru")
     del sys.modules["user_tree_gru"]
 
 

@@ -96,7 +96,6 @@ def test_a_larger_cache_holds_a_larger_wave(chains: Any) -> None:
 
 
 @pytest.mark.parametrize("wave", [0, 1, 3])
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("executor", ["inline", "dataflow", "agenda", "learned"])
 def test_outputs_keep_their_order(chains: Any, wave: int, codegen: Codegen, executor: Executor) -> None:
     executable, model = chains(wave=wave, codegen=codegen, executor=executor)

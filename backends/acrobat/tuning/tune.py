@@ -109,13 +109,7 @@ class MeasuredCosts:
 
 
 def tune(
-    requests: Sequence[Request],
-    target: CpuTarget,
-    trials: int,
-    guide: Guide,
-    threads: int,
-    folder: Path,
-    untuned: bool = False,
+    requests: Sequence[Request], target: CpuTarget, trials: int, guide: Guide, threads: int, folder: Path, untuned: bool = False
 ) -> dict[Request, Schedules]:
     """The schedules of those kernels for which tuning takes others than the default one; at most `trials` candidates are
     measured. With `untuned` the search starts from plain loops. `threads`: the number that will run the kernels. `folder` keeps

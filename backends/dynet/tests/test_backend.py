@@ -116,7 +116,7 @@ def test_naive_formulations_are_for_the_documented_strategies() -> None:
     assert DyNet(Target(), formulation="naive").variants() == [{"autobatch": 1}, {"autobatch": 2}]
     for options in ({"autobatch": 3}, {"tables": True}):
         with pytest.raises(Unsupported, match="naive formulations are for autobatch 0, 1 and 2, and without tables"):
-            DyNet(Target(), formulation="naive", **options).compile(spec("treelstm"), "tiny", 0, 1)  # type: ignore[arg-type]
+            DyNet(Target(), formulation="naive", **options).compile(spec("treelstm"), "tiny", 0, 1)
 
 
 def test_a_folder_without_dynet(tmp_path: Path) -> None:

@@ -8,18 +8,7 @@ from typing import Any
 from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Group
-from bench.report.section import (
-    NOT_MEASURED,
-    Section,
-    failed,
-    heads,
-    latency,
-    mean_ratio,
-    panel,
-    ratio,
-    ratio_point,
-    varied,
-)
+from bench.report.section import NOT_MEASURED, Section, failed, heads, latency, mean_ratio, panel, ratio, ratio_point, varied
 from bench.report.tables import Line, Table, Value
 
 

@@ -122,7 +122,7 @@ class WorksInGc(RemembersContent):
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
-        gc.disable, gc.collect = self.working(gc.disable), self.working(gc.collect)  # type: ignore[assignment]
+        gc.disable, gc.collect = self.working(gc.disable), self.working(gc.collect)
 
     def working(self, honest: Callable[..., Any]) -> Callable[..., Any]:
         def patched(*arguments: Any) -> Any:

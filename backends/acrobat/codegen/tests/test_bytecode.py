@@ -45,7 +45,7 @@ def test_opcodes_are_those_of_the_interpreter_in_its_order() -> None:
     table = text[text.index("#define ACROBAT_OPCODES") : text.index("enum class Opcode")]
     assert re.findall(r"X\((\w+)\)", table.split("\n", 1)[1]) == [op.name for op in Opcode]
     text = (RUNTIME / "vm" / "interpreter.cpp").read_text()
-    bodies = re.findall(r"^ *(?:(?:BINARY|UNARY|MIXED)\((\w+),|(\w+):(?: \{)?$)", text, re.MULTILINE)
+    bodies = re.findall(r"^ *(?:(?:GIVES|GIVES_LIST|GIVES_AT|BINARY|UNARY|MIXED)\((\w+),|(\w+):(?: \{)?$)", text, re.MULTILINE)
     assert sorted(a or b for a, b in bodies if (a or b) in Opcode.__members__) == sorted(Opcode.__members__)
 
 

@@ -44,14 +44,7 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
-from backends.acrobat.frontend.types import (
-    NEVER,
-    NONE,
-    UNKNOWN,
-    Mismatch,
-    contains_held,
-    contains_unknown,
-)
+from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown
 from backends.acrobat.frontend.values import HELD, Special, Static, TupleV, Value, is_placeholder, unknown
 from backends.acrobat.ir import nodes as n
 

@@ -25,12 +25,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.types import (
-    NEVER,
-    UNKNOWN,
-    Mismatch,
-    contains_unknown,
-)
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 

@@ -24,15 +24,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container, is_unknown, type_or_none
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.types import (
-    NEVER,
-    NONE,
-    UNASSIGNED,
-    UNKNOWN,
-    Mismatch,
-    contains_unknown,
-    is_unassigned,
-)
+from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, UNKNOWN, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Static, Value, guess, is_empty
 
 

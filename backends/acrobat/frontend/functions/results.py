@@ -30,7 +30,7 @@ def _with_lists(f: Frame, at: ast.AST, value: Value) -> Value:
     if not holds_listed(t) or contains_unknown(t):
         return value
     if isinstance(t, ListT):
-        rows = mapped(f, [value], lambda x: _with_lists(f, at, x))  # type: ignore[list-item]
+        rows = mapped(f, [value], lambda x: _with_lists(f, at, x))
         return rows if is_unknown(rows) else as_kind(rows, t.kind)
     items = [_with_lists(f, at, v) for v in f.components(value) or ()]
     if not t.listed:

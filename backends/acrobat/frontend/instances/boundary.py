@@ -159,7 +159,7 @@ class Boundary:
                     continue
                 return case.cls.record_of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
             if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
-                return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})  # type: ignore[arg-type]
+                return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})
             if isinstance(value, case.cls):
                 result = object.__new__(case.cls)
                 for name, t in case.fields:

@@ -11,12 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from backends.acrobat.core.types import TensorT
-from backends.acrobat.frontend.tensor_types import (
-    extents,
-    innermost,
-    is_rows,
-    kind_and_rank,
-)
+from backends.acrobat.frontend.tensor_types import extents, innermost, is_rows, kind_and_rank
 
 Shape = tuple[int | None, ...]
 SEVERAL = 6

@@ -16,13 +16,7 @@ from backends.acrobat.frontend.instances.fixed_shapes import by_shape
 from backends.acrobat.frontend.instances.made_trees import with_trees_below
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.tensor_types import kind_and_rank, ragged_type
-from backends.acrobat.frontend.types import (
-    NEVER,
-    SYMBOL,
-    UNKNOWN,
-    contains_unknown,
-    word_of_type,
-)
+from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, contains_unknown, word_of_type
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""

@@ -12,12 +12,7 @@ from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.types import (
-    NEVER,
-    SHARED,
-    UNKNOWN,
-    UnknownT,
-)
+from backends.acrobat.frontend.types import NEVER, SHARED, UNKNOWN, UnknownT
 
 NO_ELEMENTS = (UNKNOWN, NEVER, TupleT((UNKNOWN, UNKNOWN)), TupleT((NEVER, NEVER)))
 """The types of elements of lists, sets and dictionaries of which nothing is known but that they are made."""

@@ -36,7 +36,7 @@ def _to(f: Frame, call: CallArguments) -> Value:
         if wanted != torch.float32:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
         x = call_operation(f, "float", CallArguments("float", [x], {}))
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def wanted_dtype(value: Value) -> torch.dtype | None:

@@ -41,7 +41,7 @@ def as_floats(f: Frame, x: Array) -> Value:
             parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
         return op(f, "stack", parts, {"dim": 0})
     if not is_numbers(x):
-        return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]
+        return over_rows(f, x, axis(x), lambda part: as_floats(f, part))
     constants = f.builder.ranges.get(variable_of(x), range(0))
     if constants and max(map(abs, (constants[0], constants[-1]))) < EXACT and None not in shape(x):
         return op(f, "reshape", [_counted(f, constants)], {"shape": shape(x)})

@@ -30,7 +30,7 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
     plain = retyped(rows, ListT(item_type(rows)))
     text = f"RuntimeError: an extent is {{0}}, not {extent}, {why}"
     result = with_check(f, "eq", length(f, plain), Static(extent), text, lambda: plain)
-    return stack_parts(f, [at(f, result, Static(i)) for i in range(extent)], dim)  # type: ignore[arg-type]
+    return stack_parts(f, [at(f, result, Static(i)) for i in range(extent)], dim)
 
 
 def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) -> Value:
@@ -40,8 +40,8 @@ def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) ->
         if dim >= 0 and extent and shape(x)[dim] is None:
             x = with_extent(f, x, dim, extent, why)
             if is_unknown(x):
-                return x  # type: ignore[no-any-return]
-    return x  # type: ignore[no-any-return]
+                return x
+    return x
 
 
 def with_columns(f: Frame, x: Array) -> None:

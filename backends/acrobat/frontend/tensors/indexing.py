@@ -116,7 +116,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
             return f.problem(e, "the step of a slice of a tensor is an int above 0, known at compile time")
         rows = as_rows(f, value, dim)
         rows = retyped(rows, ListT(item_type(rows)))
-        return of_rows(lists.sliced(f, e, rows, begin, end, by), dim)  # type: ignore[arg-type]
+        return of_rows(lists.sliced(f, e, rows, begin, end, by), dim)
     if extent != 1 and (i := one_place(f, e)) is not None:  # x[t : t + 1]
         return one_part(f, value, dim, i)
     if e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):
@@ -248,7 +248,7 @@ def _chosen_by_several(f: Frame, x: Any, places: Sequence[Any]) -> Value:
         part: Any = _part(f, x, at[0])
         for i in at[1:]:
             part = select(f, part, 0, i)
-        return part  # type: ignore[no-any-return]
+        return part
 
     sizes = [shape(p)[0] for p in places]
     return each_row(f, places, element, 0, None if None in sizes else sizes[0])
@@ -290,7 +290,7 @@ def _as_index(f: Frame, value: Dyn) -> Value:
 def _held_index(f: Frame, value: Held) -> Value:
     if value.kind == "extreme":
         raise Mismatch(value.refusal)
-    return value.value if value.kind == "index" else ints_of(f, value)  # type: ignore[no-any-return]
+    return value.value if value.kind == "index" else ints_of(f, value)
 
 
 @handles(INDICES, HostTensor)

@@ -18,12 +18,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import length, of_size
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
-from backends.acrobat.frontend.tensor_types import (
-    LOOSE,
-    innermost,
-    ints_of_shape,
-    shape_of_ints,
-)
+from backends.acrobat.frontend.tensor_types import LOOSE, innermost, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.tensors.fixing import several, with_check
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -91,7 +86,7 @@ def arranged(f: Frame, flat: Any, extents: Sequence[Any]) -> Value:
     """The tensor of ints of this shape whose elements one after another are `flat`. An extent is an int, or a value of the
     program."""
     if is_unknown(flat):
-        return flat  # type: ignore[no-any-return]
+        return flat
     if not extents:
         return f.host("list.get", [flat, Static(0)], INT, "element")
     if sum(e != 1 for e in extents) > 1:
@@ -186,7 +181,7 @@ def on_host_in_parts(f: Frame, x: Any) -> Value:
     """As `on_host`, with a row of several extents that vary by itself, and a tensor of one int as that int."""
     if is_ragged(x) and not is_numbers(x):
         return over_rows(f, x, axis(x), lambda part: on_host_in_parts(f, part))
-    return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)  # type: ignore[no-any-return]
+    return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)
 
 
 def computed(value: Any) -> bool:
@@ -255,7 +250,7 @@ def _squeeze(f: Frame, x: Any, call: CallArguments) -> Value:
 
 
 def _same(f: Frame, x: Any, call: CallArguments) -> Value:
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _item(f: Frame, x: Any, call: CallArguments) -> Value:
@@ -306,7 +301,7 @@ def _as_ints(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     if is_ragged(value) and len(shape(value)) == 1:
         return retyped(value, type)  # type: ignore[arg-type]
     if is_ragged(value) and isinstance(type, ListT) and not isinstance(type.item, ScalarT):  # several extents above 1
-        rows = mapped(f, [rows_of(f, value)], lambda row: f.coerce(row, type.item))  # type: ignore[arg-type]
+        rows = mapped(f, [rows_of(f, value)], lambda row: f.coerce(row, type.item))
         return retyped(rows, type)
     have_now = [] if have == LOOSE else extents_of(f, value) if not is_tensor(value) else list(have.shape)
     if have != LOOSE and len(have_now) != len(shape_of_ints(type) or ()):

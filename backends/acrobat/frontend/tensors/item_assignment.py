@@ -55,10 +55,10 @@ def _put_into_mask(f: Frame, s: ast.AST, name: str | ChangedPlace, x: Held, entr
 def _put_as(f: Frame, x: Dyn, value: Any) -> Value:
     """What is assigned to parts of `x`: a tensor of ints as the program's numbers, one of bools as floats among floats."""
     if isinstance(value, Held) and is_ints(value):
-        return whole(f, value) if value.kind == "ids" else one(f, value)  # type: ignore[no-any-return]
+        return whole(f, value) if value.kind == "ids" else one(f, value)
     if of_bools(x) and is_mask(value):
         return bools_of(f, value) if shape(value.value) else f.host("gt", [item(f, value.value), Static(0.5)], BOOL)
-    return as_floats(f, value) if of_bools(value) and dtype_of(x) == torch.float32 else value  # type: ignore[no-any-return]
+    return as_floats(f, value) if of_bools(value) and dtype_of(x) == torch.float32 else value
 
 
 def _indices(f: Frame, entries: Sequence[ast.expr], rank: int) -> list[Index]:
@@ -92,20 +92,20 @@ def _index(f: Frame, e: ast.expr) -> Value:
     """One index: an int, a mask, or the list of several ints. Raises Refused."""
     i: Any = as_mask(f, f.borrowed(e))
     if is_mask(i):
-        return i  # type: ignore[no-any-return]
+        return i
     if is_tensor(i) and shape(i) and i.type.dtype == "int64":
         i = on_host(f, i)
     elif not (isinstance(i, Held) and i.kind == "ids"):
         i = as_index(f, i)
     i = whole(f, listed_ids(f, i))
     if is_unknown(i):
-        return i  # type: ignore[no-any-return]
+        return i
     if is_list(i) or is_ragged(i):
         if i.type.item != INT or is_ragged(i) and len(shape(i)) != 1:
             raise Refused("the places that are assigned to are named by tensors or lists of ints, of one dimension each")
-        return i  # type: ignore[no-any-return]
+        return i
     if isinstance(i, Dyn) and i.type == INT or known(i)[0] and isinstance(known(i)[1], (int, bool)):
-        return i  # type: ignore[no-any-return]
+        return i
     raise Refused("the part of a tensor that is assigned to is named by ints, slices, masks, tensors of ints and ...")
 
 

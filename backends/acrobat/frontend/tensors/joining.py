@@ -39,7 +39,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     op,
     select,
     shape,
-    shape_of,
     stack_parts,
 )
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, plain, whole_of
@@ -61,19 +60,19 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         counted = [(p, i) for p, e in zip(parts, extents, strict=True) for i in range(e or 0)]
         return stack_parts(f, [select(f, p, 0, Static(i)) for p, i in counted], 0)
     if any(map(is_numbers, parts)):
-        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
+        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
             return stack_parts(f, [select(f, p, dim, Static(0)) for p in parts], dim)
         others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
         if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
             raise Refused("`cat` of tensors of ints joins them along the extent that varies")
-        lists = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
+        lists = [retyped(p, ListT(item_type(p))) for p in parts]
         result = lists[0]
         for other in lists[1:]:
             result = f.host("list.concat", [result, other], result.type)
         sizes = [shape(p)[dim] for p in parts]
         total = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
-        return retyped(result, replace(parts[0].type, extent=total))  # type: ignore[union-attr]
+        return retyped(result, replace(parts[0].type, extent=total))
     firsts = {shape(p)[0] for p in parts}
     if dim and len(firsts) == 1 and None not in firsts and all(is_ints(p) and axis(p) == 0 for p in parts):  # edges (2, n)
         rows = [as_rows(f, p, 0) for p in parts]
@@ -152,45 +151,31 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
     return x
 
 
-@operation("cat", "concat", "concatenate", of_tensor=False)
-def _cat(f: Frame, call: CallArguments) -> Value:
+@operation("cat", "concat", "concatenate", "stack", of_tensor=False)
+def _cat_or_stack(f: Frame, call: CallArguments) -> Value:
+    name = "stack" if call.name == "stack" else "cat"
+    is_stack = name == "stack"
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
-    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
+    if (flags := _of_flags(f, name, xs, dim)) is not None:
         return flags
-    if _has_runtime_length(f, xs):
-        return cat_list(f, xs, dim)
-    items = _tensors_of(f, xs, "cat")
-    if any(is_unknown(x) for x in items):
+    if is_list(xs) and f.display(xs) is None:  # a list whose length is known at run time only
+        return stack(f, xs, dim) if is_stack else cat_list(f, xs, dim)
+    items = _tensors_of(f, xs, name)
+    if any(map(is_unknown, items)):
         return unknown()
-    if any(is_ints(x) for x in items):
-        items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
-    if any(is_ragged(x) for x in items):
-        if len({len(shape(x)) for x in items}) > 1:
-            raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
-        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))
-    return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
-
-
-@operation("stack", of_tensor=False)
-def _stack(f: Frame, call: CallArguments) -> Value:
-    xs, dim = call.bind("tensors", "dim", dim=Static(0))
-    if is_unknown(xs):
-        return unknown()
-    if (flags := _of_flags(f, call.name, xs, dim)) is not None:
-        return flags
-    if _has_runtime_length(f, xs):
-        return stack(f, xs, dim)
-    items = _tensors_of(f, xs, "stack")
-    if any(is_unknown(x) for x in items):
-        return unknown()
-    if all(is_number(x) or isinstance(x, Held) for x in items):
+    if is_stack and all(is_number(x) or isinstance(x, Held) for x in items):
         return stack_parts(f, [one(f, x) for x in items], 0)
-    if any(is_ragged(x) for x in items):
-        d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
-        return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
-    return op(f, "stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
+    if not is_stack and any(map(is_ints, items)):
+        items = [on_host_in_parts(f, x) if computed(x) and shape(x) else on_host(f, x) for x in items]
+    some_ragged = any(map(is_ragged, items))
+    if not is_stack and some_ragged and len({len(shape(x)) for x in items}) > 1:
+        raise Refused("`cat` takes tensors of one rank, not " + " and ".join(describe(type_of(x)) for x in items))
+    d = dim_of(dim, len(shape(items[0])), name, extra=is_stack)
+    if not some_ragged:
+        return op(f, name, items, {"dim": d})
+    return cat(f, [move(f, x, "unsqueeze", d) for x in items] if is_stack else items, d)
 
 
 def _of_flags(f: Frame, name: str, xs: Any, dim: Value) -> Value | None:
@@ -224,11 +209,6 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
     return items
 
 
-def _has_runtime_length(f: Frame, xs: Any) -> bool:
-    """Whether a value is a list whose length is known at run time only, and whose type is known."""
-    return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
-
-
 @operation("repeat")
 def _repeat(f: Frame, call: CallArguments) -> Value:
     return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), False)
@@ -257,4 +237,4 @@ def _expand_as(f: Frame, call: CallArguments) -> Value:
         ahead = len(target) - len(have)
         own = [None if d < ahead or have[d - ahead] == 1 else Static(-1) for d in range(len(target))]
         return repeat(f, on_host(f, x), [extent_of(f, other, d) if e is None else e for d, e in enumerate(own)], True)
-    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]
+    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))

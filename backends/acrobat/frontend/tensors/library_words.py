@@ -46,7 +46,7 @@ def _of_extent(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
     row, extent = args
     is_known, size = known(extent)
     if not is_known or not is_ragged(row) or size > LARGEST:
-        return row  # type: ignore[no-any-return]
+        return row
     return retyped(row, ListT(INT, 0, extent=size)) if is_numbers(row) else with_extent(f, row, 0, size, "as many are chosen")
 
 

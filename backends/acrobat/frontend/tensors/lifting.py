@@ -168,7 +168,7 @@ def without_unit(x: Dyn, dim: int) -> Dyn:
 def as_rows(f: Frame, value: Array, k: int) -> Dyn:
     """A tensor as the list of its parts along dimension `k`, whose extent is fixed or varies."""
     if is_numbers(value) and k != axis(value):
-        part = without_unit(value, k)  # type: ignore[arg-type]
+        part = without_unit(value, k)
         return f.bind(n.ListOf((f.atom(part),), ListT(part.type), span=f.span), "rows")
     if is_ragged(value):
         if axis(value) == k:
@@ -177,7 +177,7 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         turned = transposed_lists(f, inner, shape(value)[k])
         if is_unknown(turned):
             return turned
-        inside = replace(item_type(turned), rows=axis(value) - (k < axis(value)), extent=value.type.extent)  # type: ignore[union-attr]
+        inside = replace(item_type(turned), rows=axis(value) - (k < axis(value)), extent=value.type.extent)
         return retyped(turned, ListT(inside))
     extent = shape(value)[k]
     assert extent is not None
@@ -275,7 +275,7 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
         if own < 0:
             parts.append((v, None))
         elif s[own] == 1 and not (is_numbers(v) and all(e == 1 for x in shapes for e in x)):
-            only: Value = at(f, v, Static(0)) if is_numbers(v) and axis(v) == own else select(f, v, own, Static(0))  # type: ignore[arg-type]
+            only: Value = at(f, v, Static(0)) if is_numbers(v) and axis(v) == own else select(f, v, own, Static(0))
             parts.append((only, None))
         else:
             parts.append((None, len(lists)))
@@ -323,7 +323,7 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
     k = axis(x)
     if is_numbers(x) and len(shape(x)) > 1:
         if dim != k:
-            return without_unit(x, dim)  # type: ignore[arg-type]
+            return without_unit(x, dim)
         if len(shape(x)) > 2:
             raise Refused("this part of a tensor of ints has several dimensions of extent 1", "index these first")
         return Held("ids", TupleV((at(f, x, i),)))

@@ -43,7 +43,7 @@ def embedded(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value,
         rows = [embedded(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})
     if is_ragged(i) and dtype_of(i) == torch.int64:
-        return looked_up(f, i, lambda id: embedded(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
+        return looked_up(f, i, lambda id: embedded(f, node, module, table, Held("index", id)))
     if isinstance(i, Held) and i.kind == "index":
         i = i.value
     elif isinstance(i, HostTensor):
@@ -69,13 +69,13 @@ def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     if isinstance(ids, Dyn) and isinstance(ids.type, TensorT):  # computed, as by `argmax`: the instance waits
         return row(f.host("int", [item(f, ids, "index")], INT))
     if not is_numbers(ids):
-        return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))  # type: ignore[arg-type]
+        return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))
     assert isinstance(ids, Dyn)
     assert isinstance(ids.type, ListT)
     flat = numbers(ids, 0, 0)
     result: Value = each_row(f, [flat], row, 0, flat.type.extent)  # type: ignore[union-attr]
     for _ in range(ids.type.units):
-        result = move(f, result, "unsqueeze", 1)  # type: ignore[arg-type]
+        result = move(f, result, "unsqueeze", 1)
     for _ in range(axis(ids)):
-        result = move(f, result, "unsqueeze", 0)  # type: ignore[arg-type]
+        result = move(f, result, "unsqueeze", 0)
     return result

@@ -34,7 +34,7 @@ from backends.acrobat.library import sampling
 def full_of(f: Frame, shape: Any, value: float) -> Dyn:
     """A tensor filled with a number. `shape` is an int or a tuple of ints, some of which may be known at run time only."""
     if isinstance(shape, Dyn) or isinstance(shape, TupleV) and not all(is_constant(v) for v in shape.items):
-        entries = [shape] if isinstance(shape, Dyn) else list(shape.items)  # type: ignore[union-attr]
+        entries = [shape] if isinstance(shape, Dyn) else list(shape.items)
         return _full_ragged(f, entries, value)
     extent = constant(shape, "the shape")
     return op(f, "full", [], {"shape": (extent,) if isinstance(extent, int) else tuple(extent), "value": value}, "constant")
@@ -120,7 +120,7 @@ def _full(f: Frame, call: CallArguments) -> Value:
     call.kwargs.pop("device", None)
     size, value = call.bind("size", "fill_value")
     if dtype == Static(None):
-        dtype = Static({INT: torch.int64, BOOL: torch.bool}.get(type_or_none(value)))  # type: ignore[arg-type]
+        dtype = Static({INT: torch.int64, BOOL: torch.bool}.get(type_or_none(value)))
     if dtype in (Static(torch.int64), Static(torch.bool)):
         return _host_filled(f, CallArguments(call.name, [size], {"dtype": dtype}), value)
     remove_placement(CallArguments(call.name, [], {"dtype": dtype}))

@@ -99,7 +99,7 @@ def _as_float(f: Frame, value: Any) -> Value:
             raise Mismatch(value.refusal)
     if is_number(value) and type_or_none(value) == INT:
         return f.coerce(value, FLOAT)
-    return as_floats(f, value) if dtype_of(value) == torch.int64 else value  # type: ignore[no-any-return]
+    return as_floats(f, value) if dtype_of(value) == torch.int64 else value
 
 
 @handles(MASK_OPERATIONS, "to", "type", "type_as")

@@ -236,8 +236,8 @@ def _long(f: Frame, call: CallArguments) -> Value:
 def _long_of_floats(f: Frame, call: CallArguments) -> Value:
     x = call.args[0]
     if dtype_of(x) == torch.int64:
-        return on_host(f, x)  # type: ignore[no-any-return]
-    return as_ints(f, as_floats(f, x) if is_ragged(x) and of_bools(x) else x)  # type: ignore[arg-type]
+        return on_host(f, x)
+    return as_ints(f, as_floats(f, x) if is_ragged(x) and of_bools(x) else x)
 
 
 @operation("any", "all", of_tensor=False)

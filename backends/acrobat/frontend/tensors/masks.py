@@ -247,7 +247,7 @@ def _bools_as_mask(f: Frame, value: Value, have: Any, type: Any) -> Value | None
     """Coercion of a tensor of bools that the host has to a mask; None where it does not apply."""
     if not isinstance(type, HeldT) or type.kind != "mask" or not of_bools(value):
         return None
-    return mask(f.coerce(as_floats(f, value), type.inner))  # type: ignore[arg-type]
+    return mask(f.coerce(as_floats(f, value), type.inner))
 
 
 COERCIONS.append(_bools_as_mask)

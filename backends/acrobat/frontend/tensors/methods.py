@@ -76,7 +76,7 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
             raise Refused(
                 "`data` of several packed sequences is not in the language", "take the result of `pad_packed_sequence`"
             )
-        return move(f, value.value, "squeeze", 1)  # type: ignore[arg-type]
+        return move(f, value.value, "squeeze", 1)
     return Method(value, name)
 
 
@@ -226,7 +226,7 @@ def _of_ints(f: Frame, node: ast.AST, name: str, call: CallArguments) -> Value:
         return call.args[0]
     whole = arranged(f, elements(f, call.args[0]), have or [1])
     if name == "float" and not have:
-        return select(f, as_floats(f, whole), 0, Static(0))  # type: ignore[arg-type]
+        return select(f, as_floats(f, whole), 0, Static(0))
     if name in library.FUNCTIONS and (have or name in OF_ONE_INT):
         result = f.program.call(f, node, library.FUNCTIONS[name], [whole, *call.args[1:]], call.kwargs)
         return result if have or is_unknown(result) else Held("index", one(f, result))

@@ -193,7 +193,7 @@ def _called_with_settings(
     def value(written: ast.expr) -> Value:
         match written:
             case ast.Name(name):
-                return given[name]  # type: ignore[no-any-return]
+                return given[name]
             case ast.Attribute(_, name):
                 return Static(settings[name]) if name in settings else attribute(f, node, m, name)
         return Static(ast.literal_eval(written))
@@ -203,12 +203,7 @@ def _called_with_settings(
 
 
 def run_forward(
-    f: Frame,
-    node: ast.AST,
-    m: Module,
-    args: list[Value],
-    kwargs: dict[str, Value],
-    of_base: types.FunctionType | None = None,
+    f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value], of_base: types.FunctionType | None = None
 ) -> Value:
     """The value of a call of the module's `forward`, or of that of a base of its class. Hooks are not considered."""
     module = m.module

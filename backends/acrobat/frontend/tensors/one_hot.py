@@ -56,7 +56,7 @@ def of_one_hot(f: Frame, name: str, args: Sequence[Any], kwargs: Mapping[str, Va
     if name == "where" and len(args) == 1:
         return call_operation(f, "where", CallArguments("where", [mask(inner)], {}))
     if name in ("long", "int"):
-        return x  # type: ignore[no-any-return]
+        return x
     if name in ("to", "type", "type_as"):
         wanted = {wanted_dtype(v) for v in (*args[1:], *kwargs.values())} - {None}
         as_it_is = not wanted or wanted <= {torch.int64, torch.int32}
@@ -71,7 +71,7 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     for rule in RESULTS:  # a single int, as a tensor without dimensions
         if rule is not _as_result and (result := rule(f, ints)) is not None:
             return result
-    return ints  # type: ignore[no-any-return]
+    return ints
 
 
 RESULTS.append(_as_result)
@@ -108,4 +108,4 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
             return _kept(row(inner))
         case Held("ids", inner):
             return _kept(op(f, "stack", [row(v) for v in f.components(inner) or ()], {"dim": 0}))
-    return _kept(row(i) if is_number(i) else looked_up(f, i, row))  # type: ignore[arg-type]
+    return _kept(row(i) if is_number(i) else looked_up(f, i, row))

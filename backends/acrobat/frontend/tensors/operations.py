@@ -216,7 +216,7 @@ def power(f: Frame, call: CallArguments) -> Value:
     if _of_ints(base) and not is_number(base) or _of_ints(exponent) and isinstance(known(base)[1], int):
         return _power_of_ints(f, base, exponent)
     if computed(exponent):
-        exponent = as_floats(f, exponent)  # type: ignore[arg-type]
+        exponent = as_floats(f, exponent)
     is_known, number = known(exponent)
     if is_known:
         return _constant_power(f, base, float(number))
@@ -243,7 +243,7 @@ def _power_of_ints(f: Frame, base: Value, exponent: Value) -> Value:
             return result
     if _of_ints(exponent) or is_known and isinstance(number, int):
         raise Refused("a power of ints is one by a constant int from 1 to 64 here", "write a product, or `.float()` before it")
-    return power(f, CallArguments("pow", [as_floats(f, base), exponent], {}))  # type: ignore[arg-type]
+    return power(f, CallArguments("pow", [as_floats(f, base), exponent], {}))
 
 
 def _constant_power(f: Frame, base: Value, exponent: float) -> Value:

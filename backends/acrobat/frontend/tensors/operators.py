@@ -40,7 +40,7 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
         return of_masks(f, node, operator, name, a, b)
     if name == "pow":
         return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
-    a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))  # type: ignore[arg-type]
+    a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))
     if name in ("floordiv", "mod"):
         return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
     if name == "matmul" and (is_ragged(a) or is_ragged(b)):
@@ -74,7 +74,7 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 
 @handles(ITERATION, "ragged")
 def _rows(f: Frame, x: Dyn) -> Value:
-    return unknown() if is_unknown(x) else rows_of(f, x)  # type: ignore[no-any-return]
+    return unknown() if is_unknown(x) else rows_of(f, x)
 
 
 @handles(LENGTHS, "ragged")

@@ -34,9 +34,9 @@ def padded(f: Frame, x: Array, dim: int, before: Value, after: Value, value: flo
         filler: Value = full_of(f, TupleV(tuple(row)), value)
         rows = as_rows(f, x, dim)
         filler = f.coerce(filler, item_type(rows))
-        return of_rows(f.call_with(moving.rows_padded, [rows, filler, before, after]), dim)  # type: ignore[arg-type]
+        return of_rows(f.call_with(moving.rows_padded, [rows, filler, before, after]), dim)
     if min(counts) < 0:
-        x = sliced(f, x, dim, Static(max(-counts[0], 0)), None if counts[1] >= 0 else Static(counts[1]))  # type: ignore[assignment]
+        x = sliced(f, x, dim, Static(max(-counts[0], 0)), None if counts[1] >= 0 else Static(counts[1]))
 
     def filled(count: int) -> list[Any]:
         return [full_of(f, TupleV((*row[:dim], Static(count), *row[dim:])), value)] if count > 0 else []
@@ -51,7 +51,7 @@ def _ints_padded(f: Frame, x: Array, dim: int, before: Value, after: Value, valu
         raise Refused("a tensor of ints is filled with an int", "write an int as the `value` of `pad`")
     if not is_numbers(x) or axis(x) != dim:
         raise Refused(f"`pad` of {describe(type_of(x))} along this dimension is not in the language", "pad each of its rows")
-    rows = retyped(x, ListT(INT))  # type: ignore[arg-type]
+    rows = retyped(x, ListT(INT))
     padded = f.call_with(moving.rows_padded, [rows, Static(int(value)), before, after])
     return padded if is_unknown(padded) else retyped(padded, replace(x.type, extent=None))  # type: ignore[arg-type,union-attr]
 
@@ -72,7 +72,7 @@ def _padded(f: Frame, call: CallArguments) -> Value:
         if is_unknown(x) or is_unknown(before) or is_unknown(after):
             return unknown()
         x = each(f, x, len(shape(x)) - 1 - k, before, after, number)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _counts(f: Frame, sizes: Value) -> list[tuple[Value, Value]]:
@@ -102,4 +102,4 @@ def _padded_with_own(f: Frame, x: Any, sizes: Sequence[int], mode: str) -> Value
     for k in range(len(sizes) // 2):
         numbers = (rank - 1 - k, sizes[2 * k], sizes[2 * k + 1])
         x = f.call_with(own_parts.padded, [x, *map(Static, numbers), Static(mode)])
-    return x  # type: ignore[no-any-return]
+    return x

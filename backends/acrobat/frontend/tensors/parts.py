@@ -260,7 +260,7 @@ def _flip(f: Frame, call: CallArguments) -> Value:
     dims = {"fliplr": [Static(1)], "flipud": [Static(0)]}.get(call.name)
     for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
         x = reversed_along(f, x, dim_of(d, len(shape(x)), call.name))
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 @either("rot90")
@@ -271,11 +271,11 @@ def _rotated(f: Frame, call: CallArguments) -> Value:
     turns = constant(k, "the number of turns") % 4
     a, b = (dim_of(Static(d), len(shape(x)), "rot90") for d in constant(f.static_list(dims), "the dimensions"))
     if turns == 2:
-        return reversed_along(f, reversed_along(f, x, a), b)  # type: ignore[arg-type]
+        return reversed_along(f, reversed_along(f, x, a), b)
     if turns == 1:
         x = reversed_along(f, x, b)
     if turns:
         order = list(range(len(shape(x))))
         order[a], order[b] = b, a
         x = permute(f, x, order)
-    return reversed_along(f, x, b) if turns == 3 else x  # type: ignore[no-any-return]
+    return reversed_along(f, x, b) if turns == 3 else x

@@ -138,13 +138,13 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]
         return of_rows(pairs, 0)
     if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) <= {INT, FLOAT}:  # points
-        return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)  # type: ignore[list-item]
+        return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)
     if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT, BOOL):
         return _of_rows(f, node, x, hint)
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
         if t == FLOAT:
-            return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
+            return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
 
@@ -170,10 +170,10 @@ def _of_rows(f: Frame, node: ast.AST, x: Value, hint: str) -> Value:
     def row_of(row: Dyn) -> Value:
         row = of_length(f, row, at(f, x, Static(0)))
         if item_type(row) == BOOL:
-            row = mapped(f, [row], lambda v: one_or_zero(f, v))  # type: ignore[arg-type, return-value]
+            row = mapped(f, [row], lambda v: one_or_zero(f, v))
         return _made_tensor(f, node, [row], {}, hint)
 
-    result = of_rows(mapped(f, [x], row_of), 0)  # type: ignore[list-item, arg-type]
+    result = of_rows(mapped(f, [x], row_of), 0)
     return Held("mask", result) if type_of(x).item.item == BOOL else result
 
 

@@ -151,7 +151,7 @@ def _argmax_of_columns(f: Frame, x: Array, row: tuple[int | None, ...]) -> Value
         raise Refused("`argmax` along an extent that varies takes parts of a fixed shape, or of one dimension, here")
     size = (math.prod(e or 0 for e in row),)
     parts = retyped(x, ListT(item_type(x)))
-    scores = mapped(f, [parts], lambda part: numbers_in(f, op(f, "reshape", [part], {"shape": size})))  # type: ignore[arg-type]
+    scores = mapped(f, [parts], lambda part: numbers_in(f, op(f, "reshape", [part], {"shape": size})))
     places = f.call_with(selection.highest_places, [scores])
     return arranged(f, places, list(row))
 

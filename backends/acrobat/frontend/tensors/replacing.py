@@ -259,7 +259,7 @@ def _fitted(f: Frame, x: Any, value: Any) -> Value:
     result: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v))
     if not is_unknown(result) and type_of(result) != type_of(x):
         raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {shape(x)}")
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
@@ -287,7 +287,7 @@ def _cut_and_joined(f: Frame, x: Any, indices: Sequence[Index], value: Any) -> V
     extents = [len(t) for t, i in zip(regions, indices, strict=True) if isinstance(i, Bounds)]
     new = _filled(f, (*extents, *rest), ones_and_zeros(f, value) if is_mask(value) else value)
     if is_unknown(new) or not all(map(len, regions)):
-        return new if is_unknown(new) else x  # type: ignore[no-any-return]
+        return new if is_unknown(new) else x
     return _with_region(f, x, 0, regions, op(f, "reshape", [new], {"shape": (*map(len, regions), *rest)}))
 
 

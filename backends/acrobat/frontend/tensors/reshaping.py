@@ -72,7 +72,7 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
         j = runtime[0]
         if -1 not in fixed and math.prod(e for i, e in enumerate(fixed[j:], j) if i != j) != after:
             return _regrouped(f, x, extents, j)  # the extent of another tensor
-        x = retyped(of_size(f, retyped(x, ListT(item_type(x))), extents[j]), x.type)  # type: ignore[union-attr]
+        x = retyped(of_size(f, retyped(x, ListT(item_type(x))), extents[j]), x.type)
         rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
         fixed = [before * after // max(rest, 1) if e == -1 else e for e in fixed]
     elif -1 in fixed:
@@ -132,7 +132,7 @@ def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
         as_tensor = retyped(part, ListT(item_type(part), 0))
         return over_rows(f, as_tensor, 0, lambda row: op(f, "reshape", [row], {"shape": tuple(rest)})) if dense else as_tensor
 
-    return of_rows(mapped(f, [groups], group), 0)  # type: ignore[list-item]
+    return of_rows(mapped(f, [groups], group), 0)
 
 
 def _to_constants(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
@@ -179,7 +179,7 @@ def _with_units(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
         x = move(f, x, "squeeze", d)
     for i in (i for i, e in enumerate(extents) if known(e) == (True, 1)):
         x = move(f, x, "unsqueeze", i)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _first_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
@@ -242,7 +242,7 @@ def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int, some: bool = 
     if is_unknown(result):
         return unknown()
     row_shape = tuple(fixed)
-    return over_rows(f, result, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))  # type: ignore[arg-type]
+    return over_rows(f, result, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))
 
 
 def _is_length(f: Frame, value: Any) -> bool:

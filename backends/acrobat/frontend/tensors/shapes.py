@@ -198,7 +198,7 @@ def _permute_ragged(f: Frame, c: CallArguments) -> Value | None:
 def _contiguous(f: Frame, call: CallArguments) -> Dyn:
     x: Any = call.args[0]
     f.builder.fresh -= {getattr(f.atom(x), "name", "")}  # the result may be the tensor or a copy of it
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 @operation("detach")

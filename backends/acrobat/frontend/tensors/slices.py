@@ -33,7 +33,7 @@ def one_place(f: Frame, e: ast.Slice) -> Value | None:
 
 def one_part(f: Frame, x: Array, dim: int, i: Value) -> Value:
     """`x[i : i + 1]` along a dimension, as a tensor with the extent 1 there. An index behind the end is an error."""
-    if is_unknown(i):  # type: ignore[arg-type]
+    if is_unknown(i):
         return i
     if is_ragged(x) and is_numbers(x) and dim == axis(x):
         part = at(f, retyped(x, ListT(item_type(x))), i)

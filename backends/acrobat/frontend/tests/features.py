@@ -178,7 +178,7 @@ class Folded(Base):
             return torch.fft.rfft(s.x)
         if self.mode == "fast" and self.extra is None and not self.training:
             return self.a(s.x)
-        return self.extra(s.x)  # type: ignore[misc]
+        return self.extra(s.x)
 
 
 class IntOrFloat(Base):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import linecache
 import os
 import subprocess
@@ -21,6 +20,7 @@ from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_language import exact, same
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.python_source import load_source
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -81,15 +81,7 @@ def mix(gate: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def load(path: Path, text: str, name: str = "someones_model") -> ModuleType:
-    file = path / f"{name}.py"
-    file.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_source(text, path, name)
 
 
 def with_forward(tmp_path: Path, head: str, body: str, name: str) -> torch.nn.Module:

@@ -124,14 +124,7 @@ class SegmentWriter:
                 self._add_chunk(highest, values, times(h, width), line, first, size, state)
 
     def _add_chunk(
-        self,
-        highest: Expr,
-        values: ListItems,
-        offset: Expr,
-        line: Strided,
-        first: Expr,
-        size: Expr,
-        state: Expr,
+        self, highest: Expr, values: ListItems, offset: Expr, line: Strided, first: Expr, size: Expr, state: Expr
     ) -> None:
         """Adds the chunk whose scores are in scratch to `line`; the largest lane of `highest` is the highest of them. `offset`
         is where the head's line lies within a value. After the last chunk the line is divided by the sum of all shares.

@@ -12,7 +12,7 @@ from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Op, Var
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.options import Options
-from backends.acrobat.passes.segments import _Segments
+from backends.acrobat.passes.lengths import Lengths
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
 
@@ -113,13 +113,13 @@ def test_each_list_is_looked_at_once(tmp_path, monkeypatch: pytest.MonkeyPatch) 
     module = load(tmp_path, HEAD.replace("{body}", body)).Model()
     program = build(module, sample=[{"x": torch.randn(n, 8), "y": torch.randn(n, 8), "h": torch.randn(8)} for n in (2, 3)])
     asked: list[object] = []
-    find = _Segments._search_root
+    find = Lengths._search_root
 
-    def found(self: _Segments, xs: Var) -> tuple[str, list[set[str]]]:
-        asked.append((self._function.name, xs.name))
+    def found(self: Lengths, xs: Var) -> tuple[str, list[set[str]]]:
+        asked.append((self, xs.name))
         return find(self, xs)
 
-    monkeypatch.setattr(_Segments, "_search_root", found)
+    monkeypatch.setattr(Lengths, "_search_root", found)
     optimise(program, Options())
     assert asked
     assert len(asked) == len(set(asked))

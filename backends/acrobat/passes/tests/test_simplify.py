@@ -10,8 +10,8 @@ from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Map, Var
 from backends.acrobat.ir.printer import print_program
 from backends.acrobat.passes import simplify
-from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.tests.texts import after, assert_makes
+from backends.acrobat.passes.up_to_names import same
 
 BEFORE = """\
 entry forward

@@ -153,7 +153,7 @@ def test_what_may_be_something_else_or_a_row_of_another_table_stays() -> None:
     assert_makes(STAYS, STAYS, tables.run)
 
 
-def test_a_table_that_would_be_too_large_is_not_made(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_table_that_would_be_too_large_is_not_made(monkeypatch) -> None:
     monkeypatch.setattr(tables, "MAX_ELEMENTS", 5 * 2)
     text = str(after(RNN, tables.run).functions)
     assert "E*" in text and "E*_1" not in text

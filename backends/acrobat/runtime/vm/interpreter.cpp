@@ -75,8 +75,23 @@ Pause run(Session& s, Fiber& fiber) {
 #define A r[i->a].value
 #define B r[i->b].value
 #define PUT(value) r[i->to] = {(value), 0}
-#define PUT_FLOAT(value) r[i->to] = {slot(double(value)), 0}
 #define PUT_LIST(value, depth) r[i->to] = {boxed(arena, (value)), (depth)}
+// An instruction that gives one value: a number, a list of a depth, or what else can be used from `depth` on.
+#define GIVES(name, value) \
+    name : {               \
+        PUT(value);        \
+        NEXT();            \
+    }
+#define GIVES_LIST(name, value, depth) \
+    name : {                           \
+        PUT_LIST(value, depth);        \
+        NEXT();                        \
+    }
+#define GIVES_AT(name, value, depth)   \
+    name : {                           \
+        r[i->to] = {(value), (depth)}; \
+        NEXT();                        \
+    }
 #define BINARY(name, type, expression)              \
     name : {                                        \
         const type a = as<type>(A), b = as<type>(B); \
@@ -106,39 +121,21 @@ Pause run(Session& s, Fiber& fiber) {
 
     DISPATCH();
 
-Const:
-    PUT(code.constants[i->a]);
-    NEXT();
-Weight:
-    PUT(cx.weights[size_t(i->a)]);
-    NEXT();
+    GIVES(Const, code.constants[i->a])
+    GIVES(Weight, cx.weights[size_t(i->a)])
+
 Move:
     r[i->to] = r[i->a];
     NEXT();
-Fresh:
-    PUT(A);
-    NEXT();
-Start:
-    r[i->to] = {0, (i->a ? cx.stage->start(i->a) : cx.stage->start()) + i->b};
-    NEXT();
-Later:
-    r[i->to] = {A, std::max(r[i->a].depth, r[i->b].depth)};
-    NEXT();
-Padded:
-    r[i->to] = {A, padded(r[i->a].depth, i->d)};
-    NEXT();
-NextSegment:
-    r[i->to] = {A, cx.stage->next(r[i->a].depth)};
-    NEXT();
-View:
-    r[i->to] = {A + i->d, r[i->a].depth};
-    NEXT();
-Component:
-    r[i->to] = {slots(A)[i->b], i->tensors ? r[i->a].depth : 0};
-    NEXT();
-Field:
-    r[i->to] = {slots(A)[1 + i->b], i->tensors ? r[i->a].depth : 0};
-    NEXT();
+
+    GIVES(Fresh, A)
+    GIVES_AT(Start, 0, (i->a ? cx.stage->start(i->a) : cx.stage->start()) + i->b)
+    GIVES_AT(Later, A, std::max(r[i->a].depth, r[i->b].depth))
+    GIVES_AT(Padded, A, padded(r[i->a].depth, i->d))
+    GIVES_AT(NextSegment, A, cx.stage->next(r[i->a].depth))
+    GIVES_AT(View, A + i->d, r[i->a].depth)
+    GIVES_AT(Component, slots(A)[i->b], i->tensors ? r[i->a].depth : 0)
+    GIVES_AT(Field, slots(A)[1 + i->b], i->tensors ? r[i->a].depth : 0)
 
 Tuple: {
     const int32_t* args = operands + i->c;
@@ -154,9 +151,9 @@ ListOf: {
     PUT_LIST(list, join(args, i->a));
     NEXT();
 }
-Table:
-    PUT_LIST(constant_list(code.tables + i->a, i->b), 0);
-    NEXT();
+
+    GIVES_LIST(Table, constant_list(code.tables + i->a, i->b), 0)
+
 Construct: {
     const int32_t* args = operands + i->c;
     Slot* value = arena.make<Slot>(size_t(1 + i->a));
@@ -228,9 +225,9 @@ Next: {
     r[i->to] = {list.data[at], i->tensors ? r[i->a].depth : 0};
     NEXT();
 }
-ListLike:
-    PUT_LIST(make_list<Slot>(arena, items(A).size), 0);
-    NEXT();
+
+    GIVES_LIST(ListLike, make_list<Slot>(arena, items(A).size), 0)
+
 Store:
     items(r[i->to].value).data[B] = A;
     r[i->to].depth = std::max(r[i->to].depth, r[i->a].depth);
@@ -242,26 +239,20 @@ Launch: {
     r[i->to] = {code.record[i->b](cx, depth, r, args), depth + 1};
     NEXT();
 }
-Row:
-    PUT(cx.row(B, A, i->c, i->d));
-    NEXT();
+
+    GIVES(Row, cx.row(B, A, i->c, i->d))
+
 Lookup: {
     const int32_t* args = operands + i->c;
     r[i->to] = {cx.lookup(A, i->b, args[0], args[1], args[2]), r[i->a].depth};
     NEXT();
 }
-Scalar:
-    PUT(cx.scalar(real(A)));
-    NEXT();
-ReadInt:
-    PUT(*reinterpret_cast<const int64_t*>(cx.computed(A)));
-    NEXT();
-ReadFloat:
-    PUT_FLOAT(*cx.computed(A));
-    NEXT();
-ReadInts:
-    PUT_LIST(read_ints(arena, cx.computed(A), i->b), 0);
-    NEXT();
+
+    GIVES(Scalar, cx.scalar(real(A)))
+    GIVES(ReadInt, *reinterpret_cast<const int64_t*>(cx.computed(A)))
+    GIVES(ReadFloat, slot(double(*cx.computed(A))))
+    GIVES_LIST(ReadInts, read_ints(arena, cx.computed(A), i->b), 0)
+
 ReadFloats: {
     const float* values = cx.computed(A);
     const Items list = make_list<Slot>(arena, i->b);
@@ -345,39 +336,18 @@ ReadFloats: {
     MIXED(GtMixed, gt(a, b))
     MIXED(GeMixed, ge(a, b))
 
-Size:
-    PUT(items(A).size);
-    NEXT();
-Get:
-    r[i->to] = {acrobat::get(items(A), B), i->tensors ? r[i->a].depth : 0};
-    NEXT();
-Slice:
-    PUT_LIST(slice(items(A), B, r[i->c].value), r[i->a].depth);
-    NEXT();
-Reverse:
-    PUT_LIST(reverse(arena, items(A)), r[i->a].depth);
-    NEXT();
-OrderInt:
-    PUT_LIST(acrobat::order(arena, items(A), B), 0);
-    NEXT();
-OrderFloat:
-    PUT_LIST(acrobat::order(arena, items(A), B, [](Slot key) { return real(key); }), 0);
-    NEXT();
-TopInt:
-    PUT_LIST(acrobat::top(arena, items(A), B), 0);
-    NEXT();
-TopFloat:
-    PUT_LIST(acrobat::top(arena, items(A), B, [](Slot key) { return real(key); }), 0);
-    NEXT();
-Concat:
-    PUT_LIST(concat(arena, items(A), items(B)), std::max(r[i->a].depth, r[i->b].depth));
-    NEXT();
-Append:
-    PUT_LIST(append(arena, items(A), B), std::max(r[i->a].depth, r[i->b].depth));
-    NEXT();
-Range:
-    PUT_LIST(range(arena, A, B, r[i->c].value), 0);
-    NEXT();
+    GIVES(Size, items(A).size)
+    GIVES_AT(Get, acrobat::get(items(A), B), i->tensors ? r[i->a].depth : 0)
+    GIVES_LIST(Slice, slice(items(A), B, r[i->c].value), r[i->a].depth)
+    GIVES_LIST(Reverse, reverse(arena, items(A)), r[i->a].depth)
+    GIVES_LIST(OrderInt, acrobat::order(arena, items(A), B), 0)
+    GIVES_LIST(OrderFloat, acrobat::order(arena, items(A), B, [](Slot key) { return real(key); }), 0)
+    GIVES_LIST(TopInt, acrobat::top(arena, items(A), B), 0)
+    GIVES_LIST(TopFloat, acrobat::top(arena, items(A), B, [](Slot key) { return real(key); }), 0)
+    GIVES_LIST(Concat, concat(arena, items(A), items(B)), std::max(r[i->a].depth, r[i->b].depth))
+    GIVES_LIST(Append, append(arena, items(A), B), std::max(r[i->a].depth, r[i->b].depth))
+    GIVES_LIST(Range, range(arena, A, B, r[i->c].value), 0)
+
 Fail: {
     std::string values;
     for (int32_t k = 0; k < i->a; ++k) {
@@ -387,54 +357,29 @@ Fail: {
     }
     raised(values);
 }
-Zip:
-    PUT_LIST(vm::zip(arena, r, operands + i->c, i->a), join(operands + i->c, i->a));
-    NEXT();
-Enumerate:
-    PUT_LIST(vm::enumerate(arena, items(A)), r[i->a].depth);
-    NEXT();
-TextLetters:
-    PUT_LIST(text_letters(s, A), 0);
-    NEXT();
-TextJoined:
-    PUT(text_joined(s, items(A)));
-    NEXT();
-TextMethod:
-    PUT(text_method(s, A, B));
-    NEXT();
-TextInt:
-    PUT(text_int(s, A));
-    NEXT();
-TextFloat:
-    PUT_FLOAT(text_float(s, A));
-    NEXT();
-TextCode:
-    PUT(text_code(s, A));
-    NEXT();
-TextFromInt:
-    PUT(text_from_int(s, A, B));
-    NEXT();
-TextFromFloat:
-    PUT(text_from_float(s, A, real(B)));
-    NEXT();
-TextFromText:
-    PUT(text_from_text(s, A, B));
-    NEXT();
-TextPart:
-    PUT(text_part(s, A, B, r[i->c].value));
-    NEXT();
-TextSpans:
-    PUT_LIST(text_spans(s, A, B, r[i->c].value, r[i->d].value), 0);
-    NEXT();
-TextReplaced:
-    PUT(text_replaced(s, A, B, r[i->c].value, r[i->d].value));
-    NEXT();
+
+    GIVES_LIST(Zip, vm::zip(arena, r, operands + i->c, i->a), join(operands + i->c, i->a))
+    GIVES_LIST(Enumerate, vm::enumerate(arena, items(A)), r[i->a].depth)
+    GIVES_LIST(TextLetters, text_letters(s, A), 0)
+    GIVES(TextJoined, text_joined(s, items(A)))
+    GIVES(TextMethod, text_method(s, A, B))
+    GIVES(TextInt, text_int(s, A))
+    GIVES(TextFloat, slot(text_float(s, A)))
+    GIVES(TextCode, text_code(s, A))
+    GIVES(TextFromInt, text_from_int(s, A, B))
+    GIVES(TextFromFloat, text_from_float(s, A, real(B)))
+    GIVES(TextFromText, text_from_text(s, A, B))
+    GIVES(TextPart, text_part(s, A, B, r[i->c].value))
+    GIVES_LIST(TextSpans, text_spans(s, A, B, r[i->c].value, r[i->d].value), 0)
+    GIVES(TextReplaced, text_replaced(s, A, B, r[i->c].value, r[i->d].value))
 
 #undef UNARY
 #undef MIXED
 #undef BINARY
+#undef GIVES_AT
+#undef GIVES_LIST
+#undef GIVES
 #undef PUT_LIST
-#undef PUT_FLOAT
 #undef PUT
 #undef B
 #undef A

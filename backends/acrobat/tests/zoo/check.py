@@ -40,8 +40,9 @@ def check_program(case: Case) -> Program:
     return agrees(case.module(), case.instances(SAMPLE, seed=99), case.instances(8, seed=1))
 
 
-def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | None = None) -> Program:
+def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | None = None, spread: bool = False) -> Program:
     """The program of a model, whose results in the interpreter are those of eager PyTorch, for `instances` or else the sample.
+    With `spread`, an instance that is a tuple has the arguments of `forward`.
 
     Raises CompileError where the compiler refuses the model, AssertionError where a result differs, or there is none."""
     model.eval()
@@ -53,7 +54,8 @@ def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | N
     with torch.no_grad():
         for number, instance in enumerate(compared):
             mine, theirs = copy.deepcopy(instance), copy.deepcopy(instance)  # a model may change its instance
-            assert_same(as_tensors(interpreter.run(mine)), model(theirs), f"instance {number}")
+            expected = model(*theirs) if spread and isinstance(theirs, tuple) else model(theirs)
+            assert_same(as_tensors(interpreter.run(mine)), expected, f"instance {number}")
     return program
 
 

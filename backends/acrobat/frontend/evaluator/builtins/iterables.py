@@ -168,7 +168,7 @@ def _map(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
         work = lambda row: called(f, node, function, f.components(row) or [], {})  # noqa: E731
         if isinstance(rows, TupleV):
             return Held("iterator", TupleV(tuple(map(work, rows.items))))
-        return unknown() if is_unknown(rows) else Held("iterator", mapped(f, [rows], work))  # type: ignore[list-item]
+        return unknown() if is_unknown(rows) else Held("iterator", mapped(f, [rows], work))
     return _mapped(f, node, *args) if len(args) == 2 else None
 
 
@@ -179,4 +179,4 @@ def _mapped(f: Frame, node: ast.Call, function: Value, xs: Value) -> Value:
         return Held("iterator", TupleV(tuple(called(f, node, function, [x], {}) for x in whole.items)))
     if is_unknown(whole):
         return unknown()
-    return Held("iterator", mapped(f, [whole], lambda x: called(f, node, function, [x], {})))  # type: ignore[list-item]
+    return Held("iterator", mapped(f, [whole], lambda x: called(f, node, function, [x], {})))

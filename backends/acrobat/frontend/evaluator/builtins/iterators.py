@@ -176,11 +176,11 @@ def _tee(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], h
 def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     times = constant(kwargs.get("repeat", Static(1)), "`repeat`")
     if times == len(args) == 1 and is_spread(args[0]):  # `product(*lists)`
-        rows = f.call_with(iteration.product_of_all, [args[0].value], node)  # type: ignore[union-attr]
-        return unknown() if is_unknown(rows) else _once(mapped(f, [rows], as_tuple))  # type: ignore[list-item]
+        rows = f.call_with(iteration.product_of_all, [args[0].value], node)
+        return unknown() if is_unknown(rows) else _once(mapped(f, [rows], as_tuple))
     wholes = [iterable(f, a) for a in args] * times
     if all(isinstance(w, TupleV) for w in wholes):
-        chosen = itertools.product(*(w.items for w in wholes))  # type: ignore[union-attr]
+        chosen = itertools.product(*(w.items for w in wholes))
         return Held("iterator", TupleV(tuple(TupleV(t) for t in chosen)))
     if len(wholes) not in (2, 3):
         raise Refused("`product` takes two or three lists here, or `*lists` alone", "write loops")

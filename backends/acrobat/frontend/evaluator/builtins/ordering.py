@@ -90,7 +90,7 @@ def _of_spread(f: Frame, name: str, args: list[Value]) -> Value:
     """`max(a, *xs)`, `max(*xs)`: a list of run-time length among the arguments, which must be two at least. Raises Refused."""
     spread = [a for a in args if is_spread(a)]
     numbers = [a for a in args if not is_spread(a)]
-    xs: Value = spread[0].value  # type: ignore[union-attr, assignment]
+    xs: Value = spread[0].value
     if is_unknown(xs) or any(map(is_unknown, numbers)):
         return unknown()
     types = [item_type(xs), *map(type_or_none, numbers)]
@@ -159,12 +159,12 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return list_of(f, node, []) if name == "sorted" else fail(f, f"ValueError: `{name}` of an empty list")
     items = as_list(f, node, items)
     if isinstance(items, TupleV):  # constants, such as named tuples with tuples of several lengths in them
-        items = as_list(f, node, f.staged(items))  # type: ignore[assignment]
+        items = as_list(f, node, f.staged(items))
     if isinstance(items, TupleV):
         raise Refused(f"`{name}` takes values of one type here, not {f.places(list(items.items))}")
     keys: Value = items
     if key != Static(None):
-        keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
+        keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))
     keys = _of_numbers(f, opened_inside(f, node, keys))
     if is_unknown(items):
         return unknown()
@@ -199,14 +199,14 @@ def _of_numbers(f: Frame, keys: Value) -> Value:
     inside = item.items if isinstance(item, TupleT) else (item,)
     if is_unknown(keys) or not any(isinstance(t, TensorT) and t.size == 1 for t in inside):
         return keys
-    return mapped(f, [keys], number)  # type: ignore[list-item]
+    return mapped(f, [keys], number)
 
 
 def _several(f: Frame, node: ast.Call, args: list[Value]) -> Value:
     """The arguments `a, b, *xs` of `max` and `min` as a list. Raises Refused."""
     if not any(map(is_spread, args)):
         return list_of(f, node, args)
-    parts = [a.value if is_spread(a) else list_of(f, node, [a]) for a in args]  # type: ignore[union-attr]
+    parts = [a.value if is_spread(a) else list_of(f, node, [a]) for a in args]
     whole = functools.reduce(lambda a, b: binary(f, node, ast.Add(), a, b), parts)
     return unknown() if is_unknown(whole) else f.program.call(f, node, iteration.at_least_two, [whole], {})
 

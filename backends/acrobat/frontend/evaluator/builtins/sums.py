@@ -87,10 +87,10 @@ def _of_list(
             return fold(f, *head(f, xs), add)
         if type_of(xs).item != t:  # bools are added as ints, ints to a float as floats
             number = "int" if t == INT else "float"
-            xs = mapped(f, [xs], lambda v: f.host(number, [v], t))  # type: ignore[list-item]
+            xs = mapped(f, [xs], lambda v: f.host(number, [v], t))
         return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
     if start is not None and is_tuple_type(type_of(start)) and is_tuple_type(t):
-        return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))  # type: ignore[arg-type]
+        return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
     if (words := f.mixed(t).keys()) and not words.isdisjoint(NUMBERS) and not any(map(is_tensor_word, words)):

@@ -115,7 +115,7 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
 
         def of_one_type(word: str, inner: Value) -> Value:
             items = tuple(inner if v == element else v for v in written.items)
-            return with_values([replace(v, items=items) if v is written else v for v in values])  # type: ignore[type-var]
+            return with_values([replace(v, items=items) if v is written else v for v in values])
 
         deciding = opened(f, node, element)
         assert isinstance(deciding, Dyn)

@@ -15,12 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, open_option
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import is_number, type_or_none
-from backends.acrobat.frontend.types import (
-    NEVER,
-    SYMBOL,
-    contains_unknown,
-    is_unassigned,
-)
+from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value
 from backends.acrobat.library import comparing
 

@@ -36,14 +36,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import (
-    NEVER,
-    SYMBOL,
-    contains_unknown,
-    is_never_filled,
-    is_tuple_type,
-    word_of_type,
-)
+from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown, is_never_filled, is_tuple_type, word_of_type
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_empty, unknown
 from backends.acrobat.library import comparing, strings
 

@@ -26,12 +26,7 @@ from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
-from backends.acrobat.frontend.types import (
-    SYMBOL,
-    UNKNOWN,
-    contains_unknown,
-    is_never_filled,
-)
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 

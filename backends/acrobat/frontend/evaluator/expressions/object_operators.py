@@ -138,5 +138,5 @@ def _fields_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
     assert isinstance(value, Dyn)
     (cls,) = _classes(f, value)
     compared = f.program.datatypes.record_fields(cls) if record_of(f, value) is not None else []
-    compared = compared or [x.name for x in dataclasses.fields(cls) if x.compare]  # type: ignore[arg-type]
+    compared = compared or [x.name for x in dataclasses.fields(cls) if x.compare]
     return TupleV(tuple(field(f, node, value, name) for name in compared))

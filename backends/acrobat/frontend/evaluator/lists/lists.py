@@ -13,12 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.tables import INDICES
 from backends.acrobat.frontend.kinds import is_array, kind, nothing_known, type_of, type_or_none
-from backends.acrobat.frontend.types import (
-    NONE,
-    UNKNOWN,
-    Mismatch,
-    contains_unknown,
-)
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import END, Dyn, ListedV, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration

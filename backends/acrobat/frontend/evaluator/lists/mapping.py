@@ -189,7 +189,7 @@ def as_result(f: Frame, value: Value) -> Value:
         items = tuple(as_result(f, v) for v in f.components(value) or ())
         return replace(value, items=items) if isinstance(value, TupleV) else TupleV(items)
     if kind(value) in ("list", "varying tuple") and not is_unknown(value) and _has_held(f, type_of(value)):
-        results = mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
+        results = mapped(f, [value], lambda x: as_result(f, x))
         return results if is_list(value) else as_tuple(results)
     for rule in RESULTS:
         if (result := rule(f, value)) is not None:

@@ -60,6 +60,6 @@ def unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
         return f.problem(node, "`zip(*xs)` takes a list of tuples or of lists here")
 
     def component(i: int) -> Value:
-        return as_tuple(mapped(f, [xs], lambda pair: (f.components(pair) or [])[i]))  # type: ignore[list-item]
+        return as_tuple(mapped(f, [xs], lambda pair: (f.components(pair) or [])[i]))
 
     return TupleV(tuple(component(i) for i in range(len(t.item.items))))

@@ -26,13 +26,7 @@ from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import holds_constant_list, is_list, is_ragged, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import (
-    NONE,
-    UNASSIGNED,
-    Mismatch,
-    contains_unknown,
-    is_either,
-)
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either
 from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While

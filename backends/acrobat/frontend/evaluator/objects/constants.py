@@ -127,7 +127,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     keys = [k for k in table if alike(key, k)]
     values = [Static(table[k]) for k in keys]
     if 1 < len(keys) <= LARGEST and all(type(v.value) is dict for v in values) and not is_unknown(key):
-        return OneOf(position(f, node, key, keys), tuple(f.program.wrap(table[k]) for k in keys))  # type: ignore[arg-type]
+        return OneOf(position(f, node, key, keys), tuple(f.program.wrap(table[k]) for k in keys))
     plain = len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str))
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and plain:
         at = looked_up(f, key, keys)

@@ -70,7 +70,7 @@ def _is_call_of(f: Frame, node: ast.Call, cls: type) -> bool:
 def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[str]) -> dict[str, Value]:
     """The default values of a dataclass's fields, but for those in `present` that a `default_factory` would have to make."""
     defaults: dict[str, Value] = {}
-    for x in dataclasses.fields(cls):  # type: ignore[arg-type]
+    for x in dataclasses.fields(cls):
         if x.default is not dataclasses.MISSING:
             defaults[x.name] = Static(x.default)
         elif x.default_factory is not dataclasses.MISSING and x.name not in present:
@@ -194,4 +194,4 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
         fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in given}
         return CALLS[Static](f, node, Static(original(classes[0])), [], fields, "")
     fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
-    return new_object(f, node, classes[0], x.type, fields)  # type: ignore[arg-type, union-attr]
+    return new_object(f, node, classes[0], x.type, fields)

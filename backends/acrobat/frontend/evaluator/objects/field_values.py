@@ -14,14 +14,7 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_con
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import nothing_known, type_of
 from backends.acrobat.frontend.tensor_types import extents
-from backends.acrobat.frontend.types import (
-    NONE,
-    SYMBOL,
-    UNKNOWN,
-    Mismatch,
-    contains_unknown,
-    is_tuple_type,
-)
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 
 

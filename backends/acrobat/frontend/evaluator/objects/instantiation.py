@@ -90,7 +90,7 @@ def _constant(value: Value) -> Hashable:
         case Special(python_object=held) if held is not None:
             return id(held)
         case Static(v) if type(v) is int or isinstance(v, types.FunctionType):
-            return v  # type: ignore[no-any-return]
+            return v
     return None
 
 
@@ -98,7 +98,7 @@ def _in_order_of_fields(
     f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value], init: types.FunctionType
 ) -> list[Value]:
     """The arguments for the `__init__` that Python has generated for a dataclass, as `source_of` finds it written out."""
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = dataclasses.fields(cls)
     parameters = [x.name for x in fields if x.init]
     defaults = defaults_of_fields(f, node, cls, {*parameters[: len(args)], *kwargs})
     bound = CallArguments(cls.__name__, args, kwargs).bind(*parameters, **{x: defaults[x] for x in parameters if x in defaults})

@@ -61,7 +61,7 @@ def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:
             return [one if value.value else other] if is_known else [one, other]  # type: ignore[union-attr]
         case ast.BoolOp(ast.Or(), [_, other]) if is_known and not value.value:  # type: ignore[union-attr]
             return [other]
-    return list(source.values)  # type: ignore[union-attr]
+    return list(source.values)
 
 
 def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:

@@ -82,12 +82,7 @@ def _asked(function: Any, tested: ast.expr, where: ast.AST, callers: tuple[Any, 
 
 
 def _test(
-    test: ast.expr,
-    parameter: str,
-    tested: ast.expr,
-    namespace: Mapping[str, Any],
-    where: ast.AST,
-    callers: tuple[Any, ...],
+    test: ast.expr, parameter: str, tested: ast.expr, namespace: Mapping[str, Any], where: ast.AST, callers: tuple[Any, ...]
 ) -> ast.expr | None:
     """A test of classes with `tested` in place of the parameter and classes in place of their names; None for other tests.
     `callers`: the functions that are being asked, the innermost one last."""

@@ -50,7 +50,7 @@ def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) 
         return node
 
     tuples = (x.value for x in every_node(definition) if isinstance(x, ast.Assign) and isinstance(x.value, ast.Tuple))
-    return replaced(definition, apart) if any(makes(v) for x in tuples for v in x.elts) else definition  # type: ignore[no-any-return]
+    return replaced(definition, apart) if any(makes(v) for x in tuples for v in x.elts) else definition
 
 
 def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:

@@ -53,14 +53,14 @@ class Hoist:
                 self.before.append(ast.copy_location(ast.Assign([copy(target)], inner), node))
                 return ast.copy_location(ast.Name(target.id, ast.Load()), node)
             case ast.BoolOp():
-                result.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
+                result.values = [self.visit(node.values[0]), *node.values[1:]]
                 return result
             case ast.IfExp():
-                result.test = self.visit(node.test)  # type: ignore[attr-defined]
+                result.test = self.visit(node.test)
                 return result
             case ast.Compare():
-                result.left = self.visit(node.left)  # type: ignore[attr-defined]
-                result.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
+                result.left = self.visit(node.left)
+                result.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]
                 return result
             case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
                 return node

@@ -192,7 +192,7 @@ def text_of(f: Frame, node: ast.AST, parts: Sequence[Shown], what: str) -> Value
     if i is not None:  # the name of a class: one text for each
 
         def of_one(each: Value) -> Value:
-            return text_of(f, node, [*parts[:i], replace(parts[i], value=each), *parts[i + 1 :]], what)  # type: ignore[operator]
+            return text_of(f, node, [*parts[:i], replace(parts[i], value=each), *parts[i + 1 :]], what)
 
         return mapped_choice(f, node, parts[i].value, of_one)  # type: ignore[arg-type]
     if any(is_unknown(part.value) for part in parts):

@@ -36,12 +36,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import (
-    UNKNOWN,
-    Mismatch,
-    contains_unknown,
-    is_never_filled,
-)
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_empty, unknown
 
 

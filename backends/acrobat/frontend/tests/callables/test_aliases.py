@@ -100,7 +100,7 @@ def a_function_instead(xs: list[int]) -> list[int]:
     note = xs.append
     if xs:
 
-        def note(x: int) -> None:  # type: ignore[misc]
+        def note(x: int) -> None:
             xs.insert(0, x)
 
     note(2)

@@ -115,7 +115,7 @@ def test_a_patched_class(monkeypatch: pytest.MonkeyPatch) -> None:
 def keeping(old: Any) -> Any:
     @functools.wraps(old)
     def wrapper(x: Row) -> Tensor:
-        return old(x) * 2.0  # type: ignore[no-any-return]
+        return old(x) * 2.0
 
     return wrapper
 

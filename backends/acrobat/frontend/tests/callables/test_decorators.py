@@ -88,7 +88,7 @@ class Wrapped(Base):
 
     @ignored
     def left_out(self, x):
-        return nothing_of_this_name  # type: ignore[name-defined]  # noqa: F821
+        return nothing_of_this_name  # noqa: F821
 
     def forward(self, x):
         h, recipe = x

@@ -50,7 +50,6 @@ def test_a_nested_function_that_a_method_gives():
     agrees(Spans(), WORDS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_a_nested_function_natively(codegen, tmp_path):
     agrees_natively(Spans().eval(), WORDS, codegen, tmp_path)
 

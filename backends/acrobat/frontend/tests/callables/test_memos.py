@@ -74,7 +74,6 @@ def test_as_in_python(forward, instances) -> None:
     agrees(with_forward(Model(), forward), instances)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_in_generated_code(codegen, tmp_path) -> None:
     agrees_natively(with_forward(Model(), spans), WORDS, codegen, tmp_path)
 

@@ -116,7 +116,6 @@ def test_interpreter(function: Any) -> None:
     agrees(of(function), TREES)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(with_a_default), TREES, codegen, tmp_path)
 

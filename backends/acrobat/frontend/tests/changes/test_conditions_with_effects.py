@@ -74,6 +74,5 @@ def test_as_in_python(model) -> None:
     agrees(model(), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(OfModules(), LISTS, codegen, tmp_path)

@@ -147,7 +147,6 @@ def test_as_eager(function: Any) -> None:
     agrees(with_forward(Words(), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Words(), by_a_method), LISTS, codegen, tmp_path)
 

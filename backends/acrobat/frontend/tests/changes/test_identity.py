@@ -111,7 +111,6 @@ def test_as_eager(cls: Any, sample: list[Any]) -> None:
     agrees(cls(), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(("cls", "sample"), CASES[:2], ids=lambda x: getattr(x, "__name__", ""))
 def test_natively(cls: Any, sample: list[Any], codegen: str, tmp_path: Path) -> None:
     agrees_natively(cls(), sample, codegen, tmp_path)

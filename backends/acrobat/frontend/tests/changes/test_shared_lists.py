@@ -859,7 +859,6 @@ def test_as_in_python(model: Any) -> None:
     agrees(model(), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("model", [Segments, Unions, Chart, InTheResult, DeepCopies])
 def test_natively(model: Any, codegen: str, tmp_path: Path) -> None:
     agrees_natively(model(), LISTS, codegen, tmp_path)

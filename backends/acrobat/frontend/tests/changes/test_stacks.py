@@ -163,7 +163,6 @@ def test_as_in_python(model: Any) -> None:
     agrees(model(), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(Grammar(), LISTS, codegen, tmp_path)
 

@@ -101,7 +101,6 @@ def everything(self, xs):
     return of_the_instance(self, xs), in_a_list(self, xs), in_another_object(self, xs)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), LISTS, codegen, tmp_path)
 

@@ -105,7 +105,6 @@ def test_states_beside_trees() -> None:
     agrees(EasyFirst(), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_in_generated_code(codegen: Any, tmp_path: Any) -> None:
     agrees_natively(EasyFirst().eval(), LISTS, codegen, tmp_path)
 

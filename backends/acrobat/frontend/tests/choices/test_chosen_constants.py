@@ -165,7 +165,6 @@ def everything(self, node):
     return as_results(self, node), collected(self, node), compared(self, node), assigned(self, node), in_one_arm(self, node)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(with_forward(Names(), everything), TREES, codegen, tmp_path)
 

@@ -184,7 +184,6 @@ def test_as_in_python(forward):
     agrees(with_forward(Model(), forward), GIVEN)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_in_generated_code(codegen, tmp_path):
     agrees_natively(with_forward(Model(), cells), GIVEN, codegen, tmp_path)
 

@@ -185,7 +185,6 @@ def test_as_in_python(forward, questions) -> None:
     agrees(with_forward(Programs(), forward), questions)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(("forward", "questions"), [WORK[0], WORK[1], WORK[4]])
 def test_in_generated_code(forward, questions, codegen, tmp_path) -> None:
     agrees_natively(with_forward(Programs(), forward), questions, codegen, tmp_path)

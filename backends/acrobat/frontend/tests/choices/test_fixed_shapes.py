@@ -49,7 +49,6 @@ def questions(*objects: int) -> list[tuple[torch.Tensor, list[str]]]:
     return [(torch.randn(n, WIDTH, generator=GENERATOR), p.split()) for n, p in zip(sizes, programs, strict=True)]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_maps_of_one_column_and_of_several(codegen: str, tmp_path: Path) -> None:
     agrees_natively(Attending().eval(), questions(3), codegen, tmp_path)
 

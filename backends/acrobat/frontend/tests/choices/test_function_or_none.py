@@ -62,7 +62,6 @@ def test_a_method_by_the_first_item_of_a_tuple():
     agrees(Calculator(), TREES)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_a_method_by_the_first_item_natively(codegen, tmp_path):
     agrees_natively(Calculator(), TREES, codegen, tmp_path)
 

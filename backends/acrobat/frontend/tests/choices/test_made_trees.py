@@ -141,7 +141,6 @@ def test_interpreter(model: Any, instances: Any) -> None:
     agrees(model(), instances)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(TwoBranches().eval(), VECTORS, codegen, tmp_path)
 
@@ -348,6 +347,5 @@ def test_tuples_of_any_lengths_on_a_stack() -> None:
     agrees(with_forward(nn.Module(), by_a_stack), [*SENTENCES, list("abcadadbd")])
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_lists_of_them_in_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(with_forward(of_words(), spans_as_tuples), SENTENCES, codegen, tmp_path)

@@ -212,7 +212,6 @@ def test_a_tensor_of_ints_or_floats_is_refused() -> None:
         agrees(Shifts(), [[("open", "NP"), ("shift", 1), ("shift", 1.5)]])
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(
     ("cls", "instances"),
     [(Shifts, SHIFTS), (Nested, NESTED), (Programs, PROGRAMS), (Labelled, LABELLED), (Children, CHILDREN)],
@@ -274,7 +273,6 @@ def test_attributes_of_made_objects() -> None:
     agrees(Made(), MADE)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_attributes_of_made_objects_natively(codegen, tmp_path) -> None:
     agrees_natively(Made().eval(), MADE, codegen, tmp_path)
 

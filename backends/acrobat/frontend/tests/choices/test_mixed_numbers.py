@@ -223,7 +223,6 @@ def test_as_in_python(forward: Any, sample: list[Any]) -> None:
     agrees(with_forward(Model(), forward), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def forward(self, row):
         return ranks(self, row), sums(self, row), computed(self, row), texts(self, row)

@@ -161,7 +161,6 @@ def test_as_in_python(forward: Any, sample: list[Any]) -> None:
     agrees(with_forward(nn.Module(), forward), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def forward(self, words):
         return keys_in_keys(self, words), one_key_or_the_other(self, words), keys_of_several_kinds(self, words)

@@ -60,7 +60,6 @@ def test_ints_and_floats_of_instances() -> None:
     agrees(Machine(), [[Plain(3), Plain(2.5)], [Plain(4.0)], [Plain(0), Plain(1)]])
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(Machine(), PROGRAMS, codegen, tmp_path)
 

@@ -16,8 +16,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_idioms import module
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees
 
 
 @dataclass
@@ -58,15 +57,6 @@ def graph(n: int) -> Graph:
 def molecule(n: int) -> dict[str, Any]:
     bonds = [{"begin": i // 2, "end": i, "kind": "single"} for i in range(1, n)]
     return {"atoms": [{"charge": i % 3, "symbol": "C"} for i in range(n)], "bonds": bonds}
-
-
-def agrees(module: nn.Module, instances: list[Any]) -> None:
-    program = build(module.eval(), sample=instances)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for x in instances:
-            assert_same(as_tensors(interpreter.run(x)), module(x), str(x))
 
 
 def test_an_annotation_that_leaves_a_shape_open_is_completed_by_the_sample() -> None:
@@ -233,7 +223,7 @@ def test_edges_as_a_tensor_of_ints() -> None:
     ],
 )
 def test_arrays_are_made_tensors_by_who_makes_the_instances(array: np.ndarray, advice: str) -> None:
-    def forward(xs):  # type: ignore[no-untyped-def]
+    def forward(xs):
         return torch.from_numpy(xs[0])
 
     with pytest.raises(CompileError, match=r"instance 0\[0\] is a numpy array of ") as caught:
@@ -261,7 +251,7 @@ def test_names_that_are_lacking_and_lists_of_different_things() -> None:
 
 
 def test_lists_of_several_types_under_each_name_are_values_of_a_dictionary() -> None:
-    def forward(d):  # type: ignore[no-untyped-def]
+    def forward(d):
         return sum(len(xs) for xs in d.values()), "a" in d
 
     sample: list[Any] = [{"a": [1, "x"]}, {"b": ["y", 2], "a": []}, {"c": [3]}]

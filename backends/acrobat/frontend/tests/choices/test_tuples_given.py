@@ -151,7 +151,6 @@ def test_annotations_alone() -> None:
     assert [run(node) for node in NODES] == [Annotated()(node) for node in NODES]
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def all_of_them(self: nn.Module, x: Any) -> Any:
         node, tree, xs, rows = x

@@ -187,7 +187,6 @@ def test_of_the_instance() -> None:
     agrees(with_forward(nn.Linear(3, 1), of_instance), INSTANCES)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def all_of_them(self: nn.Module, both: Any) -> Any:
         xs, x = both

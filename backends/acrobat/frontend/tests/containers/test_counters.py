@@ -105,6 +105,5 @@ def everything(self, xs):
     return operators(self, xs), changes(self, xs), heaps(self, xs), sorted_places(self, xs)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), LISTS, codegen, tmp_path)

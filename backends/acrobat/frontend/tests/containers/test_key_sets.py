@@ -50,10 +50,7 @@ OTHERS = [of(), of(sound=SOUND), of(picture=PICTURE), of(words=WORDS[:2]), of(so
 
 
 def test_sets_of_names_that_the_sample_does_not_show():
-    model = Reader()
-    run = Interpreter(build(model, sample=SAMPLE)).run
-    for given in (*SAMPLE, *OTHERS):
-        assert_same(as_tensors(run(given)), model(given), str(given.keys()))
+    agrees(Reader(), SAMPLE, [*SAMPLE, *OTHERS])
 
 
 def test_an_entry_that_differs_in_kind_keeps_to_the_sets_that_were_seen():

@@ -117,7 +117,6 @@ def test_as_in_python(forward: Any, sample: list[Any]) -> None:
     agrees(with_forward(Model(), forward), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), without_none), LISTS, codegen, tmp_path)
 

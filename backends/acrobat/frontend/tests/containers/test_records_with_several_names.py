@@ -185,7 +185,6 @@ def test_interpreter(function: Any) -> None:
     agrees(with_forward(Model(), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), in_lists), LISTS, codegen, tmp_path)
 

@@ -148,7 +148,6 @@ def test_as_eager(cls, sample) -> None:
     agrees(cls(), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen, tmp_path: Path) -> None:
     agrees_natively(Rows().eval(), TABLES, codegen, tmp_path)
 

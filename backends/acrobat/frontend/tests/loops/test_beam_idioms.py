@@ -180,7 +180,6 @@ def test_as_eager(function: Any) -> None:
     agrees(with_forward(Decoder(), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("function", [lists_of_three, priority_queue, lists_as_results, tuples_as_results])
 def test_natively(function: Any, codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Decoder(), function), LISTS, codegen, tmp_path)

@@ -78,6 +78,5 @@ def test_as_eager(function: Any) -> None:
     agrees(with_forward(Modules(), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Modules(), left_early), LISTS, codegen, tmp_path)

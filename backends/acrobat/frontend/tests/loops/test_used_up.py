@@ -152,7 +152,6 @@ def test_as_in_python(forward: Any) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def forward(self, xs):
         return pairs(self, xs), head_and_rest(self, xs), as_many_as_there_are(self, xs), ended_by_the_test(self, xs)

@@ -21,7 +21,7 @@ class Runs(nn.Module):
         torch.manual_seed(0)
         self.table = nn.Embedding(5, 3)
 
-    def runs(self, path: List) -> List[Dict]:  # type: ignore[type-arg]  # noqa: UP006
+    def runs(self, path: List) -> List[Dict]:  # noqa: UP006
         result = []
         start = 0
         for at, label in enumerate(path):
@@ -30,13 +30,13 @@ class Runs(nn.Module):
                 start = at + 1
         return result
 
-    def counted(self, path: List[int]) -> Dict:  # type: ignore[type-arg]  # noqa: UP006
-        counts: Dict = {}  # type: ignore[type-arg]  # noqa: UP006
+    def counted(self, path: List[int]) -> Dict:  # noqa: UP006
+        counts: Dict = {}  # noqa: UP006
         for label in path:
             counts[label] = counts.get(label, 0) + 1
         return counts
 
-    def seen(self, path: List[int]) -> Tuple[Tuple, Set]:  # type: ignore[type-arg]  # noqa: UP006
+    def seen(self, path: List[int]) -> Tuple[Tuple, Set]:  # noqa: UP006
         return (path[0], len(path)), set(path)
 
     def forward(self, path: List[int]) -> Any:  # noqa: UP006
@@ -49,19 +49,19 @@ def test_they_leave_open_what_the_values_tell() -> None:
     agrees(Runs(), [[1, 1, 3], [2], [0, 4, 4, 4, 0]])
 
 
-def rows_in(x: torch.Tensor, order: range, scale: complex = 1) -> List[Unwritten]:  # type: ignore[no-any-unimported]  # noqa: UP006
+def rows_in(x: torch.Tensor, order: range, scale: complex = 1) -> List[Unwritten]:  # noqa: UP006
     return [x[i] * scale for i in order]
 
 
 @dataclass
 class Span:
     at: slice
-    label: Unwritten  # type: ignore[no-any-unimported]
+    label: Unwritten
 
 
-def of_imports_for_checkers(self: nn.Module, x: Unwritten) -> Unwritten:  # type: ignore[no-any-unimported]
-    first: Unwritten = rows_in(x, range(1))  # type: ignore[no-any-unimported]
-    number: bytes = x.size(0)  # type: ignore[assignment]
+def of_imports_for_checkers(self: nn.Module, x: Unwritten) -> Unwritten:
+    first: Unwritten = rows_in(x, range(1))
+    number: bytes = x.size(0)
     span = Span(number, len(first))  # type: ignore[arg-type]
     return rows_in(x, range(number - 1, -1, -1)), span.at, span.label  # type: ignore[operator]
 

@@ -140,6 +140,5 @@ def test_as_eager(function: Any, sample: list[Any]) -> None:
     agrees(with_forward(Words(), function), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Words(), in_lists), LISTS, codegen, tmp_path)

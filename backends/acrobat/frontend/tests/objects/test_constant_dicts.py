@@ -217,7 +217,6 @@ def test_of_words(model):
     agrees(model(), WORDS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path):
     agrees_natively(LongestMatch(), WORDS, codegen, tmp_path)
 

@@ -439,7 +439,6 @@ def test_as_eager(cls, sample) -> None:
     agrees(cls(), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("at", [1, 7, 8, 10, 11], ids=lambda at: ALL[at][0].__name__)
 def test_natively(at, codegen, tmp_path: Path) -> None:
     agrees_natively(ALL[at][0]().eval(), ALL[at][1], codegen, tmp_path)

@@ -18,24 +18,24 @@ SIDES = ["s", "n"]
 BOTH = [1, 2]
 
 
-def options(x):  # type: ignore[no-untyped-def]
+def options(x):
     return [i for i, (left, name, right) in enumerate(RULES) if left == SIDES[x] and (x < 1 or "n" not in right)]
 
 
-def right_sides(x):  # type: ignore[no-untyped-def]
+def right_sides(x):
     return [right for left, name, right in RULES if left == SIDES[x]]
 
 
-def lengths(x):  # type: ignore[no-untyped-def]
+def lengths(x):
     return sum(len(right) for left, name, right in RULES if left == SIDES[x])
 
 
-def one_rule(x):  # type: ignore[no-untyped-def]
+def one_rule(x):
     _, name, right = RULES[x]
     return name.upper() if right else name, right
 
 
-def appended(x):  # type: ignore[no-untyped-def]
+def appended(x):
     out = []
     for i in range(x + 1):
         out.append((i, BOTH))
@@ -43,7 +43,7 @@ def appended(x):  # type: ignore[no-untyped-def]
     return out
 
 
-def beside(x):  # type: ignore[no-untyped-def]
+def beside(x):
     return [(1, BOTH), (2, [x])], [BOTH for i in range(x)]
 
 
@@ -53,7 +53,7 @@ def test_constant_lists_become_lists_of_the_program(function: Any) -> None:
     assert [interpreter.run(x) for x in (0, 1)] == [function(x) for x in (0, 1)]
 
 
-def changed(x):  # type: ignore[no-untyped-def]
+def changed(x):
     out = []
     for _ in range(x):
         out.append(BOTH)
@@ -61,13 +61,13 @@ def changed(x):  # type: ignore[no-untyped-def]
     return out
 
 
-def changed_in_tuple(x):  # type: ignore[no-untyped-def]
+def changed_in_tuple(x):
     out = [(1, BOTH), (2, [x])]
     out[0][1].append(x)
     return out
 
 
-def changed_in_loop(x):  # type: ignore[no-untyped-def]
+def changed_in_loop(x):
     rules = [(name, right) for left, name, right in RULES if left == SIDES[x]]
     for _, right in rules:
         right.append("s")
@@ -86,19 +86,19 @@ CHOSEN = [2, 0]
 FLAGS = [True, False, True]
 
 
-def by_lists(x):  # type: ignore[no-untyped-def]
+def by_lists(x):
     table = torch.arange(9).float().view(3, 3)
     return table[CHOSEN], table[:, CHOSEN], table[CHOSEN, CHOSEN], table[ALLOWED[x]] + table[CHOSEN][[0]]
 
 
-def put_by_list(x):  # type: ignore[no-untyped-def]
+def put_by_list(x):
     row = torch.zeros(3) + len(x)
     row[CHOSEN] = 1.5
     return row
 
 
-def by_constant_or_not(x):  # type: ignore[no-untyped-def]
-    def chosen(symbol, deep):  # type: ignore[no-untyped-def]
+def by_constant_or_not(x):
+    def chosen(symbol, deep):
         total = (torch.arange(4).float() + deep)[ALLOWED[symbol]].sum()
         return total + chosen("n", deep - 1) if deep > 0 else total
 
@@ -110,15 +110,15 @@ def test_tensors_are_indexed_by_constant_lists(function: Any) -> None:
     agrees(module(function), ["s", "n"])
 
 
-def by_flags(x):  # type: ignore[no-untyped-def]
+def by_flags(x):
     return (torch.zeros(3) + x)[FLAGS]
 
 
-def by_written_flags(x):  # type: ignore[no-untyped-def]
+def by_written_flags(x):
     return (torch.zeros(3) + x)[[True, False, True]]
 
 
-def put_by_flags(x):  # type: ignore[no-untyped-def]
+def put_by_flags(x):
     row = torch.zeros(3) + x
     row[FLAGS] = 0.0
     return row
@@ -135,24 +135,24 @@ PLACES: list[dict[str, Any]] = [{"name": "siam", "food": "thai", "n": 1}, {"name
 TREES: list[dict[str, Any]] = [{"a": {"u": 1, "v": [1]}, "b": None}, {"a": {"u": 2, "v": []}, "b": 3}]
 
 
-def joined(x):  # type: ignore[no-untyped-def]
+def joined(x):
     found = [side for side in ["n", "q", "r"][:x] if side not in SIDES]
     words = SIDES + found
     words.append("end")
     return words, found + SIDES, SIDES * x, len(SIDES)
 
 
-def entries_by_condition(x):  # type: ignore[no-untyped-def]
+def entries_by_condition(x):
     names = [place["name"] for place in PLACES if place["n"] > x]
     return names, [i for i, place in enumerate(PLACES) if place["food"] == ["thai", "french", "none"][x]]
 
 
-def entries_of_pairs(x):  # type: ignore[no-untyped-def]
+def entries_of_pairs(x):
     pairs = [(i, place["n"]) for i in range(x) for place in PLACES if place["n"] != i]
     return pairs, sum(place["n"] for place in PLACES if place["n"] <= x)
 
 
-def one_entry(x):  # type: ignore[no-untyped-def]
+def one_entry(x):
     place, tree = PLACES[min(x, 1)], TREES[x - 1]
     return "{name} has {food}".format(**place), place["n"], tree["a"]["u"], len(tree["a"]["v"]), tree["b"] is None
 
@@ -162,13 +162,13 @@ def test_constant_lists_meet_lists_of_run_time(function: Any) -> None:
     agrees(module(function), [0, 1, 2])
 
 
-def changes_an_entry(x):  # type: ignore[no-untyped-def]
+def changes_an_entry(x):
     place = PLACES[x]
     place["n"] = 7
     return place["n"]
 
 
-def changes_inside(x):  # type: ignore[no-untyped-def]
+def changes_inside(x):
     tree = TREES[x]
     tree["a"]["v"].append(1)
     return tree["a"]["v"]

@@ -148,7 +148,6 @@ def test_as_in_python(function: Any) -> None:
     agrees(with_forward(nn.Linear(1, 1), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_as_in_python_natively(codegen: str, tmp_path: Path) -> None:
     def all_of_them(self: nn.Module, xs: Any) -> Any:
         objects = expanded(self, xs), looked_at(self, xs), of_plain_classes(self, xs), given_out(self, xs)

@@ -294,7 +294,6 @@ def test_as_eager(cls, sample) -> None:
     agrees(cls(), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize(("cls", "sample"), [ALL[1], ALL[2], ALL[4], ALL[7], ALL[9]], ids=lambda x: getattr(x, "__name__", ""))
 def test_natively(cls, sample, codegen, tmp_path: Path) -> None:
     agrees_natively(cls(), sample, codegen, tmp_path)
@@ -305,7 +304,6 @@ class GivenOut(Siblings):
         return self.embed.weight[node.word], [child.parent for child in node.children], {"last": node.children[-1:]}
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_results_have_the_objects_of_the_instance(codegen, tmp_path: Path) -> None:
     instances, model = trees(), GivenOut().eval()
     executable = compile(model, sample=instances, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)

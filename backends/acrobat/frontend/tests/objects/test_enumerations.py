@@ -139,7 +139,6 @@ def everything(self, node):
     return by_member(self, node), as_ints(self, node), named_levels(self, node)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), NODES, codegen, tmp_path)
 

@@ -266,7 +266,6 @@ def everything(self, xs):
     return reset_in_init(self, xs), attributes_of_reset(self, xs), sets_in_objects(self, xs), conditions_that_change(self, xs)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), LISTS, codegen, tmp_path)
 

@@ -219,10 +219,7 @@ class Model(nn.Module):
 def test_patterns_name_fields_that_nothing_else_reads(tmp_path: Path) -> None:
     module = load(tmp_path, PATTERNS, "objects_patterns")
     shapes = [module.Circle(0.5), module.Box(2, torch.ones(4)), module.Point(), module.Box(3, torch.ones(4))]
-    model = module.Model()
-    interpreter = Interpreter(build(model, sample=[shapes]))
-    for instance in (shapes, shapes[::-1], [], shapes[:1]):
-        assert_same(as_tensors(interpreter.run(instance)), model(instance), "")
+    agrees(module.Model(), [shapes], [shapes, shapes[::-1], [], shapes[:1]])
 
 
 SHARED = """
@@ -266,13 +263,7 @@ class Model(nn.Module):
 def test_shared_nodes_are_computed_once(tmp_path: Path) -> None:
     """Each level of the graph uses the level below twice. Nodes are computed in the order of eager Python."""
     module = load(tmp_path, SHARED, "objects_shared")
-    model = module.Model().eval()
-
-    ladder = module.ladder
-    interpreter = Interpreter(build(model, sample=[ladder(2), ladder(0)]))
-    with torch.no_grad():
-        for levels in (0, 3, 40):
-            assert_same(as_tensors(interpreter.run(ladder(levels))), model(ladder(levels)), str(levels))
+    agrees(module.Model(), [*map(module.ladder, (2, 0))], [*map(module.ladder, (0, 3, 40))])
 
 
 def test_the_library_s_heaps_are_python_s() -> None:

@@ -80,7 +80,6 @@ class All(Model):
         return self.words(xs), self.searched(xs), self.floats(xs), self.strings(xs), self.membership(xs)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path) -> None:
     model = All().eval()
     executable = compile(model, sample=XS, options=Options(codegen=codegen), cache_folder=tmp_path)

@@ -297,7 +297,6 @@ def test_interpreter(function: Any) -> None:
     agrees(of(function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("function", [reads, links], ids=lambda f: f.__name__)
 def test_generated_code(function: Any, codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(function), LISTS, codegen, tmp_path)

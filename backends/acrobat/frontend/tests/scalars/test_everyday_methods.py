@@ -113,7 +113,6 @@ def test_as_python(forward: Any) -> None:
     agrees(with_forward(Model(), forward), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("forward", [of_math, given_all], ids=["of_math", "given_all"])
 def test_natively(forward: Any, codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), forward), LISTS, codegen, tmp_path)

@@ -113,7 +113,6 @@ def everything(self, items):
     return one_by_one, seen_first(self, items)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(model(everything), LISTS, codegen, tmp_path)
 

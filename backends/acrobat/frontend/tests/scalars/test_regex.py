@@ -112,7 +112,6 @@ def test_as_python(forward: Any) -> None:
     agrees(with_forward(Model(), forward), TEXTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 @pytest.mark.parametrize("forward", CASES, ids=[f.__name__ for f in CASES])
 def test_natively(forward: Any, codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), forward), TEXTS, codegen, tmp_path)

@@ -165,7 +165,6 @@ def everything(self, words):
     )
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(everything), WORDS, codegen, tmp_path)
 
@@ -247,7 +246,6 @@ def every_order(self, words):
     return in_order(self, words), compared(self, words)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_order_in_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(of(every_order), WORDS, codegen, tmp_path)
 
@@ -262,7 +260,7 @@ def test_members_of_an_enum_have_no_order() -> None:
         interpreter.run(Color.RED)
 
 
-def places(words):  # type: ignore[no-untyped-def]
+def places(words):
     return [(w.index("a"), w.rindex("a"), "xyzx".index(w[0]), "xyzx".rindex(w[0])) for w in words]
 
 
@@ -275,7 +273,7 @@ def test_index_of_a_string_that_is_missing_is_an_error_of_the_instance() -> None
             interpreter.run(wrong)
 
 
-def joined_if_several(words):  # type: ignore[no-untyped-def]
+def joined_if_several(words):
     return "-".join(words) if len(words) > 1 else ""
 
 
@@ -290,13 +288,13 @@ def test_what_is_no_string_is_not_joined(other: Any) -> None:
         build(module(joined_if_several), sample=[[1, 2]])
 
 
-def of_constant_strings(words):  # type: ignore[no-untyped-def]
+def of_constant_strings(words):
     vowels = [len([c for c in w if c in "aeiou"]) for w in words]
     pairs = dict(zip("abc", words, strict=False))
     return pairs, [c * 2 for c in "xyz"], list("ab"), [i for i, c in enumerate("abc") if c in words], vowels
 
 
-def bytes_of_words(words):  # type: ignore[no-untyped-def]
+def bytes_of_words(words):
     h = 7
     for w in words:
         for byte in w.encode():

@@ -124,7 +124,6 @@ def test_texts(forward: Any, sample: list[Any]) -> None:
     agrees(with_forward(nn.Module(), forward), sample)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     def forward(self, words):
         return ints(self, words), floats_or_none(self, words), str(words), str([(w, len(w)) for w in words])

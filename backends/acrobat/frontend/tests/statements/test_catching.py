@@ -459,7 +459,6 @@ def test_an_early_exit_by_an_exception():
     agrees(Layers(), WORDS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_an_early_exit_natively(codegen, tmp_path):
     agrees_natively(Layers().eval(), WORDS, codegen, tmp_path)
 

@@ -90,7 +90,6 @@ def test_as_eager(function: Any) -> None:
     agrees(with_forward(Masked(), function), LISTS)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Masked(), transitions), LISTS, codegen, tmp_path)
 

@@ -52,7 +52,6 @@ def test_as_python(forward: Any) -> None:
     agrees(with_forward(Model(), forward), INSTANCES)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Model(), padded), INSTANCES, codegen, tmp_path)
 

@@ -40,7 +40,6 @@ class Outputs(nn.Module):
         return self.rows(x), self.columns(x)
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_results_without_elements_have_the_shapes_of_eager(codegen, tmp_path):
     agrees_natively(Outputs().eval(), ROWS, codegen, tmp_path)
 

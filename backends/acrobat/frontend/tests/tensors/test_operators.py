@@ -198,7 +198,6 @@ def test_operator(call: str, counts: tuple[int, ...], tmp_path: Path) -> None:
 NATIVE = "(x[:, 0] > 0.0).sum(), x.argmax(0), torch.isnan(x[0, 0]), [torch.tensor(4), x.argmax()], i ^ 1, x.atan()"
 
 
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_tensors_of_one_number_are_results_of_compiled_code(codegen: str, tmp_path: Path) -> None:
     agrees_natively(model(NATIVE, tmp_path), matrices((3, 1, 6)), codegen, tmp_path)
 

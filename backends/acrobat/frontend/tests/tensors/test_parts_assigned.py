@@ -13,8 +13,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same, with_forward
+from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
 def adjacency(self, x, edges):
@@ -231,13 +230,7 @@ def instances():
 
 @pytest.mark.parametrize("forward", FORWARDS)
 def test_as_in_eager_pytorch(forward):
-    given = instances()
-    module = with_forward(nn.Module(), forward)
-    program = build(module, sample=given)
-    verify(program)
-    interpreter = Interpreter(program)
-    for i, x in enumerate(given):
-        assert_same(as_tensors(interpreter.run(x)), module(*x), f"instance {i}")
+    agrees(with_forward(nn.Module(), forward), instances(), spread=True)
 
 
 class Encoder(nn.Module):

@@ -12,8 +12,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors
 
 HEAD = """
 import torch
@@ -173,13 +172,7 @@ def model_of(expression: str, folder: Path) -> torch.nn.Module:
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expression(expression: str, tmp_path: Path) -> None:
-    model = model_of(expression, tmp_path)
-    program = build(model, sample=SAMPLE)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for n, m in ((1, 1), (3, 2), (1, 4), (5, 5)):
-            assert_same(as_tensors(interpreter.run(instance(n, m))), model(instance(n, m)), f"n={n}, m={m}")
+    agrees(model_of(expression, tmp_path), SAMPLE, [instance(n, m) for n, m in ((1, 1), (3, 2), (1, 4), (5, 5))])
 
 
 @pytest.mark.parametrize("expression", REFUSED)

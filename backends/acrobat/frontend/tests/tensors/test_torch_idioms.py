@@ -17,8 +17,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, InstanceError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 LENGTHS = (3, 1, 5)
 
@@ -443,14 +442,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
 @pytest.mark.parametrize(("cls", "instances"), CASES, ids=[c[0].__name__ for c in CASES])
 def test_idiom(cls: type[nn.Module], instances: Any) -> None:
     torch.manual_seed(0)
-    module, sample = cls().eval(), instances()
-    program = build(module, sample=sample)
-    verify(program)
-    interpreter = Interpreter(program)
-    for x in sample:
-        with torch.no_grad():
-            expected = module(*x) if isinstance(x, tuple) else module(x)
-        assert_same(as_tensors(interpreter.run(x)), expected, cls.__name__)
+    agrees(cls(), instances(), spread=True)
 
 
 def test_attributes_that_forward_assigns_to() -> None:
@@ -501,7 +493,7 @@ def parted(x):
 )
 def test_rows_that_are_not_there(function: Any, text: str) -> None:
     module, x = nn.Module(), torch.randn(5, 4)
-    module.forward = function  # type: ignore[method-assign]
+    module.forward = function
     with pytest.raises(RuntimeError):
         function(x)
     program = build(module, sample=[torch.randn(n, 4) for n in (2, 4)])
@@ -529,11 +521,11 @@ def wrong_row(x):
 
 def test_assignments_at_run_time_that_are_errors() -> None:
     module, sample = nn.Module(), [torch.randn(n, 4) for n in (2, 3)]
-    module.forward = outside  # type: ignore[method-assign]
+    module.forward = outside
     program = build(module, sample=sample)
     with pytest.raises(InstanceError, match="list index out of range"):
         Interpreter(program).run(torch.randn(4, 4))
     for function, text in ((too_many_rows, "at most 64 rows, not 65"), (wrong_row, "broadcast|does not fit")):
-        module.forward = function  # type: ignore[method-assign]
+        module.forward = function
         with pytest.raises(CompileError, match=text):
             build(module, sample=sample)

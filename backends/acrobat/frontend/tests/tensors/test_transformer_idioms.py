@@ -9,10 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.frontend import build
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees
 
 LENGTHS = (3, 1, 5)
 
@@ -209,11 +206,4 @@ CASES: dict[str, tuple[Any, Any]] = {
 def test_idiom(name: str) -> None:
     torch.manual_seed(0)
     made, instances = CASES[name]
-    module, sample = made().eval(), instances()
-    program = build(module, sample=sample)
-    verify(program)
-    interpreter = Interpreter(program)
-    for x in sample:
-        with torch.no_grad():
-            expected = module(*x) if isinstance(x, tuple) and not isinstance(module, Pairs) else module(x)
-        assert_same(as_tensors(interpreter.run(x)), expected, name)
+    agrees(made(), instances(), spread=made is not Pairs)

@@ -1,5 +1,6 @@
-"""What tests of strings tell: of which constants a name or a field is one in an arm, as `name == "add"` says, and which it is
-not. A module or function that is looked up by it there, or was before, is one of those alone."""
+"""What tests tell of a choice of the model's modules or functions. Tests of strings tell of which constants a name or a field
+is one in an arm, as `name == "add"` says, and which it is not: what is looked up by it there, or was before, is one of those
+alone. Tests of classes, as `isinstance(block, Reducer)`, tell it of the name that is tested."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, r
 from backends.acrobat.frontend.kinds import is_object, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 
 Told: TypeAlias = dict[str, tuple[Any, ...]]
 """Names and fields, as `path_of` gives them, with constants."""
@@ -30,7 +31,8 @@ Told: TypeAlias = dict[str, tuple[Any, ...]]
 def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
     """The arm for where a test holds, or does not hold, in which what the test says of names and fields is known."""
     among, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
-    if not among and not excluded:
+    tested = _classes_told(f, test, holds)
+    if not among and not excluded and not tested:
         return arm
 
     def body() -> Value:
@@ -38,6 +40,11 @@ def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
             f.env[told_key(path)] = TupleV((f.env[root_of_path(path)], *map(Static, words)))
         for path in {**among, **excluded}:
             _choose_among_fewer(f, path, among.get(path), excluded.get(path, ()))
+        for name, classes, is_one in tested:
+            chosen = f.env[name]
+            if isinstance(chosen, OneOf):
+                objects = [_python_object(v) for v in chosen.alternatives]
+                _choose(f, name, chosen, [i for i, x in enumerate(objects) if isinstance(x, classes) == is_one])
         return arm()
 
     return body
@@ -49,16 +56,47 @@ def _choose_among_fewer(f: Frame, path: str, among: Sequence[Any] | None, exclud
     for name, chosen in [*f.env.items()]:
         if not isinstance(chosen, OneOf) or chosen.key is None or chosen.key != f.env.get(path):
             continue
-        places = [i for i, k in enumerate(chosen.keys) if (among is None or k in among) and k not in excluded]
-        if not 0 < len(places) < len(chosen.keys) or any(name in names_seen_in(v) for v in f.env.values()):
-            continue  # a lambda sees the name as it is
-        if len(places) == 1:
-            f.env[name] = chosen.alternatives[places[0]]
-            continue
-        new_places = list_of_constants(f, [Static(places.index(i) if i in places else 0) for i in range(len(chosen.keys))])
-        index = f.host("list.get", [new_places, chosen.index], INT, "which")
-        alternatives, keys = (tuple(xs[i] for i in places) for xs in (chosen.alternatives, chosen.keys))
-        f.env[name] = replace(chosen, index=index, alternatives=alternatives, keys=keys)
+        _choose(f, name, chosen, [i for i, k in enumerate(chosen.keys) if (among is None or k in among) and k not in excluded])
+
+
+def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:
+    """Have a name that stands for what was chosen stand for one of the alternatives at these places."""
+    count = len(chosen.alternatives)
+    if not 0 < len(places) < count or chosen.about is not None or any(name in names_seen_in(v) for v in f.env.values()):
+        return  # a lambda sees the name as it is
+    if len(places) == 1:
+        f.env[name] = chosen.alternatives[places[0]]
+        return
+    new_places = list_of_constants(f, [Static(places.index(i) if i in places else 0) for i in range(count)])
+    index = f.host("list.get", [new_places, chosen.index], INT, "which")
+    keys = tuple(chosen.keys[i] for i in places) if chosen.keys else ()
+    f.env[name] = replace(chosen, index=index, alternatives=tuple(chosen.alternatives[i] for i in places), keys=keys)
+
+
+def _python_object(value: Value) -> Any:
+    """The module or the constant that a value is; None for others."""
+    return value.value if isinstance(value, Static) else value.python_object if isinstance(value, Special) else None
+
+
+def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tuple[type, ...], bool]]:
+    """The names whose classes are tested where a test holds, or does not hold, that stand for one of several modules or
+    constants, with the classes, and whether what they stand for is of one of these."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return _classes_told(f, operand, not holds)
+        case ast.BoolOp(op, values) if isinstance(op, ast.And) == holds:
+            return [each for v in values for each in _classes_told(f, v, holds)]
+        case ast.Call(ast.Name("isinstance") as function, [ast.Name(name), classes], []):
+            chosen = f.env.get(name)
+            if not isinstance(chosen, OneOf) or f.borrowed(function) != Static(isinstance):
+                return []
+            if any(_python_object(v) is None for v in chosen.alternatives):
+                return []
+            whole = f.static_list(f.borrowed(classes))
+            parts = whole.items if isinstance(whole, TupleV) else (whole,)
+            tested = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
+            return [(name, tested, holds)] if len(tested) == len(parts) else []
+    return []
 
 
 def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:

@@ -170,6 +170,62 @@ def test_natively(codegen, tmp_path):
     agrees_natively(ChosenBefore().eval(), TREES, codegen, tmp_path)
 
 
+class Reducer(nn.Module):
+    width = 2
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x, at):
+        return self.layer(x) * at
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return torch.tanh(self.layer(x))
+
+
+class ByClass(nn.Module):
+    """A module that is chosen by a number is one of those of a class where a test says so."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.blocks = nn.ModuleList([Reducer(), Translator(), Reducer(), Translator(), nn.Identity()])
+
+    def forward(self, choices):
+        x, translated, left = torch.ones(3), 0, 0
+        for choice in choices:
+            block = self.blocks[choice]
+            if isinstance(block, Reducer):
+                x = block(x, block.width + choice)
+                left += block.width
+            elif not isinstance(block, (Translator, Reducer)):
+                x = block(x) + 1.0
+            else:
+                translated += 1
+                x = block(x)
+            if isinstance(block, Translator) and choice > 1:
+                x = block(x)
+                block = self.blocks[0]
+                x = block(x, translated)
+        return x, translated, left
+
+
+@pytest.mark.parametrize("codegen", ["interpreter", "aot", "vm"])
+def test_tests_of_classes(codegen, tmp_path):
+    choices = [[0, 1, 2], [3, 4, 1], [], [2, 0], [4, 3, 3]]
+    if codegen == "interpreter":
+        agrees(ByClass(), choices)
+    else:
+        agrees_natively(ByClass().eval(), choices, codegen, tmp_path)
+
+
 class ChosenByMixed(ChosenBefore):
     """Of a string or a tuple a comparison with a string tells that it is the string."""
 

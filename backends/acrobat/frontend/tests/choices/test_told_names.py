@@ -244,3 +244,30 @@ class ChosenByMixed(ChosenBefore):
 def test_a_string_beside_tuples():
     x, y = ("x",), ("y",)
     agrees(ChosenByMixed(), [x, ("neg", y), ("score", "red"), ("pair", x, ("neg", y)), ("sum", x, y, ("pair", y, y)), ("sum",)])
+
+
+class ByAttribute(ChosenByMixed):
+    """`getattr` with a name that may be a string or a tuple, where a test says which strings it may be."""
+
+    def __init__(self):
+        super().__init__()
+        self.neg, self.score, self.pair = self.work["neg"], self.work["sum"], self.work["pair"]
+
+    def run(self, tree):
+        op, *args = tree
+        at = self.embed.weight[len(args)]
+        if op in ("neg", "score"):
+            return getattr(self, op)(at) + at
+        if op == "pair":
+            return getattr(self, op)(self.run(args[0]), self.run(args[1]))
+        return at + (1.0 if op == "sum" else 0.0)
+
+
+@pytest.mark.parametrize("codegen", ["interpreter", "aot", "vm"])
+def test_attributes(codegen, tmp_path):
+    x, y = ("x",), ("y",)
+    trees = [x, ("neg", y), ("score", "red"), ("pair", x, ("neg", y)), ("sum", x, y, ("pair", y, y)), ("sum",)]
+    if codegen == "interpreter":
+        agrees(ByAttribute(), trees)
+    else:
+        agrees_natively(ByAttribute().eval(), trees, codegen, tmp_path)

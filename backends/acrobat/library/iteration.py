@@ -239,6 +239,21 @@ def power(base, exponent):
     return result
 
 
+def power_by_squares(base, exponent):
+    """`base ** exponent` of ints that are known at run time only. No square is computed that the result is not a multiple of,
+    so that only a result that is too large is an error."""
+    if exponent < 0:
+        raise ValueError(f"{base} ** {exponent} is a float in Python: write `float(x) ** n` where n may be negative")
+    result = 1
+    while exponent > 0:
+        if exponent % 2 == 1:
+            result = result * base
+        exponent = exponent // 2
+        if exponent > 0:
+            base = base * base
+    return result
+
+
 def rotated(items, steps):
     """The items with the last `steps` of them first; a negative number takes from the front."""
     if not items:

@@ -13,10 +13,11 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size
-from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.fixing import with_extent
+from backends.acrobat.frontend.tensors.joined_extents import kept_or_joined, parts_between
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -49,7 +50,7 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
     if have.count(None) > 1 or before > 1 and not is_numbers(x):
-        joined = _with_units(f, x, extents) or _inner_ones_joined(f, x, extents) or _first_ones_joined(f, x, extents)
+        joined = _with_units(f, x, extents) or _first_ones_joined(f, x, extents) or kept_or_joined(f, x, extents)
         if joined is not None:
             return joined
     if have.count(None) > 1:
@@ -119,7 +120,7 @@ def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
         return None
     if -1 in first and (last == axis(x) and any(is_length_of(f, e, x) for e in extents[:2]) or not rest):
         return None
-    rows = _parts(f, x, 0, last)
+    rows = parts_between(f, x, 0, last)
     if is_unknown(rows):
         return unknown()
     counts = [Static(None) if e == -1 else extents[i] for i, e in enumerate(first)]
@@ -191,32 +192,10 @@ def _first_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | No
     last = max(i for i, e in enumerate(have) if e is None)
     if last == 0 or known(extents[0])[0] and known(extents[0])[1] != -1:
         return None
-    parts = of_rows(_parts(f, x, 0, last), 0)
+    parts = of_rows(parts_between(f, x, 0, last), 0)
     if is_unknown(parts):
         return parts
     return reshape(f, parts, extents) if known(extents[0])[0] else _regrouped(f, parts, extents, 0)
-
-
-def _inner_ones_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
-    """`x.view(1, 16, -1)` and the like, where the first extents and the last ones stay as they are, and those between them, of
-    which several vary, become one. None for other shapes."""
-    have, fixed = shape(x), [known(e)[1] if known(e)[0] else None for e in extents]
-    first = next((i for i, e in enumerate(fixed) if e != have[i] or e is None), 0) if len(fixed) < len(have) else 0
-    last = len(have) - len(extents) + first
-    if not first or fixed[first] not in (None, -1) or [*fixed[first + 1 :]] != [*have[last + 1 :]] or None in have[last + 1 :]:
-        return None
-    rows = _parts(f, x, first, last)
-    if fixed[first] is None and not is_unknown(rows):
-        rows = of_size(f, rows, extents[first])
-    return of_rows(rows, first)
-
-
-def _parts(f: Frame, x: Array, first: int, last: int) -> Dyn:
-    """The parts of a tensor along its dimensions from `first` to `last`, one after the other in one list."""
-    rows = as_rows(f, x, first)
-    if first == last or is_unknown(rows):
-        return rows
-    return flattened(f, mapped(f, [rows], lambda row: _parts(f, row, first, last - 1)))
 
 
 def _regrouped(f: Frame, x: Array, extents: Sequence[Any], j: int, some: bool = False) -> Value:
@@ -295,6 +274,6 @@ def _flattened(f: Frame, x: Array, s: int, e: int) -> Value:
         return call_operation(f, "reshape", CallArguments("reshape", [x, *before, middle, *after], {}))
     k = axis(x)
     if None in joined and k >= s:
-        return of_rows(_parts(f, x, s, e), s)
+        return of_rows(parts_between(f, x, s, e), s)
     left = 0 if k > e else 1  # whether the list of parts is that of a dimension before the joined ones
     return over_rows(f, x, k if left else k - (e - s), lambda row: _flattened(f, row, s - left, e - left))

@@ -15,7 +15,6 @@ from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type,
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
-from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
@@ -132,17 +131,17 @@ def of_numbers(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
 
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """`a ** b` of two numbers."""
-    (known_a, x), (known_b, y) = known(a), known(b)
+    known_b, y = known(b)
     floating = FLOAT in (type_of(a), type_of(b))
     if known_b and y == 2:
         return f.host("square", [as_int(f, a)], FLOAT) if floating else binary(f, node, ast.Mult(), a, a)
     if floating:
         return f.host("math.pow", [as_int(f, v) for v in (a, b)], FLOAT)
-    if known_b and isinstance(y, int) and 0 <= y <= 64:
-        return f.call_with(iteration.power, [as_int(f, a), Static(y)], node)
-    if known_a and isinstance(x, int) and type_of(b) == INT:
-        raise Refused("a power whose exponent is known at run time only is a float or an int", "write `x << n`, or a loop")
-    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+    if known_b and y < 0:  # a float in Python, also of ints
+        return f.host("math.pow", [as_int(f, a), Static(float(y))], FLOAT)
+    if known_b and y <= 64:
+        return f.call_with(iteration.power, [as_int(f, a), Static(int(y))], node)
+    return f.call_with(iteration.power_by_squares, [as_int(f, a), as_int(f, b)], node)
 
 
 def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:

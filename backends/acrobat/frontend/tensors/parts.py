@@ -85,8 +85,8 @@ def _chunk(f: Frame, call: CallArguments) -> Value:
 def _split(f: Frame, call: CallArguments) -> Value:
     x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "split")
-    extent, (is_known, sizes_known) = shape_of(x)[d], known(f.static_list(sizes))
-    if not is_known:
+    extent, sizes_known = shape_of(x)[d], _constants(f, sizes)
+    if sizes_known is None:
         return _pieces(f, "split", call, len(shape_of(x)))
     if isinstance(sizes_known, int):
         sizes_known = [min(sizes_known, extent - at) for at in range(0, extent, sizes_known)]
@@ -108,12 +108,12 @@ def _tensor_split(f: Frame, call: CallArguments) -> Value:
     rank = len(shape(x))
     d = {"hsplit": min(1, rank - 1), "vsplit": 0}.get(call.name)
     d = dim_of(dim, rank, call.name) if d is None else d
-    extent, (is_known, at) = shape(x)[d], known(f.static_list(sections))
-    if isinstance(x, Dyn) and (extent is None or not is_known) and call.name == "tensor_split":
+    extent, at = shape(x)[d], _constants(f, sections)
+    if isinstance(x, Dyn) and (extent is None or at is None) and call.name == "tensor_split":
         return _pieces(f, call.name, CallArguments(call.name, [x, sections, Static(d)], {}), rank)
     if extent is None:
         raise Refused(f"`{call.name}` along an extent that varies is not in the language", "`tensor_split` takes it")
-    if not is_known:
+    if at is None:
         at = constant(f.static_list(sections), "the sections")
     if isinstance(at, int):
         if at < 1 or call.name != "tensor_split" and extent % at:
@@ -125,6 +125,15 @@ def _tensor_split(f: Frame, call: CallArguments) -> Value:
         if sum(sizes) != extent or 0 in sizes:
             raise Refused(f"`{call.name}`: the indices are in ascending order, and leave no part empty")
     return call_operation(f, "split", CallArguments("split", [x, Static(sizes), Static(d)], {}))
+
+
+def _constants(f: Frame, sizes: Value) -> Any:
+    """An int or several ints that are known at compile time; None if one is known at run time only."""
+    sizes = f.static_list(sizes)
+    facts = [known(v) for v in (sizes.items if isinstance(sizes, TupleV) else (sizes,))]
+    if not all(is_known for is_known, _ in facts):
+        return None
+    return tuple(v for _, v in facts) if isinstance(sizes, TupleV) else facts[0][1]
 
 
 def _slices(f: Frame, x: Dyn, dim: int, sizes: list[int]) -> TupleV:
@@ -177,7 +186,7 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
     x, *rest, dim = c.bind("input", *PARAMETERS[name], dim=Static(0))
     d = dim_of(dim, rank, name)
     k = axis(x) if is_ragged(x) else d
-    if d == k or rest and not is_numbers(x) and not known(f.static_list(rest[0]))[0]:
+    if d == k or rest and not is_numbers(x) and _constants(f, rest[0]) is None:
         if name == "unbind" and (extent := shape(x)[d]) is not None:  # a tensor of ints, whose outer list has a known length
             return TupleV(tuple(select(f, x, d, Static(i)) for i in range(extent)))
         if name == "unbind":

@@ -124,3 +124,17 @@ def by_a_float(self, x):
 def test_refused():
     with pytest.raises(CompileError, match="takes an int or a list of ints"):
         build(with_forward(nn.Module(), by_a_float), sample=[torch.ones(n, 4) for n in (3, 2)])
+
+
+def in_constant_pieces(self, x):
+    a, b = x.split([1, 3], 1)
+    c, d = x.split((2, 2), -1)
+    e, g = x.tensor_split([3], 1)
+    return a, b, c, d, e, g
+
+
+def test_constant_sizes_need_no_rows():
+    """Pieces of constant sizes are slices: the program has no function that goes over rows, as for sizes of run time."""
+    program = agrees(with_forward(nn.Module(), in_constant_pieces), [torch.randn(2, 4), torch.ones(2, 4)])
+    assert list(program.functions) == ["forward"]
+    agrees(with_forward(nn.Module(), in_constant_pieces), [torch.randn(n, 4) for n in (1, 3, 2)])

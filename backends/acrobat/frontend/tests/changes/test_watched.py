@@ -145,6 +145,13 @@ def new_key_by_lookup(self, xs):
     return len(found)
 
 
+def new_key_by_number(self, xs):
+    found = {x: x for x in xs}
+    for i, _ in enumerate(found):
+        found[i] = 5
+    return len(found)
+
+
 def taken_out_and_put_in(self, xs):
     found, total = {x: x for x in xs}, 0
     for _, key in enumerate(found.keys()):
@@ -320,7 +327,9 @@ def test_as_in_python(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
 
 
-@pytest.mark.parametrize("forward", [in_attribute, by_a_method, of_objects, in_an_item, new_key, new_key_by_lookup])
+@pytest.mark.parametrize(
+    "forward", [in_attribute, by_a_method, of_objects, in_an_item, new_key, new_key_by_lookup, new_key_by_number]
+)
 def test_a_change_is_an_error_of_the_instance(forward):
     run = Interpreter(build(with_forward(nn.Module(), forward), sample=GIVEN)).run
     assert run([1, 2, 0]) == forward(None, [1, 2, 0])

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.loops.left import Ways
+from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entries, seen_by_nested
 from backends.acrobat.frontend.evaluator.loops.unordered import in_any_order, is_set, without_list
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -42,7 +43,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     value = f.borrowed(whole)
     changed = assigned(s.body)
     for name in _running_over(s.iter):
-        if name in changed and not _changes_own_item(f, s, name):
+        if name in changed and not _may_be_changed(f, s, name):
             f.owned.discard(name)  # the body may not change the list: Python's loop would notice
     for call in (x for x in every_node(s.iter) if isinstance(x, ast.Call) and x not in f.taken_at_once):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
@@ -110,6 +111,11 @@ def _may_change(f: Frame, call: ast.Call, text: str) -> bool:
     return not of_python and text in map(ast.unparse, (*call.args, *(k.value for k in call.keywords)))
 
 
+def _may_be_changed(f: Frame, s: ast.For, name: str) -> bool:
+    """Whether the list or dictionary over which the loop `s` walks may be changed as its body does it."""
+    return _changes_own_item(f, s, name) or only_gets_entries(f, s, name)
+
+
 def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
     """Whether the loop `for i, x in enumerate(name)` changes nothing of the list but `name[i]`, an item that was reached
     already, so that Python's loop does not notice. It may read `len(name)`, and other items if these cannot be changed in
@@ -120,7 +126,7 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
         case _:
             return False
     inside = [x for b in s.body for x in every_node(b)]
-    if {at, name} & {*names_in(s.body, ast.Store, ast.Del)}:
+    if {at, name} & {*names_in(s.body, ast.Store, ast.Del)} or seen_by_nested(f, s.body, name):
         return False
     plain = not holds_parts(f, f.env.get(name))
     allowed = 0
@@ -141,7 +147,7 @@ def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
     which Python's loop would notice. Gives what it has added to `Frame.owned` to say so."""
     added: Claims = set()
     if isinstance(s, ast.For):
-        names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _changes_own_item(f, s, x)]
+        names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _may_be_changed(f, s, x)]
         reached = [x for path in _attributes(s.iter) for x in lists_reached(f, path)]
         added |= {walked(x) for x in (*names, *reached, *shared_reached(f, s.iter))} - f.owned
     f.owned |= added

@@ -3,7 +3,8 @@
 A loop of the program walks over the list that there is when it begins; Python's would find what the body appends, and miss what
 it takes out. So at the end of each round that another one may follow the list has to be as long as it was: what differs is an
 error of the instance. What gives it other elements without that is refused, as far as the source shows it (`rearranging`).
-Names of lists are followed at compile time (`unrolling.walking_over`).
+Names of lists are followed at compile time (`unrolling.walking_over`), and so are those of dictionaries but for entries that
+the body assigns to: these may have the keys that are there already, which the length tells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length
-from backends.acrobat.frontend.evaluator.loops.rearranging import rearranges
+from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entries, rearranges
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -41,21 +42,23 @@ class Watched:
 
 def watched(f: Frame, s: ast.For | ast.While) -> list[Watched]:
     """The lists over which a loop walks that its body may change."""
-    if not isinstance(s, ast.For) or not (paths := list(_places(s.iter))):
+    if not isinstance(s, ast.For) or not (paths := [*_places(s.iter), *_given_entries(f, s, s.iter)]):
         return []
     changed, bound = set(changed_in(f, s.body)), stored(s.body)
     found = []
     for path in paths:
         root = root_of(path)
-        if root in bound or _is_assigned(s, path) or not changed & {root, *lists_reached(f, path)}:
+        if _is_assigned(s, path) or not changed & {root, *lists_reached(f, path)}:
+            continue
+        if root in bound and not isinstance(path, ast.Name):
             continue
         named = _with_named_indices(f, path)
         value = f.borrowed(named)
         of_keys = kind(value) == "dict" and not any(_walks_over_values(x, path) for x in every_node(s.iter))
-        if not of_keys and rearranges(f, s, path):
+        if rearranges(f, s, path, of_keys and root not in bound):
             what = f"`{ast.unparse(path)}` gets other elements in a loop that walks over it"
             f.problem(s, what, f"walk over a copy: `list({ast.unparse(path)})`")
-        if is_container(value) and isinstance(value, Dyn) and not is_unknown(value):
+        if root not in bound and is_container(value) and isinstance(value, Dyn) and not is_unknown(value):
             found.append(Watched(named, ast.unparse(path), length(f, value)))
     return found
 
@@ -85,6 +88,16 @@ def _places(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             for a in args:
                 yield from _places(a)
+
+
+def _given_entries(f: Frame, s: ast.For, node: ast.expr) -> Iterator[ast.expr]:
+    """The names of dictionaries over whose keys a loop over `node` walks, and in which its body assigns to entries at most."""
+    match node:
+        case ast.Name(name) if only_gets_entries(f, s, name):
+            yield node
+        case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
+            for a in args:
+                yield from _given_entries(f, s, a)
 
 
 def _walks_over_values(node: ast.AST, path: ast.expr) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.campaign import to_be_measured
@@ -20,6 +20,7 @@ def row(name: str, **fields: object) -> dict[str, object]:
     return {"id": name, "source": "s", "status": "ok", **fields}
 
 
+@settings(deadline=None)
 @given(cut=st.integers(min_value=0, max_value=200))
 def test_a_torn_last_line_costs_nothing_else(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     store = Store(tmp_path_factory.mktemp("store"), "machine")

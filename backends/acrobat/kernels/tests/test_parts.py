@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.acrobat.kernels.cpu.target import SECOND_LEVEL, CpuTarget, UnsupportedCpu, choose, second_level
@@ -106,6 +106,7 @@ def test_a_walk_of_mixed_digits():
     assert fit(np.array([5, 5, 5])) == Walk(5)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-50, 50)), max_size=4), st.integers(-9, 9))
 def test_every_strided_array_has_a_walk(dimensions: list[tuple[int, int]], start: int):
     values = np.array(start)

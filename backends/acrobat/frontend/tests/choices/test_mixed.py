@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 WORDS = {"the": 0, "dog": 1, "barks": 2, "cat": 3}
@@ -207,9 +207,13 @@ def test_tensors_of_other_types_are_errors_of_the_instance(tmp_path) -> None:
         executable([[("both", "dog")]])
 
 
-def test_a_tensor_of_ints_or_floats_is_refused() -> None:
-    with pytest.raises(CompileError, match="an int is needed"):
-        agrees(Shifts(), [[("open", "NP"), ("shift", 1), ("shift", 1.5)]])
+def test_a_float_as_an_index_is_an_error_of_its_instance(tmp_path) -> None:
+    right, wrong = [("open", "NP"), ("shift", 1)], [("shift", 1), ("shift", 1.5)]
+    model = Shifts().eval()
+    executable = compile(model, sample=[right, wrong], cache_folder=tmp_path)
+    assert torch.allclose(executable([right])[0], model(right), atol=1e-6)
+    with pytest.raises(InstanceError, match="TypeError"):
+        executable([wrong])
 
 
 @pytest.mark.parametrize(

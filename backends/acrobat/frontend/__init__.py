@@ -97,17 +97,16 @@ def _built_with(
     types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are added
     to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
     `joined`."""
-    closes = True
+    closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     while True:
-        builder = ProgramBuilder(module, closes, joined)
-        builder.observed = observed
+        builder = ProgramBuilder(module, closes, joined, observed)
         try:
             program = builder.build(hint, sample)
             if hint is None and sample is not None and not builder.observed and not _fit(program, sample):
                 with suppress(CompileError):  # else the program takes those instances that are of the type
-                    return _built_with(module, hint, sample, joined, met, observed=True)
+                    return _built_with(module, hint, sample, begun_with, met, observed=True)
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except BuildAgain:
             continue
@@ -156,7 +155,7 @@ def _with_shapes(
     if told_apart is joined:
         return None
     try:
-        return _built_with(module, hint, sample, told_apart, set())
+        return _built_with(module, hint, sample, told_apart, set(), builder.observed)
     except CompileError:
         return None
 

@@ -28,6 +28,11 @@ def is_unknown(value: Value) -> bool:
     return isinstance(value, Dyn) and contains_unknown(value.type)
 
 
+def in_python(value: Value) -> Any:
+    """The constant, or the module, that a value is; None for others."""
+    return value.value if isinstance(value, Static) else value.python_object if isinstance(value, Special) else None
+
+
 def type_or_none(value: Value) -> Any:
     """As `type_of`; None for what cannot be a value of the program."""
     try:

@@ -55,9 +55,12 @@ class BuildAgain(Exception):
 class ProgramBuilder(DiagnosedFunctions):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
-    def __init__(self, module: nn.Module, closes: bool = True, joined: JoinedClasses | None = None) -> None:
+    def __init__(
+        self, module: nn.Module, closes: bool = True, joined: JoinedClasses | None = None, observed: bool = False
+    ) -> None:
         super().__init__(Datatypes(module, joined))
         self.module = module
+        self.observed = observed
         self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
         self.changing = Changing(list(module.modules()))
         self.kept: set[Any] = set()  # what modules are that are arguments and kept in objects: each has functions of its own

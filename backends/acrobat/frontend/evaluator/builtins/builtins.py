@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.choices.known_classes import (
     several,
 )
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
+from backends.acrobat.frontend.evaluator.conditions.told import of_told
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
@@ -31,7 +32,6 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
-from backends.acrobat.frontend.evaluator.objects.constants import position
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, untupled
@@ -122,11 +122,8 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
                 return None
             others: list[Value] = list(default)
             return mapped_choice(f, node, names, lambda name: _getattr(f, node, [owner, name, *others], hint) or unknown())
-        case [owner, Dyn() as name] if told := told_constants(f, node.args[1]):  # as a test around says: `if op in ("a", "b"):`
-            if len(told) == 1:
-                return attribute(f, node, owner, told[0])
-            names = OneOf(position(f, node, name, [*told]), tuple(map(Static, told)))
-            return mapped_choice(f, node, names, lambda each: attribute(f, node, owner, str(known(each)[1])))
+        case [owner, Dyn()] if told := told_constants(f, node.args[1]):  # as a test around says: `if op in ("a", "b"):`
+            return of_told(f, node, node.args[1], told, lambda name: attribute(f, node, owner, name))
         case [owner, name, *default] if is_name_of_run_time(name) and len(default) < 2:
             return named(f, node, owner, name, lambda owner, name: attribute(f, node, owner, name), *default)
     return None

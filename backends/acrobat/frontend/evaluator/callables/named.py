@@ -14,11 +14,11 @@ from backends.acrobat.frontend.evaluator.choices.choice import choose, is_functi
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import contains, position
-from backends.acrobat.frontend.kinds import known, type_or_none
+from backends.acrobat.frontend.kinds import in_python, known, type_or_none
 from backends.acrobat.frontend.specials import Absent, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Special, Static, Value
+from backends.acrobat.frontend.values import Dyn, Static, Value
 
 ANY = ".*"
 """The pattern of a part of a name that is known at run time only."""
@@ -39,7 +39,7 @@ def named(
     missing = "an attribute is named {0!r} here, which is none of the names that the sample has"
     if not names:
         names = _candidates(f, owner, node.args[1])
-        missing = f"AttributeError: {type(_object_of(owner)).__name__!r} object has no attribute {{0!r}}"
+        missing = f"AttributeError: {type(in_python(owner)).__name__!r} object has no attribute {{0!r}}"
 
     def found() -> Value:
         which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
@@ -67,7 +67,7 @@ def _not_callable(
     data = {name: v for name, v in values.items() if not is_function(v) and v != Static(None)}
     if all(name in data or v == Static(None) for name, v in values.items()):
         return {}
-    it = _object_of(owner)
+    it = in_python(owner)
     return {name: Absent(f"TypeError: {type(getattr(it, name)).__name__!r} object is not callable") for name in data}
 
 
@@ -90,7 +90,7 @@ def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     if not pattern.replace(ANY, ""):
         what = "an attribute whose name is known at run time only cannot be found by it"
         raise Refused(what, 'keep modules in a ModuleDict, or begin all names alike: `getattr(self, f"visit_{name}")`')
-    it = _object_of(owner)
+    it = in_python(owner)
     names = [] if it is None else [x for x in dir(it) if re.fullmatch(pattern, x) and not _of_library(it, x)]
     if not names:
         raise Refused("no attribute has a name like this one")
@@ -102,12 +102,8 @@ def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     others."""
     if _pattern(f, written).replace(ANY, ""):
         return []
-    it = _object_of(owner)
+    it = in_python(owner)
     return sorted(x for x in f.program.datatypes.strings_of_sample() if hasattr(it, x) and not _of_library(it, x))
-
-
-def _object_of(owner: Value) -> Any:
-    return owner.python_object if isinstance(owner, Special) else owner.value if isinstance(owner, Static) else None
 
 
 def _of_library(it: Any, name: str) -> bool:

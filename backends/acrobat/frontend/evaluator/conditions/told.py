@@ -5,24 +5,26 @@ alone. Tests of classes, as `isinstance(block, Reducer)`, tell it of the name th
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.callables.nested import names_seen_in
-from backends.acrobat.frontend.evaluator.choices.choice import Arm
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
 from backends.acrobat.frontend.evaluator.choices.mixed import mixed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of, told_key
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import constants as list_of_constants
+from backends.acrobat.frontend.evaluator.objects.constants import position
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
-from backends.acrobat.frontend.kinds import is_object, type_or_none
+from backends.acrobat.frontend.kinds import in_python, is_object, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 Told: TypeAlias = dict[str, tuple[Any, ...]]
 """Names and fields, as `path_of` gives them, with constants."""
@@ -30,33 +32,41 @@ Told: TypeAlias = dict[str, tuple[Any, ...]]
 
 def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
     """The arm for where a test holds, or does not hold, in which what the test says of names and fields is known."""
-    among, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
+    one_of, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
     tested = _classes_told(f, test, holds)
-    if not among and not excluded and not tested:
+    if not one_of and not excluded and not tested:
         return arm
 
     def body() -> Value:
-        for path, words in among.items():
+        for path, words in one_of.items():
             f.env[told_key(path)] = TupleV((f.env[root_of_path(path)], *map(Static, words)))
-        for path in {**among, **excluded}:
-            _choose_among_fewer(f, path, among.get(path), excluded.get(path, ()))
+        for path in {**one_of, **excluded}:
+            _choose_among_fewer(f, path, one_of.get(path), excluded.get(path, ()))
         for name, classes, is_one in tested:
             chosen = f.env[name]
             if isinstance(chosen, OneOf):
-                objects = [_python_object(v) for v in chosen.alternatives]
+                objects = [in_python(v) for v in chosen.alternatives]
                 _choose(f, name, chosen, [i for i, x in enumerate(objects) if isinstance(x, classes) == is_one])
         return arm()
 
     return body
 
 
-def _choose_among_fewer(f: Frame, path: str, among: Sequence[Any] | None, excluded: Sequence[Any]) -> None:
+def of_told(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], make: Callable[[Any], Value]) -> Value:
+    """What `make` gives for the string that a name or field is, which is one of these (`told_constants`)."""
+    if len(strings) == 1:
+        return make(strings[0])
+    return among(f, node, position(f, node, f.borrowed(name), [*strings]), [partial(make, k) for k in strings])
+
+
+def _choose_among_fewer(f: Frame, path: str, one_of: Sequence[Any] | None, excluded: Sequence[Any]) -> None:
     """Have names that stand for what was chosen by the value at a path stand for one of those alternatives whose keys are
-    `among` these constants, and are not `excluded`."""
+    `one_of` these constants, and are not `excluded`."""
     for name, chosen in [*f.env.items()]:
         if not isinstance(chosen, OneOf) or chosen.key is None or chosen.key != f.env.get(path):
             continue
-        _choose(f, name, chosen, [i for i, k in enumerate(chosen.keys) if (among is None or k in among) and k not in excluded])
+        left = [k for k in chosen.keys if (one_of is None or k in one_of) and k not in excluded]
+        _choose(f, name, chosen, [i for i, k in enumerate(chosen.keys) if k in left])
 
 
 def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:
@@ -73,11 +83,6 @@ def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:
     f.env[name] = replace(chosen, index=index, alternatives=tuple(chosen.alternatives[i] for i in places), keys=keys)
 
 
-def _python_object(value: Value) -> Any:
-    """The module or the constant that a value is; None for others."""
-    return value.value if isinstance(value, Static) else value.python_object if isinstance(value, Special) else None
-
-
 def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tuple[type, ...], bool]]:
     """The names whose classes are tested where a test holds, or does not hold, that stand for one of several modules or
     constants, with the classes, and whether what they stand for is of one of these."""
@@ -90,7 +95,7 @@ def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tupl
             chosen = f.env.get(name)
             if not isinstance(chosen, OneOf) or f.borrowed(function) != Static(isinstance):
                 return []
-            if any(_python_object(v) is None for v in chosen.alternatives):
+            if any(in_python(v) is None for v in chosen.alternatives):
                 return []
             whole = f.static_list(f.borrowed(classes))
             parts = whole.items if isinstance(whole, TupleV) else (whole,)

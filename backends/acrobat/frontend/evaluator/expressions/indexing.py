@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.choices.choice import among, at_index, fail, is_function, mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
+from backends.acrobat.frontend.evaluator.conditions.told import of_told
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
@@ -81,10 +81,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
             index = ast.copy_location(Given(opened(f, index, chosen)), index)
     if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
-        of_keys = [partial(subscript, f, node, value, ast.copy_location(Given(Static(k)), index)) for k in told]
-        if len(told) == 1:
-            return of_keys[0]()
-        return among(f, node, constants.position(f, node, f.borrowed(index), [*told]), of_keys)
+        name = index
+        return of_told(f, node, name, told, lambda k: subscript(f, node, value, ast.copy_location(Given(Static(k)), name)))
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")

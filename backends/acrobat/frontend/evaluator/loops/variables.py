@@ -24,10 +24,18 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
-from backends.acrobat.frontend.kinds import holds_constant_list, is_list, is_ragged, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import (
+    holds_constant_list,
+    in_python,
+    is_list,
+    is_ragged,
+    type_of,
+    type_or_none,
+    variable_of,
+)
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either
-from backends.acrobat.frontend.values import NOTHING, Dyn, Special, Static, TupleV, Value, held_in, is_empty
+from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
 
@@ -196,7 +204,7 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
 def _as_node(f: Frame, value: Value) -> Value:
     """A constant dictionary, or a module of the source, as one to which the program refers by a number, also one without others
     in it; other values unchanged."""
-    x = value.value if isinstance(value, Static) else value.python_object if isinstance(value, Special) else None
+    x = in_python(value)
     return reference(f, x) if type(x) in DICTIONARIES or f.program.datatypes.graphs.is_module(x) else value
 
 

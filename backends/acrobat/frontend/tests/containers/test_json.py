@@ -8,22 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
 
 from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend.tests.containers.test_walked_dictionaries import Base
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively
-
-
-class Base(nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed = nn.Embedding(8, 3)
-        self.linear = nn.Linear(3, 3)
-
-    def letters(self, text):
-        return sum([self.embed.weight[ord(c) % 8] for c in text], torch.zeros(3))
 
 
 class Documents(Base):

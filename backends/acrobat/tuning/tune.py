@@ -17,16 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from backends.acrobat.core.units import Kernel
 from backends.acrobat.kernels.cpu.emit import symbol
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule, grid
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Request, Schedules
+from backends.acrobat.kernels.interface import Request, Schedules, flops
 from backends.acrobat.tuning.cache import Measurements, path_for
 from backends.acrobat.tuning.measure import Bench
-from backends.acrobat.tuning.search import Task, Timing, extents, search
+from backends.acrobat.tuning.search import LARGEST_EXTENT, Task, Timing, extents, search
 
 ESTIMATE = 64
 """The number of rows to tune for where nothing is known (the paper's)."""
+LONGEST_CALL = 1e9
+"""A measured call computes about so many floating-point operations at most, some ten milliseconds of one core. Where one row is
+a whole sentence's matrix (BERxiT), a call with 128 rows takes a second, and tuning took an hour that shows nothing more."""
+
+
+def largest_extent(kernel: Kernel) -> int:
+    """The largest number of rows to measure a kernel at; from there on, time is proportional to rows."""
+    return max(1, min(LARGEST_EXTENT, int(LONGEST_CALL // max(1, flops(kernel)))))
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ def tune(
     for request in requests:
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
         default = KernelSchedule.default(request.kernel, target)
-        frequencies = extents(launches) if launches else {}
+        frequencies = extents(launches, largest_extent(request.kernel)) if launches else {}
         candidates = grid(request.kernel, target, frequencies, threads) if frequencies else []
         if untuned and (start := KernelSchedule.untuned(request.kernel, target)) != default:
             candidates = unordered([default, *(s for s in candidates if s != start)], request) if frequencies else []

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compiler
+from backends.acrobat.benchmarks.models import instr, param
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule, grid
@@ -26,6 +27,7 @@ from backends.acrobat.tuning import measure, tune
 from backends.acrobat.tuning.comparison import ScheduleWrong
 from backends.acrobat.tuning.measure import Bench, calls_of
 from backends.acrobat.tuning.search import Timing
+from backends.acrobat.tuning.tune import largest_extent
 
 compile = partial(compiler.compile, options=Options(tables=False))
 """Without tables, so that words are projected by a kernel, which can be tuned."""
@@ -246,6 +248,14 @@ def test_turns_go_round_all_copies_where_that_is_soon_done() -> None:
     assert calls_of(20e-6, 64) == 64
     assert calls_of(1e-3, 64) == 3
     assert calls_of(1.0, 64) == calls_of(1.0, 1) == 1
+
+
+@pytest.mark.parametrize(("shape", "largest"), [((256,), 128), ((128, 768), 6), ((1024, 1024), 1)], ids=str)
+def test_long_calls_are_measured_at_few_rows(shape: tuple[int, ...], largest: int) -> None:
+    width = shape[-1]
+    weight, x = param("w", Mode.SHARED, width, width), param("x", Mode.GATHERED, *shape)
+    kernel = Kernel("product", (weight, x), (instr("r", "linear", ("x", "w"), shape),), ("r",))
+    assert largest_extent(kernel) == largest
 
 
 def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.MonkeyPatch) -> None:

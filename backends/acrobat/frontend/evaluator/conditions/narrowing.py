@@ -10,10 +10,10 @@ from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
-from backends.acrobat.frontend.evaluator.choices.known_classes import is_instance
+from backends.acrobat.frontend.evaluator.choices.known_classes import MAY_BE, is_instance
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class
+from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class, records_of
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of, hidden
 from backends.acrobat.frontend.kinds import type_of
@@ -32,6 +32,9 @@ def of_class(
     tested: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
     if len(tested) < len(parts):
         return f.problem(node, "the classes of `isinstance` are known at compile time")
+    if records_of(f, value) and any(c is not dict and issubclass(c, MAY_BE["dict"]) for c in tested) and dict not in tested:
+        what = "a dictionary with names may be of `dict` or of a class derived from it in Python, which are not told apart here"
+        return f.problem(node, what, "leave the question out where it is always the same")
 
     def is_wanted(cls: type) -> bool:
         cls = python_class(cls)

@@ -48,6 +48,37 @@ def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bo
     return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
 
 
+KEEPING_METHODS = frozenset({"append", "appendleft", "insert", "add", "setdefault", "put"})
+
+
+def is_kept(definition: ast.FunctionDef, name: str) -> bool:
+    """Whether the value of a name may be seen elsewhere while the function runs: the name is a parameter, or another name is
+    given its value or gave it its own, or a list, an attribute or the like is given it. Results of the function do not
+    count."""
+
+    def leads_to(value: ast.expr | None) -> bool:
+        match value:
+            case ast.List(elements) | ast.Tuple(elements) | ast.Set(elements):
+                return any(map(leads_to, elements))
+            case ast.Dict(_, values):
+                return any(map(leads_to, values))
+            case ast.IfExp(_, then, orelse):
+                return leads_to(then) or leads_to(orelse)
+        return isinstance(value, ast.Name) and value.id == name
+
+    if name in all_parameters(definition):
+        return True
+    for node in (x for statement in definition.body for x in every_node(statement)):
+        match node:
+            case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.NamedExpr(value=value):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if leads_to(value) or isinstance(value, (ast.Name, ast.IfExp)) and any(_stores(t, name) for t in targets):
+                    return True
+            case ast.Call(ast.Attribute(_, method), arguments) if method in KEEPING_METHODS and any(map(leads_to, arguments)):
+                return True
+    return False
+
+
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
     """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
     targets = [x.target for statement in loop.body for x in every_node(statement) if isinstance(x, ast.For)]

@@ -217,3 +217,14 @@ NAMED = {
 def test_values_by_name_are_not_left_out(name: str) -> None:
     with pytest.raises(CompileError, match=r"`(OrderedDict|Counter|defaultdict)`"):
         build(with_forward(nn.Module(), NAMED[name]), sample=LISTS)
+
+
+def is_ordered(self, named):
+    return isinstance(named, OrderedDict)
+
+
+def test_whether_a_dictionary_with_names_is_of_a_derived_class() -> None:
+    """The program has a `dict` and an `OrderedDict` with the same names as one type."""
+    with pytest.raises(CompileError, match="class derived from it"):
+        build(with_forward(nn.Module(), is_ordered), sample=[OrderedDict(a=1)])
+    agrees(with_forward(nn.Module(), lambda self, named: isinstance(named, (dict, OrderedDict))), [{"a": 1}, {"a": 2}])

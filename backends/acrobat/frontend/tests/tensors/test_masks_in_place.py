@@ -174,3 +174,36 @@ def test_computed_masks_that_are_not_changed(forward):
     torch.manual_seed(0)
     with pytest.raises(CompileError):
         build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 3) for n in (2, 1)])
+
+
+def under_two_names(self, points):
+    above = points[:1, 0] > 0
+    kept = above
+    above &= points[:1, 1] > 0
+    return kept.float()
+
+
+def in_a_list(self, points):
+    above, every = points[0, 0] > 0, []
+    every.append(above)
+    above |= points[0, 1] > 0
+    return [points[0] if one else points[0] * 2 for one in every]
+
+
+@pytest.mark.parametrize("forward", [under_two_names, in_a_list])
+def test_a_mask_of_one_element_that_is_seen_elsewhere_is_not_changed(forward):
+    with pytest.raises(CompileError, match="may change a tensor of one bool in place"):
+        build(with_forward(nn.Module(), forward), sample=[torch.ones(2, 3)])
+
+
+def of_one_element(self, points):
+    above, same = points[0, 0] > 0, True
+    for point in points:
+        above &= point[1] > 0
+        same &= bool(point[2] > 0)
+    return (points[0] if above else points[0] * 2), same
+
+
+def test_a_mask_of_one_element_of_its_own():
+    torch.manual_seed(0)
+    agrees(with_forward(nn.Module(), of_one_element), [torch.randn(n, 3).abs() - int(n > 1) for n in (1, 2, 3)])

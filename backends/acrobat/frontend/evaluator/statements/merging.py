@@ -12,11 +12,13 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import are_functions
 from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.syntax.reading import first_use, is_last_use
-from backends.acrobat.frontend.kinds import is_staged, is_unknown, type_or_none, variable_of
+from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, uses
+from backends.acrobat.frontend.kinds import is_iterator, is_staged, is_unknown, type_or_none, variable_of
 from backends.acrobat.frontend.kinds import known as is_known
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import NOTHING, Dyn, Held, Special, Static, TupleV, Value, unknown
 
 Body = Sequence[ast.stmt]
 
@@ -33,6 +35,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
 
     def probe(body: Body) -> Value:
         f.straight(body)
+        _list_iterators(f, s, names)
         at_ends.append({name: f.env[name] for name in names if name in f.env})
         all_at_ends.append(dict(f.env))
         known.update(f.displays, f.sizes, f.empties)
@@ -53,6 +56,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
 
     def arm(body: Body) -> Value:
         f.straight(body)
+        _list_iterators(f, s, names)
         return TupleV(tuple(map(merge.at_end, merge.live)))
 
     value = branch(arm)
@@ -61,6 +65,18 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         f.poisoned.pop(name, None)
     merge.bind(value)
     return True
+
+
+def _list_iterators(f: Frame, s: ast.stmt, names: Sequence[str]) -> None:
+    """At the end of an arm of `s`, have names for iterators that are used once behind `s` be lists of what these give, which is
+    the same there: another arm may give them a list, or an iterator of another kind."""
+    if f.definition is None:
+        return
+    for name in names:
+        value = f.env.get(name)
+        if is_iterator(value) and isinstance(value, Held) and not isinstance(value.value, Special):
+            if uses(after(f.definition.body, s), name) < SEVERAL:
+                f.env[name] = as_list(f, s, value.value)
 
 
 def _are_alike(f: Frame, s: ast.stmt, ends: Sequence[Mapping[str, Value]], known: Set[str]) -> bool:

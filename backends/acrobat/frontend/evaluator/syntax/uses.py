@@ -19,7 +19,7 @@ def uses(body: Sequence[ast.stmt], name: str) -> int:
         match s:
             case ast.If(test, then, orelse):
                 rest = uses(body[i + 1 :], name)
-                arms = [uses(arm, name) + (0 if _ends(arm) else rest) for arm in (then, orelse)]
+                arms = [uses(arm, name) + (0 if _ends(arm) or _assigns(arm, name) else rest) for arm in (then, orelse)]
                 return min(count + _read(test, name) + max(arms), SEVERAL)
             case ast.For(_, whole, inner, orelse):
                 count += _read(whole, name) + SEVERAL * uses(inner, name) + uses(orelse, name)
@@ -33,7 +33,7 @@ def uses(body: Sequence[ast.stmt], name: str) -> int:
                 count += SEVERAL * _read(s, name)
             case _:
                 count += _read(s, name)
-        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
+        if _assigns([s], name):
             break
     return min(count, SEVERAL)
 
@@ -55,6 +55,11 @@ def _read(node: ast.AST, name: str) -> int:
 
 def _all_of(node: ast.AST, name: str) -> int:
     return sum(_read(child, name) for child in children(node))
+
+
+def _assigns(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether one of the statements gives a name another value, whatever way is taken through it."""
+    return any(isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets) for s in body)
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:

@@ -154,6 +154,32 @@ def of_generators(self, xs):
     return found, first, next(given), list(pairs), dict(self.pairs(xs))
 
 
+def in_one_arm_only(self, xs):
+    order, pairs, total = range(len(xs)), zip(xs, xs[1:]), 0
+    if len(xs) != 2:
+        order = reversed(order)
+    if xs[0] > 4:
+        pairs = [(xs[0], 1)]
+    for i in order:
+        total = 3 * total + xs[i]
+    return total, [a * b for a, b in pairs]
+
+
+def in_each_arm(self, xs):
+    if self.training:
+        order = enumerate(xs)
+    else:
+        order = reversed(xs)
+    found = list(order)
+    for k in range(len(xs)):
+        if k == 1:
+            pairs = enumerate(xs)
+        else:
+            pairs = zip(xs, xs[::-1])
+        found += [a - b for a, b in pairs]
+    return found
+
+
 def after_the_first(self, xs):
     words = iter(xs)
     first = next(words)
@@ -169,6 +195,8 @@ FORWARDS = [
     in_an_object,
     used_once,
     used_once_on_each_path,
+    in_one_arm_only,
+    in_each_arm,
     of_generators,
 ]
 

@@ -286,9 +286,11 @@ def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
         x = move(f, x, "unsqueeze", len(shape(x)))
     if first <= 1 and second <= 1:
         return x
-    if is_ragged(x):
+    extents, middle = shape(x), batch + max(first, 1)
+    groups = [[e] for e in extents[:batch]] + [extents[batch:middle], extents[middle:]]
+    folded = tuple(-1 if None in group else math.prod(group) for group in groups)
+    if not is_ragged(x):
+        return op(f, "reshape", [x], {"shape": folded})
+    if folded.count(-1) > 1:
         raise Refused("this `einsum` of tensors whose extents vary is not in the language", "write the product with @ and sum")
-    extents = shape(x)
-    middle = batch + max(first, 1)
-    folded = (*extents[:batch], math.prod(e or 1 for e in extents[batch:middle]), math.prod(e or 1 for e in extents[middle:]))
-    return op(f, "reshape", [x], {"shape": folded})
+    return call_operation(f, "reshape", CallArguments("reshape", [x, *map(Static, folded)], {}))

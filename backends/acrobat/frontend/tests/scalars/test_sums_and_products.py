@@ -45,9 +45,28 @@ class Biaffine(nn.Module):
         )
 
 
+class Heads(nn.Module):
+    """Sums over two dimensions of a tensor of which another one varies."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Parameter(torch.randn(2, 4, 3))
+
+    def forward(self, heads):
+        by_word = heads.transpose(0, 1)
+        return (
+            torch.einsum("hqk,hkd->qd", heads, self.out),
+            torch.einsum("qhk,hkd->dq", by_word, self.out),
+            torch.einsum("qhk,phk->qp", by_word, by_word * 2),
+            torch.einsum("qhk,qhk->q", by_word, by_word),
+            torch.einsum("qhk,qde->hkde", by_word, by_word),
+        )
+
+
 @pytest.mark.parametrize(
     ("model", "instances"),
     [
+        (Heads, [torch.randn(2, n, 4) for n in (1, 3, 5)]),
         (Sums, [([1, 3, 0], [1, 2, 0]), ([0], [1]), ([3, 3], [3, 3])]),
         (Transposed, [[[1, 2], [3, 4, 5]], [[7]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[], [1]]]),
         (Biaffine, [(torch.randn(n, 3), torch.randn(m, 4)) for n, m in ((1, 2), (3, 1), (4, 4))]),

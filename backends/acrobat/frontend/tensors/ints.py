@@ -122,11 +122,16 @@ def reshaped(f: Frame, x: Any, extents: Sequence[Any]) -> Value:
             sizes[at] = count
     elif not is_unknown(flat) and not all(isinstance(e, int) for e in extents_of(f, x)):
         flat = _of_product(f, flat, sizes)
-    if len(sizes) == 2 and 1 not in sizes and not is_unknown(flat):
-        counts = [Static(e) if isinstance(e, int) else e for e in sizes]
+    large = [e for e in sizes if e != 1]
+    if len(large) == 2 and not is_unknown(flat):
+        counts = [Static(e) if isinstance(e, int) else e for e in large]
         groups = f.program.call(f, ast.Pass(), moving.rows_grouped, [flat, *counts], {})
-        shape_now = tuple(e if isinstance(e, int) else None for e in sizes)
-        return unknown() if is_unknown(groups) else retyped(groups, ints_of_shape(shape_now))  # type: ignore[arg-type]
+        if is_unknown(groups):
+            return unknown()
+        grouped: Value = retyped(groups, ints_of_shape(tuple(e if isinstance(e, int) else None for e in large)))  # type: ignore[arg-type]
+        for d, e in enumerate(sizes):
+            grouped = with_dimension(f, grouped, d) if e == 1 else grouped
+        return grouped
     return arranged(f, flat, sizes)
 
 

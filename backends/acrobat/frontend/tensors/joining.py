@@ -60,7 +60,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         counted = [(p, i) for p, e in zip(parts, extents, strict=True) for i in range(e or 0)]
         return stack_parts(f, [select(f, p, 0, Static(i)) for p, i in counted], 0)
     if any(map(is_numbers, parts)):
-        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]
+        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else _as_numbers(f, p, dim) for p in parts]
         if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
             return stack_parts(f, [select(f, p, dim, Static(0)) for p in parts], dim)
         others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
@@ -89,6 +89,18 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         return of_rows(result, dim)
     rows = [as_rows(f, p, first) for p in parts]
     return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > first))), first)
+
+
+def _as_numbers(f: Frame, x: Array, dim: int) -> Value:
+    """A tensor of ints whose extents but that of `dim` are 1 as a list of its ints; other tensors unchanged."""
+    others = [d for d in range(len(shape(x))) if d != dim]
+    if is_numbers(x) or not is_ints(x) or any(shape(x)[d] != 1 for d in others):
+        return x
+    for d in reversed(others):
+        x = select(f, x, d, Static(0))
+    for d in others:
+        x = move(f, x, "unsqueeze", d)
+    return x
 
 
 def cat_list(f: Frame, xs: Array, dim: Value) -> Value:

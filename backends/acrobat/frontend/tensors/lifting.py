@@ -287,6 +287,8 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
         # numbers of the host have lost the dimensions of extent 1 that their tensors have
         return _led(f, result, rank - 1 - len(shape(result))) if is_tensor(result) or is_ragged(result) else result
 
+    if not lists:  # the extent is 1 in all of them
+        return stack_parts(f, [round()], k)
     result = each_row(f, lists, round, k, None if None in sizes or len(set(sizes)) > 1 else sizes[0])
     return numbers(result, k, rank - 1 - k) if is_numbers(result) else result  # type: ignore[arg-type]
 

@@ -288,7 +288,7 @@ def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
         return x
     extents, middle = shape(x), batch + max(first, 1)
     groups = [[e] for e in extents[:batch]] + [extents[batch:middle], extents[middle:]]
-    folded = tuple(-1 if None in group else math.prod(group) for group in groups)
+    folded = tuple(-1 if None in group else math.prod(e or 0 for e in group) for group in groups)
     if not is_ragged(x):
         return op(f, "reshape", [x], {"shape": folded})
     if folded.count(-1) > 1:

@@ -78,7 +78,33 @@ def dispatched(self, x):
     return ordered, order, torch.nonzero(gates)[order[:, 1], 0], gates[rows.flatten()], columns, signs.t(), signs.sort(0)[0]
 
 
+def anchors(self, x):
+    ys, xs = torch.meshgrid(torch.arange(len(x)), torch.arange(x.shape[1]), indexing="ij")
+    shifts = torch.stack([xs, ys, xs, ys], dim=-1).view(-1, 1, 4) * 4 + 0.5
+    return (shifts + self.e.weight).view(-1, 4), shifts
+
+
+def dimensions_of_one_element(self, x):
+    ints, n = torch.arange(4 * len(x)), len(x)
+    pairs = torch.arange(n).view(-1, 1, 1) * 4 + torch.arange(4).view(1, -1, 1)
+    return ints.view(-1, 1, 4), ints.view(1, -1, 4), ints.view(4, -1, 1), ints.view(n, 1, 4) + 1, pairs, pairs.view(n, 1, 4)
+
+
+def decoded(self, x):
+    """Ints below others in a row: one, several, and a number that was computed."""
+    row = torch.arange(len(x)).view(1, -1)
+    for _ in range(2):
+        scores = self.e(row).cumsum(1)
+        row = torch.cat((row % 6, scores[:, -1].argmax(-1, keepdim=True)), dim=1)
+        best = scores.argmax(-1)
+        row = torch.cat((row, best[:, : int(best[0, 0]) + 1]), dim=1)
+    return row[0], row
+
+
 FUNCTIONS = [
+    (anchors, ROWS),
+    (dimensions_of_one_element, ROWS),
+    (decoded, [torch.zeros(2), torch.zeros(5), torch.zeros(1)]),
     (dispatched, [*ROWS, torch.zeros(2, 3)]),
     (buckets, VECTORS),
     (fixed_buckets, LISTS),

@@ -67,16 +67,6 @@ def place(
             if around is None:
                 return None
             outer, whole = around
-            if is_referenced(f, whole):  # a dictionary whose keys are names
-                with f.trial():
-                    part = f.borrowed(node)
-                if nothing_known(part) or part == Static(None):  # a later round tells what it may be
-                    f.program.incomplete = True
-                    return None
-                note_seen_elsewhere(f, part)
-                note_list_seen_elsewhere(f, node, f.without_none(type_or_none(part)))
-                f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which may be seen under another name", COPIES)
-                return None
             if isinstance(index, ast.Tuple) and kind(whole) != "dict":  # of a dictionary a tuple is one key
                 f.problem(s, *_no_place(what))
                 return None
@@ -135,12 +125,18 @@ def _no_place(what: str) -> tuple[str, str]:
 def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value] | None:
     """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
     which is NOTHING where a problem is noted. None for other places."""
+    part = _named_part(node)
     with f.trial():
         whole = f.borrowed(node)
-        owner = f.borrowed(node.value) if isinstance(node, ast.Attribute) else whole
+        owner = whole if part is None else f.borrowed(part[0])
+        if isinstance(node, ast.Subscript) and part is not None and not records_of(f, opened(f, node, owner)):
+            part, owner = None, whole
     if not is_referenced(f, whole) and not is_referenced(f, owner):
         return None
-    path = node.value if isinstance(node, ast.Attribute) else node
+    path = node if part is None else part[0]
+    if isinstance(node, ast.Subscript) and part and (nothing_known(whole) or whole == Static(None)):
+        f.program.incomplete = True  # a later round tells what it may be
+        return ChangedPlace(lambda v: None), NOTHING
     if changes_something(f, path):
         raise Refused(
             f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
@@ -150,14 +146,15 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     if is_referenced(f, whole):
         value = opened(f, node, f.borrowed(node))
         return ChangedPlace(lambda v: _with_entries_of(f, s, value, v)), value
-    assert isinstance(node, ast.Attribute)
-    owner, name = opened(f, node, f.borrowed(node.value)), node.attr
+    assert part is not None
+    owner, name = opened(f, node, f.borrowed(part[0])), part[1]
     assert isinstance(owner, Dyn)
-    inner = opened(f, node, f.borrowed(ast.copy_location(ast.Attribute(Given(owner), name, ast.Load()), node)))
+    inner = opened(f, node, f.borrowed(_with_owner(node, owner)))
     why = may_change_inside(f, owner, name, inner, inside)
     if why or refuse_tensor(f, s, inner):
         if why:
             f.problem(s, f"`{what}` changes what `{ast.unparse(node)}` has, which {why}", "assign a new list to the attribute")
+            note_seen_elsewhere(f, inner)
             note_list_seen_elsewhere(f, node, type_or_none(inner))
         return ChangedPlace(lambda v: None), NOTHING
 
@@ -165,6 +162,22 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         write_attribute(f, s, owner, name, value, still=True)
 
     return ChangedPlace(put), inner
+
+
+def _named_part(node: ast.expr) -> tuple[ast.expr, str] | None:
+    """The owner and the name of `node.x` or `node["x"]`; None for other expressions."""
+    match node:
+        case ast.Attribute(owner, name) | ast.Subscript(owner, ast.Constant(str(name))):
+            return owner, name
+    return None
+
+
+def _with_owner(node: ast.expr, owner: Value) -> ast.expr:
+    """The attribute or item `node` of `owner`."""
+    if isinstance(node, ast.Subscript):
+        return ast.copy_location(ast.Subscript(Given(owner), node.slice, ast.Load()), node)
+    assert isinstance(node, ast.Attribute)
+    return ast.copy_location(ast.Attribute(Given(owner), node.attr, ast.Load()), node)
 
 
 def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:

@@ -197,7 +197,7 @@ class Frame(TakingApartFrame):
         """As `expression`, for an operand to which the result keeps no reference: a name that owned its list still does."""
         name = root_of(node)
         kept = set() if name is None else claims(name) & self.owned
-        if isinstance(node, ast.Attribute):  # of a module, it may be a variable of the instance
+        if isinstance(node, (ast.Attribute, ast.Subscript)):  # of a module, or of an object that is a number: in a variable
             kept |= self._owned_states()
         before, self.ended_claims = self.ended_claims, set()
         value = self.expression(node)

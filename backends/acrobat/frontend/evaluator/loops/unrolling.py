@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entr
 from backends.acrobat.frontend.evaluator.loops.unordered import in_any_order, is_set, without_list
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
-from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, shared_reached
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, names_part, shared_reached
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
@@ -148,7 +148,7 @@ def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
     added: Claims = set()
     if isinstance(s, ast.For):
         names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _may_be_changed(f, s, x)]
-        reached = [x for path in _attributes(s.iter) for x in lists_reached(f, path)]
+        reached = [x for path in _named_parts(s.iter) for x in lists_reached(f, path)]
         added |= {walked(x) for x in (*names, *reached, *shared_reached(f, s.iter))} - f.owned
     f.owned |= added
     try:
@@ -157,14 +157,12 @@ def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
         f.owned -= added
 
 
-def _attributes(node: ast.expr) -> list[ast.Attribute]:
-    """The attributes that a loop over `node` runs over."""
+def _named_parts(node: ast.expr) -> list[ast.expr]:
+    """The attributes, and items with a written key, that a loop over `node` runs over."""
     match node:
-        case ast.Attribute():
-            return [node]
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
-            return [x for a in args for x in _attributes(a)]
-    return []
+            return [x for a in args for x in _named_parts(a)]
+    return [node] if names_part(node) else []
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:

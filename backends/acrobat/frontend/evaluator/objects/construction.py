@@ -56,6 +56,9 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         alone = {x for x in fields if x not in elsewhere and (x not in written or fresh_inside(f, written[x]))}
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
+    elif isinstance(node, ast.Dict) and None not in node.keys:
+        values_written = dict(zip((k.value for k in node.keys if isinstance(k, ast.Constant)), node.values, strict=True))
+        shared = [x for x in shared if x in constant or not fresh_inside(f, values_written[x])]
     return new_object(f, node, cls, t, fields, bool(shared))
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, open_optional
@@ -179,14 +179,21 @@ def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     """The lists of objects into which an expression with items and attributes leads."""
     names: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Attribute):
+        if names_part(node):
             names |= {name_of_objects(f, c) for c in _classes_of_owner(f, node)}
         node = node.value
     return names
 
 
-def claims_on_objects(f: Frame, node: ast.Attribute) -> Claims:
-    """The claims on lists of objects that hold on where an attribute of one gets a value to which nothing else refers."""
+def names_part(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Subscript]:
+    """Whether an expression is an attribute, or an item with a written name as its key, `node["children"]`."""
+    return isinstance(node, ast.Attribute) or (
+        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    )
+
+
+def claims_on_objects(f: Frame, node: ast.expr) -> Claims:
+    """The claims on lists of objects that hold on where a named part of one gets a value to which nothing else refers."""
     return {claim for name in lists_reached(f, node) for claim in claims(name)}
 
 
@@ -259,8 +266,8 @@ def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
         f.ended_claims |= claims(name)
 
 
-def _classes_of_owner(f: Frame, node: ast.Attribute) -> Sequence[type]:
-    """The classes of the object of which `node` names an attribute, if objects of these are numbers."""
+def _classes_of_owner(f: Frame, node: ast.Attribute | ast.Subscript) -> Sequence[type]:
+    """The classes of the object of which `node` names a part, if objects of these are numbers."""
     with f.trial():
         t = f.without_none(type_or_none(f.borrowed(node.value)))
     is_number = isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name)

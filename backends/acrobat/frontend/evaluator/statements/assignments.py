@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
-from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
+from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, names_part
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
@@ -68,7 +68,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
     for target in s.targets:
         _assign_or_lose(f, target, v)
-    if isinstance(s.targets[0], ast.Attribute) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
+    if names_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
         f.owned |= claims_on_objects(f, s.targets[0]) & owned
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)

@@ -51,11 +51,11 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, mask
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask
 from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
-from backends.acrobat.frontend.tensors.several_indices import by_pairs, chosen_by_several, ints_in, places_named
+from backends.acrobat.frontend.tensors.several_indices import by_pairs, chosen_by_several, index_value, ints_in, places_named
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -163,7 +163,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
 def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
     """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
     names several parts. It is a mask, ints in a list or tensor, or an int."""
-    i: Any = as_mask(f, f.borrowed(e))
+    i: Any = index_value(f, e)
     if is_mask(i):
         return _chosen_by(f, node, value, dim, i), True
     if isinstance(i, Dyn) and is_tensor(i) and shape(i):

@@ -12,10 +12,13 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, check_equal
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_unknown
+from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.host_tensors import listed
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, listed_ids, on_host_in_parts, whole
 from backends.acrobat.frontend.tensors.lifting import each_row, extent_of, of_rows, select, shape
 from backends.acrobat.frontend.tensors.mask_operations import true_places
 from backends.acrobat.frontend.tensors.masks import as_mask, is_mask
+from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Static, Value, unknown
 from backends.acrobat.ir.make import make_op
 
@@ -26,12 +29,18 @@ def by_pairs(f: Frame, entries: Sequence[ast.expr]) -> list[int]:
     if len(others) < 2:
         return []
     with f.trial():
-        several = [k for k in others if _names_several(f, f.borrowed(entries[k]))]
+        several = [k for k in others if _names_several(f, index_value(f, entries[k]))]
     return several if len(several) > 1 else []
 
 
+def index_value(f: Frame, e: ast.expr) -> Any:
+    """The value of an index of a tensor: bools, also those of a buffer, as a mask, and a buffer of ints as a tensor of ints."""
+    value = f.borrowed(e)
+    return as_mask(f, listed(as_flags(f, value) if isinstance(value, HostTensor) else value))
+
+
 def _names_several(f: Frame, value: Any) -> bool:
-    v = listed_ids(f, as_mask(f, value))
+    v = listed_ids(f, value)
     if is_mask(v):
         return bool(shape(v.value))
     if is_number(v) or is_unknown(v):
@@ -46,7 +55,7 @@ def ints_in(f: Frame, e: ast.AST, value: Any) -> Any:
 
 def places_named(f: Frame, e: ast.expr, x: Any, dim: int) -> Any:
     """The ints that name parts of `x` along its dimension `dim`, as a list or a mask gives them too. Raises Refused."""
-    v = listed_ids(f, ints_in(f, e, as_mask(f, f.borrowed(e))))
+    v = listed_ids(f, ints_in(f, e, index_value(f, e)))
     if is_unknown(v):
         return unknown()
     if is_mask(v):

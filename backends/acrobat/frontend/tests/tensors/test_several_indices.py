@@ -10,9 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError, InstanceError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.options import Options
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
@@ -157,6 +159,62 @@ def of_two_lengths(self, s):
 
 def a_tuple_inside(self, s):
     return self.cube[:, (0, 1)]
+
+
+class Buffers(nn.Module):
+    """Buffers of ints and bools that are indices, of one element too, which keep their dimension."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.cube, self.table = nn.Parameter(torch.randn(5, 6, 4)), nn.Embedding(6, 3)
+        self.register_buffer("rows", torch.tensor([0, 2, 1, 3]))
+        self.register_buffer("columns", torch.tensor([1, 1, 0, 3]))
+        self.register_buffer("keep", torch.tensor([True, False, True, False, True]))
+        self.register_buffer("one", torch.tensor([2]))
+        self.register_buffer("number", torch.tensor(2))
+        self.register_buffer("square", torch.tensor([[2]]))
+
+    def forward(self, s):
+        x, c, i = s["x"], self.cube * 2, s["rows"]
+        changed = c * 1
+        changed[:, self.rows, self.columns] = 0.0
+        changed[self.keep, 5] = 1.0
+        changed[self.one] += 1.0
+        chosen = c[:, self.rows], c[:, self.rows, self.columns], c[self.keep], c[self.keep, :, 0], c[self.keep, [0, 1, 2]]
+        single = c[self.one], c[self.number], c[:, self.one, self.one], self.table(self.one), self.table(self.number)
+        return chosen, single, changed, c[i[0], self.rows[1:], self.columns[:3]], x[self.rows[:3]].sum(1), self.table(self.rows)
+
+
+def test_buffers() -> None:
+    agrees(Buffers(), INSTANCES)
+
+
+def test_a_buffer_that_is_an_index_is_a_constant(tmp_path: Path) -> None:
+    model = Buffers().eval()
+    executable = compile(model, sample=INSTANCES, options=Options(codegen="vm"), cache_folder=tmp_path)
+    executable(INSTANCES)
+    model.columns[0] = 2
+    with pytest.raises(ModuleChanged, match="columns"):
+        executable(INSTANCES)
+
+
+def of_a_square(self, s):
+    return self.cube[self.square]
+
+
+def embedded_square(self, s):
+    return self.table(self.square)
+
+
+def with_arithmetic(self, s):
+    return self.cube[self.rows % 2]
+
+
+@pytest.mark.parametrize("forward", [of_a_square, embedded_square, with_arithmetic])
+def test_buffers_that_are_refused(forward: Any) -> None:
+    with pytest.raises(CompileError, match=r"is no index here|of which only values can be read"):
+        build(with_forward(Buffers(), forward), sample=INSTANCES)
 
 
 REFUSED = {

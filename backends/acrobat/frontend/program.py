@@ -49,7 +49,8 @@ two or three. A type that the last round still changes is an error that names it
 
 class BuildAgain(Exception):
     """A build has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are walked
-    over, of which it did not know: values have other types for them, so that the next build begins with what was found."""
+    over or have lists and other values at one key, of which it did not know: values have other types for them, so that the next
+    build begins with what was found."""
 
 
 class ProgramBuilder(DiagnosedFunctions):
@@ -183,7 +184,7 @@ class ProgramBuilder(DiagnosedFunctions):
         for _ in range(ROUNDS):
             self.reset()
             results, grown = dict(self.results), dict(self.grown)
-            begun_with = self.datatypes.graphs.version, len(self.datatypes.walked)
+            begun_with = self.datatypes.found
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
@@ -207,7 +208,7 @@ class ProgramBuilder(DiagnosedFunctions):
                 self._give_masks_out(key)
             except (Refused, Mismatch, AnnotationError) as error:  # of what belongs to no statement or expression
                 self.problem(Problem(entry.span, str(error), error.advice))
-            if (self.datatypes.graphs.version, len(self.datatypes.walked)) != begun_with:
+            if self.datatypes.found != begun_with:
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown

@@ -38,22 +38,55 @@ class RecordOf:
 
 
 @cache
-def _record_class(keys: tuple[str, ...]) -> type:
-    """The class that stands for dictionaries with these keys in this order."""
-    return type("dict_" + "_".join(keys), (RecordOf,), {"keys_of_record": keys, "__slots__": keys})
+def _record_class(keys: tuple[str, ...], lists: frozenset[str] = frozenset()) -> type:
+    """The class that stands for dictionaries with these keys in this order, of which those in `lists` have lists."""
+    name = "_".join(["dict", *keys, *(f"_{key}_list" for key in sorted(lists))])
+    return type(name, (RecordOf,), {"keys_of_record": keys, "__slots__": keys})
 
 
 class Records:
     """The record classes of one program: one for each set of keys. Results have the keys in the order of the first dictionary
-    with that set, which is one of the sample if there is such a dictionary, else the first that is compiled."""
+    with that set, which is one of the sample if there is such a dictionary, else the first that is compiled. Where a key has a
+    list in some dictionaries and a tensor or number in others (`d["x"] = torch.stack(d["x"])`), which a build finds out, there
+    is one class for each of these from the next build on."""
 
     def __init__(self) -> None:
         self._classes: dict[frozenset[str], type] = {}
+        self._plain: dict[type, type] = {}  # class of dictionaries with lists at some keys -> the one without
+        self._told: dict[type, frozenset[str]] = {}  # class -> the keys by whose lists dictionaries are told apart
 
     def class_of(self, keys: Iterable[str]) -> type:
         """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
         ordered = tuple(keys)
         return self._classes.setdefault(frozenset(ordered), _record_class(ordered))
+
+    @property
+    def count_told(self) -> int:
+        """How many keys there are by whose lists dictionaries are told apart."""
+        return sum(map(len, self._told.values()))
+
+    def plain(self, cls: type) -> type:
+        """The class of dictionaries without lists at the keys by which they are told apart; other classes as they are."""
+        return self._plain.get(cls, cls)
+
+    def told(self, cls: type) -> frozenset[str]:
+        """The keys by whose lists the dictionaries with the keys of `cls` are told apart."""
+        return self._told.get(self.plain(cls), frozenset())
+
+    def tell(self, cls: type, key: str) -> bool:
+        """Have dictionaries with the keys of `cls` be told apart by whether they have a list at `key`; False if they are."""
+        before = self.told(cls)
+        self._told[self.plain(cls)] = before | {key}
+        return key not in before
+
+    def with_lists(self, cls: type, keys: frozenset[str]) -> type:
+        """The class of dictionaries with the keys of `cls` which have lists at those in `keys`, of the ones that are `told`."""
+        plain: Any = self.plain(cls)
+        if not keys:
+            return plain  # type: ignore[no-any-return]
+        result = _record_class(plain.keys_of_record, keys)
+        self._plain[result] = plain
+        return result
 
 
 def is_name(key: Any) -> bool:

@@ -122,15 +122,6 @@ class SampleTypes:
         """Whether tensors of these shapes keep them in one place, as an earlier build has found that they need to."""
         return False
 
-    def note_walked(self, cls: type) -> None:
-        """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""
-        if cls not in self.walked:
-            self.walked.add(cls)
-            self.changed = True
-
-    def is_walked(self, cls: type) -> bool:
-        return cls in self.walked
-
     @property
     def tells_numbers_apart(self) -> bool:
         """Whether ints and floats in one place keep their types: an earlier build has found that the program asks for them."""

@@ -44,6 +44,21 @@ class Unions(WrittenTypes, ABC):
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
         self._unresolved: set[type] = set()  # dataclasses in `joined` whose annotations were not read so far
 
+    @property
+    def found(self) -> tuple[int, ...]:
+        """How much of that was found with which the next build begins, whether or not this one has problems."""
+        return self.graphs.version, len(self.walked), self.records.count_told
+
+    def note_walked(self, cls: type) -> None:
+        """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""
+        if not self.is_walked(cls):
+            self.walked.add(self.records.plain(cls))
+            self.changed = True
+
+    def is_walked(self, cls: type) -> bool:
+        """Whether dictionaries of this record class are lists of entries."""
+        return self.records.plain(cls) in self.walked
+
     @abstractmethod
     def has_field(self, cls: type, name: str) -> bool:
         """Whether objects of the class have that field. If the class is in the sample, the field is read from here on."""

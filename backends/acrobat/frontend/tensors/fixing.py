@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable, Sequence
 
 from backends.acrobat.core.types import BOOL, ListT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, is_length_of, item_type, length, length_inside
 from backends.acrobat.frontend.evaluator.tables import RESULTS
-from backends.acrobat.frontend.kinds import is_ragged, is_unknown, retyped
+from backends.acrobat.frontend.kinds import is_ragged, is_unknown, retyped, type_of
 from backends.acrobat.frontend.tensors.lifting import as_rows, shape, stack_parts
 from backends.acrobat.frontend.values import Static, Value
 
@@ -42,6 +44,20 @@ def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) ->
             if is_unknown(x):
                 return x
     return x
+
+
+def only_element(f: Frame, x: Array) -> Value:
+    """The one element that a tensor must have of which extents vary, as a tensor that does not vary, or as a number of the host
+    where the program has it as such. No element or several are an error of the instance. Raises Refused."""
+    if any(e not in (None, 1) for e in shape(x)):
+        raise Refused(f"only a tensor of one element has a value to read; this is {describe(type_of(x))}")
+    text = "RuntimeError: only a tensor of one element has a value to read; one of its extents is {0}"
+    while is_ragged(x) and not is_unknown(x):
+        rows = retyped(x, ListT(item_type(x)))
+        with_check(f, "eq", length(f, rows), Static(1), text)
+        x = at(f, rows, Static(0))
+    result: Value = x
+    return result
 
 
 def with_columns(f: Frame, x: Array) -> None:

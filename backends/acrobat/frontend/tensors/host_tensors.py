@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Held, Static, Value
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value
 from backends.acrobat.memory import unusable
 
 METHODS_OF_CONSTANTS = frozenset({"item", "numel", "dim", "size"})
@@ -22,6 +23,22 @@ def host_tensor(name: str, t: Tensor) -> HostTensor:
     if why := unusable(t):
         raise Refused(f"`{name}` {why}")
     return HostTensor(t.detach().clone(), name, name)
+
+
+LONGEST = 64
+"""The most ints of a buffer that are written out where it is an index."""
+
+
+def listed(value: Any) -> Any:
+    """A buffer of ints with one dimension that is an index, as a tensor of ints that is written out; other values as they are.
+    Raises Refused."""
+    if not isinstance(value, HostTensor) or not value.tensor.ndim or value.tensor.dtype not in (torch.int64, torch.int32):
+        return value
+    if value.tensor.ndim > 1 or not 0 < value.tensor.numel() <= LONGEST:
+        shape = tuple(value.tensor.shape)
+        what = f"`{value.name}`, {value.what} of shape {shape}, is no index here"
+        raise Refused(what, f"an index has one dimension, and 1 to {LONGEST} ints if it is a buffer")
+    return Held("ids", TupleV(tuple(map(Static, value.tensor.tolist()))))
 
 
 def attribute(value: HostTensor, name: str) -> Static | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
@@ -18,11 +18,22 @@ from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
-from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, kind, known, retyped, type_of
+from backends.acrobat.frontend.kinds import (
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    kind,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.ints import computed, is_ints, listed_ids, on_host_in_parts, whole
+from backends.acrobat.frontend.tensors.ints import listed_ids
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -40,16 +51,17 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.lookups import looked_up
 from backends.acrobat.frontend.tensors.mask_operations import read_flags
-from backends.acrobat.frontend.tensors.masks import as_mask, is_mask, is_one_hot, mask
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask
 from backends.acrobat.frontend.tensors.one_hot import ints_of
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
+from backends.acrobat.frontend.tensors.several_indices import by_pairs, chosen_by_several, index_value, ints_in, places_named
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST, one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, ListedV, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import selection
@@ -57,12 +69,21 @@ from backends.acrobat.library import selection
 
 def _entries_of(f: Frame, index: ast.expr) -> list[ast.expr]:
     """The entries of an index that is not written as a tuple: those of a tuple of the program, `scores[pair]`, or itself."""
-    if not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, Given)):
+    made = isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "tuple"
+    if not made and not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, Given)):
         return [index]
     with f.trial():
-        whole = f.borrowed(index)
-    parts = f.components(f.borrowed(index)) if kind(whole) == "tuple" else None
+        is_pair = _is_tuple(f.borrowed(index))
+    parts = f.components(f.borrowed(index)) if is_pair else None
     return [index] if parts is None else [ast.copy_location(Given(x), index) for x in parts]
+
+
+def _is_tuple(value: Value) -> bool:
+    """Whether a value is a tuple of known length, and no list that is written out."""
+    if isinstance(value, Static):
+        return isinstance(value.value, tuple)
+    t = type_or_none(value) if isinstance(value, TupleV) or kind(value) == "tuple" else None
+    return isinstance(value, TupleV) and not isinstance(value, ListedV) or isinstance(t, TupleT) and not t.listed
 
 
 @handles(SUBSCRIPTS, "tensor", "ragged")
@@ -70,15 +91,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
     entries = index.elts if isinstance(index, ast.Tuple) else _entries_of(f, index)
     extents, dim = shape(value), 0
-    first = [e for e in entries if not _is_none(e)]
-    behind = len(entries) - len(first)
-    if len(first) > 1 and entries[: len(first)] == first and (pairs := _lists_of_places(f, first)):  # x[rows, columns, None]
-        if len(first) > len(extents):
-            return f.problem(node, f"too many indices for a tensor of shape {extents}")
-        whole: Any = _chosen_by_several(f, value, pairs)
-        for _ in range(behind):
-            whole = move(f, whole, "unsqueeze", 1)
-        return whole
+    several, dims, places = by_pairs(f, entries), list[int](), list[Any]()
     crop = is_crop(f, value, entries)
     part: Any = value
     for k, e in enumerate(entries):
@@ -92,13 +105,21 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             continue
         if dim >= rank:
             return f.problem(node, f"too many indices for a tensor of shape {extents}")
-        if isinstance(e, ast.Slice):
-            part, stays = _part_by_slice(f, e, part, dim, crop), True
+        if k in several:
+            places.append(places_named(f, e, part, dim))
+            dims.append(dim)
+            dim += 1
+            if k == several[-1]:
+                part = chosen_by_several(f, part, dims, places)
+                dim -= len(dims) - 1
+        elif isinstance(e, ast.Slice):
+            part = _part_by_slice(f, e, part, dim, crop)
+            dim += 1
         else:
             part, stays = _part_by_value(f, node, e, part, dim)
+            dim += stays
         if is_unknown(part):
             return unknown()
-        dim += stays
     return part
 
 
@@ -142,7 +163,7 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
 def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
     """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
     names several parts. It is a mask, ints in a list or tensor, or an int."""
-    i: Any = as_mask(f, f.borrowed(e))
+    i: Any = index_value(f, e)
     if is_mask(i):
         return _chosen_by(f, node, value, dim, i), True
     if isinstance(i, Dyn) and is_tensor(i) and shape(i):
@@ -151,13 +172,13 @@ def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -
         i = as_index(f, i)
     if is_unknown(i):
         return unknown(), False
-    i = listed_ids(f, i)
+    i = listed_ids(f, ints_in(f, e, i))
     if isinstance(i, Held) and i.kind == "ids":
         chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
         return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), True
     if is_list(i) or is_ragged(i):
         return _parts_by_ints(f, e, value, dim, i), True
-    if kind(i) in ("tuple", "varying tuple", "string", "set", "dict", "object"):
+    if _is_tuple(i) or kind(i) in ("varying tuple", "string", "set", "dict", "object"):
         what = f"a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here, not {describe(type_of(i))}"
         return f.problem(e, what, "write the indices out"), False
     return _part_by_int(f, node, e, value, dim, i), False
@@ -224,34 +245,6 @@ def _same_extents(extents: Sequence[int | None], of_mask: Sequence[int | None]) 
     for parts, bools in zip(extents, of_mask, strict=False):
         if parts is not None and bools is not None and parts != bools:
             raise Refused(f"a mask of {bools} elements chooses among {parts} parts of a tensor", "give it one for each part")
-
-
-def _lists_of_places(f: Frame, entries: Sequence[ast.expr]) -> list[Any]:
-    """The lists of ints by which `x[rows, columns]` chooses one element for each pair; [] if an entry is anything else."""
-    if any(isinstance(e, (ast.Slice, ast.Constant)) for e in entries):
-        return []
-    with f.trial():
-        values = [listed_ids(f, f.borrowed(e)) for e in entries]
-        several = all(
-            computed(v) and shape(v) or is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values
-        )
-    listed = (listed_ids(f, f.borrowed(e)) for e in entries) if several else ()
-    return [on_host_in_parts(f, v) if computed(v) else whole(f, v) for v in listed]
-
-
-def _chosen_by_several(f: Frame, x: Any, places: Sequence[Any]) -> Value:
-    """`x[rows, columns]`: the elements whose indices stand at one place of the tensors of ints. Raises Refused."""
-    if any(len(shape(p)) != 1 for p in places):
-        raise Refused("several tensors of ints that are indices have one dimension each here")
-
-    def element(*at: Value) -> Value:
-        part: Any = _part(f, x, at[0])
-        for i in at[1:]:
-            part = select(f, part, 0, i)
-        return part
-
-    sizes = [shape(p)[0] for p in places]
-    return each_row(f, places, element, 0, None if None in sizes else sizes[0])
 
 
 def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:

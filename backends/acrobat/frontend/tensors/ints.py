@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
 from backends.acrobat.frontend.tensor_types import LOOSE, innermost, ints_of_shape, shape_of_ints
-from backends.acrobat.frontend.tensors.fixing import several, with_check
+from backends.acrobat.frontend.tensors.fixing import only_element, several, with_check
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -259,9 +259,7 @@ def _same(f: Frame, x: Any, call: CallArguments) -> Value:
 
 
 def _item(f: Frame, x: Any, call: CallArguments) -> Value:
-    if is_ragged(x) and any(e != 1 for e in shape(x)):
-        raise Refused(f"only a tensor of one element has a value to read; this one has shape {tuple(shape(x))}")
-    return one(f, x)
+    return only_element(f, x) if is_ragged(x) and any(e != 1 for e in shape(x)) else one(f, x)
 
 
 def one(f: Frame, x: Any) -> Value:

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host,
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, item, shape
 from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, of_bools, ones_and_zeros
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
+from backends.acrobat.frontend.tensors.several_indices import index_value, ints_in
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -93,14 +94,14 @@ def _bound(f: Frame, e: ast.expr | None) -> Value | None:
 
 def _index(f: Frame, e: ast.expr) -> Value:
     """One index: an int, a mask, or the list of several ints. Raises Refused."""
-    i: Any = as_mask(f, f.borrowed(e))
+    i: Any = index_value(f, e)
     if is_mask(i):
         return i
     if is_tensor(i) and shape(i) and i.type.dtype == "int64":
         i = on_host(f, i)
     elif not (isinstance(i, Held) and i.kind == "ids"):
         i = as_index(f, i)
-    i = whole(f, listed_ids(f, i))
+    i = whole(f, listed_ids(f, ints_in(f, e, i)))
     if is_unknown(i):
         return i
     if is_list(i) or is_ragged(i):

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_ragged, known
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
+from backends.acrobat.frontend.tensors.host_tensors import listed
 from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import axis, each_row, is_numbers, item, numbers, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.shapes import move
@@ -39,6 +40,7 @@ def embedded(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value,
         return Held("row", embedded(f, node, module, table, i.value))
     if isinstance(i, Dyn) and isinstance(i.type, TensorT) and i.type.dtype == "int64":
         i = on_host(f, i)  # computed, as by `topk`: the instance waits
+    i = listed(i)
     if isinstance(i, Held) and i.kind == "ids":
         rows = [embedded(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})

@@ -84,7 +84,7 @@ def _with_index(f: Frame, name: str, a: Any, b: Any) -> Value:
     Raises Mismatch."""
     of_float = any(is_tensor(v) or is_ragged(v) or type_or_none(v) == FLOAT for v in (a, b))
     if not of_float and name != "div" or name not in ("add", "sub", "mul", "div"):
-        raise Mismatch(next(v for v in (a, b) if isinstance(v, Held)).refusal)
+        raise Mismatch(next(v for v in (a, b) if isinstance(v, (Held, HostTensor))).refusal)
     return op(f, name, [_as_float(f, v) for v in (a, b)])
 
 

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     stack_parts,
 )
 from backends.acrobat.frontend.tensors.masks import (
+    bool_in,
     bools_of,
     both,
     finite_or_tensor,
@@ -124,6 +125,11 @@ def _not(f: Frame, call: CallArguments) -> Value:
 def _both(f: Frame, call: CallArguments) -> Value:
     sides = [v if is_mask(v) or not call.name.startswith("logical") else as_mask(f, v) for v in call.args]
     return both(f, "bit" + call.name.rpartition("_")[2], *sides)
+
+
+@handles(MASK_OPERATIONS, "item")
+def _item(f: Frame, call: CallArguments) -> Value:
+    return bool_in(f, call.args[0])  # type: ignore[arg-type]
 
 
 @handles(MASK_OPERATIONS, "any", "all")

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
-from backends.acrobat.frontend.tensors.fixing import with_columns
+from backends.acrobat.frontend.tensors.fixing import only_element, with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
 from backends.acrobat.frontend.tensors.values import ReadBool
@@ -240,7 +240,13 @@ def as_mask(f: Frame, value: Any) -> Any:
 
 @handles(TRUTHS, Held)
 def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
-    return f.host("bool", [item(f, x.value, "value")], BOOL) if is_mask(x) and is_tensor(x.value) else None  # type: ignore[arg-type]
+    return bool_in(f, x) if is_mask(x) else None
+
+
+def bool_in(f: Frame, x: Held) -> Value:
+    """The bool in a mask of one element, for which the instance waits. Raises Refused."""
+    element: Any = only_element(f, x.value)
+    return element if is_unknown(element) else f.host("bool", [item(f, element, "value")], BOOL)
 
 
 def _bools_as_mask(f: Frame, value: Value, have: Any, type: Any) -> Value | None:

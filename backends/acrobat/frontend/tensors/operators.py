@@ -15,11 +15,12 @@ from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATI
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_of
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
 from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
-from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, negated, of_bools
+from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul, refuse_ints
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -105,6 +106,11 @@ def _truth(f: Frame, x: Dyn, node: ast.AST) -> Value:
     return condition(f, item(f, x, "value"), node)
 
 
+@handles(TRUTHS, "ragged")
+def _varying_truth(f: Frame, x: Dyn, node: ast.AST) -> Value:
+    return condition(f, only_element(f, x), node)
+
+
 @handles(TRUTHS, HostTensor)
 def _host_truth(f: Frame, x: HostTensor, node: ast.AST) -> Value:
     return Static(bool(x.read().value))
@@ -115,11 +121,16 @@ def _number(f: Frame, x: Dyn) -> Value:
     return item(f, x, "value")
 
 
-@handles(NUMBERS, Held, "ragged")
-def _held_number(f: Frame, x: Held | Dyn) -> Value:
-    if is_ints(x) and (isinstance(x, Held) or all(e == 1 for e in shape(x))):
-        return one(f, x)
-    return x
+@handles(NUMBERS, "ragged")
+def _varying_number(f: Frame, x: Dyn) -> Value:
+    return one(f, x) if is_ints(x) and all(e == 1 for e in shape(x)) else item(f, only_element(f, x), "value")  # type: ignore[arg-type]
+
+
+@handles(NUMBERS, Held)
+def _held_number(f: Frame, x: Held) -> Value:
+    if is_mask(x):
+        return bool_in(f, x)
+    return one(f, x) if is_ints(x) else x
 
 
 @handles(COMPARED, Held, "ragged")

@@ -33,6 +33,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
+from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
 from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
@@ -186,6 +187,12 @@ def _stacked(f: Frame, items: list[Value]) -> Value:
 def _item(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")
     return item(f, x, "value")
+
+
+@ragged("item")
+def _item_ragged(f: Frame, call: CallArguments) -> Value:
+    (x,) = call.bind("input")
+    return item(f, only_element(f, x), "value")  # type: ignore[arg-type]
 
 
 @operation("tolist")

@@ -44,9 +44,9 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
     stack_parts,
 )
-from backends.acrobat.frontend.tensors.mask_operations import true_places
 from backends.acrobat.frontend.tensors.masks import is_mask, mask, ones_and_zeros
 from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.several_indices import places_of_mask
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST
 from backends.acrobat.frontend.values import END, Dyn, Static, Value, unknown
@@ -78,12 +78,15 @@ def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Valu
         return _fitted(f, x, value)
     if is_tensor(x) and all(map(_is_constant, indices)):
         return _cut_and_joined(f, x, indices, value)
+    indices = _beside_each_other(f, s, x, indices)
     first, *rest = indices
     if is_mask(first) or type_or_none(first) == BOOL:
         result = _by_mask(f, x, first, rest, value)
         if result is not None:
             return result
-        (first,) = true_places(f, s, first.value)
+        first = places_of_mask(f, s, x, 0, first)
+        if is_unknown(first):
+            return unknown()
     rows = _rows(f, x)
     if _is_places(first) and rest and _is_places(rest[0]):
         return _pairs_replaced(f, s, x, [first, rest[0]], rest[1:], value)
@@ -112,6 +115,17 @@ def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Valu
     return _of_parts(f, x, _called(f, s, selection.replaced, [rows, places, others]))
 
 
+def _beside_each_other(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index]) -> Sequence[Index]:
+    """The indices, of which two that name several parts each are tensors of ints, as PyTorch takes masks then. Raises Refused
+    where there are more than two of these, or others between them."""
+    several = [k for k, i in enumerate(indices) if _is_places(i) or is_mask(i)]
+    if len(several) < 2:
+        return indices
+    if several != [several[0], several[0] + 1]:
+        raise Refused("of the indices of a part that is assigned to two may name several places each, beside each other")
+    return [places_of_mask(f, s, x, k, i) if is_mask(i) else i for k, i in enumerate(indices)]
+
+
 def _is_scalar(x: Any) -> bool:
     """Whether a part is a number of the host, an element of a tensor of ints or bools."""
     return isinstance(type_of(x), ScalarT)
@@ -128,7 +142,8 @@ def _is_places(i: Index) -> bool:
 
 def _rank(indices: Sequence[Index], rank: int) -> int:
     """How many dimensions the part has that the indices name in a tensor of this rank."""
-    return rank - sum(not isinstance(i, Bounds) and not _is_places(i) and not is_mask(i) for i in indices)
+    several = sum(_is_places(i) or is_mask(i) for i in indices)
+    return rank - sum(not isinstance(i, Bounds) for i in indices) + min(several, 1)
 
 
 def _called(f: Frame, s: ast.AST, function: Callable[..., Any], args: list[Value]) -> Value:

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_o
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.fixing import with_extent
+from backends.acrobat.frontend.tensors.fixing import with_check, with_extent
 from backends.acrobat.frontend.tensors.joined_extents import kept_or_joined, parts_between
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -35,6 +35,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, unknown
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import moving
 
 
@@ -65,7 +66,9 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     if (joined := _by_quotient(f, x, extents, runtime)) is not None:
         return joined
     if len(runtime) == 1 and not _is_length(f, extents[runtime[0]]):
-        return _regrouped(f, x, extents, runtime[0])
+        if (own := _as_own_extent(f, x, extents, runtime[0])) is None:
+            return _regrouped(f, x, extents, runtime[0])
+        x = own
     if len(runtime) > 1:
         raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
     fixed = [known(e)[1] for e in extents]
@@ -162,6 +165,22 @@ def _by_quotient(f: Frame, x: Array, extents: Sequence[Any], runtime: Sequence[i
         return None
     filled = [Static(width // others) if i == left_open[0] else e for i, e in enumerate(extents)]
     return _regrouped(f, x, filled, runtime[0], some=True)
+
+
+def _as_own_extent(f: Frame, x: Array, extents: Sequence[Any], j: int) -> Array | None:
+    """The tensor `x` where a shape such as `(len(word), 1, -1)` takes the extent at `j` to be the one of `x` that varies: any
+    other number is an error of the instance, and so is 0, of which PyTorch does not tell what -1 is. None for other shapes."""
+    k, have = axis(x), shape(x)
+    fixed = [known(e)[1] for i, e in enumerate(extents) if i != j]
+    sides = [(math.prod(e or 1 for e in own), new) for own, new in ((have[:k], fixed[:j]), (have[k + 1 :], fixed[j:]))]
+    sums = {var.name for var, e in f.builder.bindings if isinstance(e, n.Host) and e.op in ("add", "sub", "mul", "floordiv")}
+    if fixed.count(-1) != 1 or 0 in fixed or variable_of(extents[j]) in sums:
+        return None
+    if any(size % abs(math.prod(new)) if -1 in new else size != math.prod(new) for size, new in sides):
+        return None
+    x = of_size(f, x, extents[j])
+    text = "RuntimeError: what the extent -1 of a shape is cannot be told of a tensor with {0} rows"
+    return with_check(f, "ne", extents[j], Static(0), text, lambda: x)
 
 
 def _with_units(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:

@@ -46,7 +46,7 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
     )
 
 
-@handles(TRUTHS, "number", "list", "varying tuple", "set", "dict", "ragged")
+@handles(TRUTHS, "number", "list", "varying tuple", "set", "dict")
 def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     match value.type:
         case ScalarT("bool"):

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FU
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
@@ -36,6 +36,11 @@ from backends.acrobat.ir import nodes as n
 def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Compile the construction of a dataclass, or of a dictionary's record. Shapes of tensor fields come from the values."""
     datatypes = f.program.datatypes
+    if told := datatypes.records.told(cls):
+        if any(nothing_known(kwargs[x]) for x in told):
+            f.program.incomplete = True
+            return unknown()
+        cls = datatypes.records.with_lists(cls, frozenset(x for x in told if is_list(kwargs[x])))
     t = DataT(datatypes.union_of(cls))
     if issubclass(cls, RecordOf):
         names = datatypes.record_fields(cls)

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import nothing_known, type_of
+from backends.acrobat.frontend.kinds import is_list, nothing_known, type_of
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
@@ -46,6 +46,8 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             target = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
         return unknown() if contains_unknown(target) else held_in(Dyn(f.atom(f.coerce(value, target))))
     except Mismatch as error:
+        if _tells_apart(f, cls, name, value):
+            return unknown()
         rule = "a field has one type, and one shape, everywhere"
         if cls not in datatypes.seen:
             rule = (
@@ -53,6 +55,16 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             )
         f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", rule)
         return unknown()
+
+
+def _tells_apart(f: Frame, cls: type, name: str, value: Value) -> bool:
+    """Whether dictionaries with the keys of a record class are told apart from the next build on by whether they have a list at
+    `name`: the value is one where others have none, or the other way round."""
+    datatypes = f.program.datatypes
+    if not issubclass(cls, RecordOf) or cls.class_of_record is not None or datatypes.records.plain(cls) in datatypes.seen:
+        return False
+    others = f.without_none(datatypes.field_type(cls, name))
+    return others != UNKNOWN and is_list(value) != is_list(guess(others)) and datatypes.records.tell(cls, name)
 
 
 def note_late(f: Frame, cls: type, name: str, value: Value) -> None:

@@ -81,10 +81,15 @@ def test_rows_that_are_left_over_are_an_error_of_the_instance(rows: int) -> None
         Interpreter(program).run(torch.zeros(rows, 3))
 
 
-def of_any_count(self, x):
-    return x.reshape(int(x.sum()), -1)
+def of_any_width(self, x):
+    return x.reshape(-1, int(x.sum()))
 
 
-def test_rows_of_an_extent_that_is_not_known_are_refused() -> None:
+def parted(self, x):
+    return x.reshape(2 * x.size(0), -1)
+
+
+@pytest.mark.parametrize("forward", [of_any_width, parted], ids=["width", "parted"])
+def test_rows_of_an_extent_that_is_not_known_are_refused(forward: Any) -> None:
     with pytest.raises(CompileError, match="across the dimension whose extent varies"):
-        build(with_forward(Model(), of_any_count), sample=INSTANCES)
+        build(with_forward(Model(), forward), sample=INSTANCES)

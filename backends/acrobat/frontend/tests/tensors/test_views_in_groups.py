@@ -117,6 +117,41 @@ def test_the_extent_of_another_tensor_is_checked(forward: Callable[..., Any]) ->
             Interpreter(program).run(pairs(sizes)[0])
 
 
+class Spelled(nn.Module):
+    """The number of letters as an extent of the tensor that has a row for each letter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.letters, self.lstm = nn.Embedding(26, 4), nn.LSTM(4, 3)
+
+    def forward(self, word: str) -> Any:
+        n = len(word)
+        rows = self.letters(torch.tensor([ord(c) - ord("a") for c in word]))
+        _, (h, _) = self.lstm(rows.view(len(word), 1, -1))
+        for _ in range(2):
+            rows = rows.view(n, 1, -1).view(n, -1) * 2
+        return h, rows.view(1, n, -1), rows.view(n, 2, -1, 1), rows.view(n, -1, 2), rows.t().reshape(2, -1, n)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_the_length_of_a_string_is_the_extent_of_its_letters(codegen: str, tmp_path: Path) -> None:
+    agrees_natively(Spelled().eval(), ["ab", "a", "word", "abcdefg"], codegen, tmp_path)
+
+
+@pytest.mark.parametrize(("rows", "size"), [(4, 2), (2, 4), (3, 2), (0, 0)])
+def test_another_number_than_the_extent_is_an_error(rows: int, size: int) -> None:
+    """Eager PyTorch gives rows of another extent, or an error; where there are no rows, it does not tell what -1 is."""
+
+    def forward(self: Any, pair: Any) -> Any:
+        x, count = pair
+        return x.view(count, 1, -1)
+
+    program = agrees(with_forward(Viewed(), forward), [(torch.randn(n, 4), n) for n in (1, 2, 3)])
+    with pytest.raises(InstanceError, match="extent"):
+        Interpreter(program).run((torch.zeros(rows, 4), size))
+
+
 def test_the_extent_of_another_tensor_that_is_shorter() -> None:
     model = with_forward(Viewed(), wider)
     program = agrees(model, pairs((2, 1), (6, 3)))

@@ -92,6 +92,7 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
     if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
         raise Refused(KEEPS_TYPE, "assign the result to a name instead")
     builder.change(before, after.atom)
+    f.new_lists.discard(after.atom.name)  # the names of the tensor have it
     return after
 
 

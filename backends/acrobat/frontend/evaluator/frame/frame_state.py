@@ -99,6 +99,8 @@ class FrameState:
         self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)
         self.empties: set[str] = set()  # variables of empty lists
         self.lengths: dict[str, str] = {}  # variable with the extent of a list or ragged tensor -> a list that is as long
+        self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
+        self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long

@@ -126,6 +126,14 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
 
 @handles(STATEMENTS, ast.AugAssign)
 def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    f.changing_in_place = True
+    try:
+        _changed_by_operator(f, s)
+    finally:
+        f.changing_in_place = False
+
+
+def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
     target_in_order = in_source_order(f, s.target)
     if isinstance(target_in_order, (ast.Subscript, ast.Attribute)):
         target_in_order = target_before(f, target_in_order, s.value)

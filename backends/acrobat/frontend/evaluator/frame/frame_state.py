@@ -185,6 +185,9 @@ class FrameState:
         before, self.span = self.span, span_of(node, self.file)
         try:
             yield
+        except Exception as error:
+            error.__dict__.setdefault("compiled_at", self.span)  # for a defect of the compiler: see `build_with_reads`
+            raise
         finally:
             self.span = before
 

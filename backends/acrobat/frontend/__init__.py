@@ -55,6 +55,13 @@ def build_with_reads(
         return as_deep_as_needed(work)
     except RecursionError:
         raise too_deep(module) from None
+    except (CompileError, InstanceError, MemoryError):
+        raise
+    except Exception as error:
+        if (where := getattr(error, "compiled_at", None)) is None:
+            raise
+        what = f"the compiler fails here, which is a defect of its own: {type(error).__name__}: {error}"
+        raise CompileError([Problem(where, what, "please report it; the same written in another way may compile")]) from error
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:

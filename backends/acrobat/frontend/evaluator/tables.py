@@ -123,8 +123,10 @@ AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
 NEED_VALUES: list[Callable[[Any], bool]] = []
 """callee -> whether None among the arguments of its calls is an error, as it is in PyTorch's functions."""
-GIVE_NEW: list[Callable[[Any], bool]] = []
-"""callee -> whether each tensor that its calls give shares no memory with anything else."""
+GIVE_NEW: list[Callable[..., bool]] = []
+"""(frame, expression) -> whether each tensor that it gives shares no memory with anything else."""
+VIEWED: list[Callable[..., str | None]] = []
+"""(frame, expression) -> the name of the tensor of which it gives a view, no element of it twice; None for others."""
 OWNERS: set[str] = set()
 """Functions and methods that give a tensor which nothing else can see, by name."""
 ADDITIONS: list[Any] = []

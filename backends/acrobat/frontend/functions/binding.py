@@ -43,6 +43,7 @@ class BoundCall:
         self.as_given: tuple[Value, ...] = ()  # `values` of the source's parameters, as the caller has them
         self.changed: list[int] = []
         self.own = 0
+        self.uses: dict[str, bool] = {}  # what it takes besides, with whether it changes that, as the call was begun
 
     def _written_name(self) -> str:
         """The name by which the source calls the function."""

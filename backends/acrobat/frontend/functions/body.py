@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.types import INT, DataT, TupleT
-from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import check_cleared
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -94,13 +94,7 @@ class FunctionBody:
         if self.key not in program.newness_known:  # nothing but what the returns say is against it
             program.newness.pop(self.key, None)
         assert f.definition is not None
-        try:
-            value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
-        except CompileError:
-            raise
-        except Exception as error:
-            error.add_note(f"while compiling `{self.definition.name}`, {f.file}:{f.span.line}")
-            raise
+        value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
         self._note_size()
         self._end_ownership()
         uses = program.carried.used_by(self.function)

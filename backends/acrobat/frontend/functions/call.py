@@ -100,7 +100,7 @@ class FunctionCall(ChangingCall):
     def _add_carried(self) -> bool:
         """Add the values that the function takes besides. False if the caller does not have them before the next round."""
         self.own = len(self.values)
-        uses = self.program.carried.used_by(self.function)
+        uses = self.uses = self.program.carried.used_by(self.function)
         for x, changes in uses.items():
             self.program.carried.touches(x, changes)
         if any(x not in self.f.env for x in uses):
@@ -109,6 +109,11 @@ class FunctionCall(ChangingCall):
         self.names += uses
         self.values += [self.program.carried.handed_on(self.f, x) for x in uses]
         return True
+
+    def _is_outdated(self) -> bool:
+        """Whether compiling the function has found that it takes or gives more besides than this call hands over. The calls of
+        the next round do."""
+        return self.program.carried.used_by(self.function) != self.uses
 
     # ---- the compiled function
 
@@ -176,7 +181,7 @@ class FunctionCall(ChangingCall):
         program, function = self.program, self.function
         incomplete = program.incomplete
         program.compile(key, function, self.values)
-        if not program.problems or function in program.versions or function in program.entered:
+        if not program.problems or function in program.versions or function in program.entered or self._is_outdated():
             return key
         program.versions[function] = set()
         if (all_fixed := program.version(function, self.values, depends)) is None:
@@ -232,6 +237,8 @@ class FunctionCall(ChangingCall):
         if key in program.refused:
             return f.problem(self.node, *program.refused[key])
         result = program.results.get(key, UNKNOWN)
+        if self._is_outdated():
+            result = UNKNOWN
         program.incomplete |= key in program.partial
         if any(is_unknown(self.values[i]) for i in self.changed):  # it was compiled to find the type of the list only
             program.incomplete = True

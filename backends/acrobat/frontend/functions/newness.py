@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.changes.scope import gives_new_memory
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.kinds import is_array, is_plain, type_or_none, variable_of
@@ -59,7 +58,7 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
             return Newness(parts=f.new_parts[source])
         case ast.Call() if (result := variable_of(value)) in f.new_lists:
             return Newness(True, deep(result) in f.new_lists)
-        case ast.Call() if is_array(value) and gives_new_memory(f, source):
+        case ast.Call() | ast.Subscript() | ast.Attribute() if is_array(value) and gives_new_memory(f, source):
             return NEW
         case ast.Name(name) if name in f.owned and name not in given_back:
             return Newness(True, deep(name) in f.owned)

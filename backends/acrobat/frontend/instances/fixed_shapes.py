@@ -1,8 +1,8 @@
 """Tensors of several fixed shapes in one place, such as a map of one channel on one path and one of sixteen on another.
 
-An extent in which they differ counts as one that varies, for which one program does. But what varies is not broadcast where it
-is 1. So where such a tensor meets a fixed extent, or where no extent that varies covers the shapes, the next build has a mixed
-union of them there, in which a shape is a type of its own (`choices/each_type.py`).
+An extent in which they differ counts as one that varies, for which one program does. But what varies is broadcast in a few
+places only (`tensors/lifting.py`). So where such a tensor meets a fixed extent, or where no extent that varies covers the
+shapes, the next build has a mixed union of them there, in which a shape is a type of its own (`choices/each_type.py`).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def with_extent(f: Frame, x: Array, dim: int, extent: int, why: str) -> Value:
 
 def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) -> Value:
     """The tensor `x` with these extents in its last dimensions where its own vary, None for those that may go on varying. An
-    extent that is not the one here is an error of the instance, also 1, since what varies is not broadcast."""
+    extent that is not the one here is an error of the instance, also 1."""
     for dim, extent in enumerate(extents, len(shape(x)) - len(extents)):
         if dim >= 0 and extent and shape(x)[dim] is None:
             x = with_extent(f, x, dim, extent, why)

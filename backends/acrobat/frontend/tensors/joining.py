@@ -10,8 +10,8 @@ from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type, origin_of
-from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, is_length_of, item_type, origin_of
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked, stretched
 from backends.acrobat.frontend.kinds import (
     is_list,
     is_number,
@@ -24,7 +24,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
     variable_of,
 )
-from backends.acrobat.frontend.tensors.fixing import with_extent, with_extents
+from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -143,11 +143,16 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
         if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
             continue
         if expand and extent != 1:
-            if extent is None and not is_known:  # the tensor's own extent
+            if extent is None and not is_known and d != axis(x):  # the tensor's own extent
                 check_extent(f, x, d, repeats)
                 continue
+            if extent is None and not is_known:
+                if not is_length_of(f, repeats, x):
+                    x = retyped(stretched(f, x, repeats), x.type)
+                continue
             if extent is None and count > 1:
-                x = with_extent(f, x, d, count, "as `expand` takes it")
+                rows = stretched(f, as_rows(f, x, d), Static(count))
+                x = stack_parts(f, [at(f, rows, Static(i)) for i in range(count)], d)
                 continue
             raise Refused("`expand` makes extents of 1 wider")
         if is_known:
@@ -249,4 +254,4 @@ def _expand_as(f: Frame, call: CallArguments) -> Value:
         ahead = len(target) - len(have)
         own = [None if d < ahead or have[d - ahead] == 1 else Static(-1) for d in range(len(target))]
         return repeat(f, on_host(f, x), [extent_of(f, other, d) if e is None else e for d, e in enumerate(own)], True)
-    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))
+    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True), [0])

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     length_inside,
     lengths_in,
 )
-from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
+from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, of_one_length, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
@@ -92,6 +92,7 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
     if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
         raise Refused(KEEPS_TYPE, "assign the result to a name instead")
     builder.change(before, after.atom)
+    f.new_lists.discard(after.atom.name)  # the names of the tensor have it
     return after
 
 
@@ -254,8 +255,11 @@ def _is_second(x: Array, dim: int) -> bool:
     return is_ragged(part) and axis(part) == dim - (dim > axis(x))
 
 
-def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:
-    """Apply `work`, which takes dense operands, to operands that broadcast and may be ragged: it is mapped over their parts."""
+def elementwise(
+    f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value], stretching: Sequence[int] = ()
+) -> Value:
+    """Apply `work`, which takes dense operands, to operands that broadcast and may be ragged: it is mapped over their parts. An
+    extent that varies and is 1 in an instance is broadcast as `of_one_length` says, in the operands with these numbers."""
     if not any(is_ragged(v) for v in operands):
         return work(operands)
     shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
@@ -282,8 +286,11 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
             lists.append(as_rows(f, v, own))
             sizes.append(s[own])
 
+    if stretching:
+        lists = of_one_length(f, lists, sizes, stretching)
+
     def round(*items: Value) -> Value:
-        result = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+        result = elementwise(f, [v if at is None else items[at] for v, at in parts], work, stretching)
         # numbers of the host have lost the dimensions of extent 1 that their tensors have
         return _led(f, result, rank - 1 - len(shape(result))) if is_tensor(result) or is_ragged(result) else result
 

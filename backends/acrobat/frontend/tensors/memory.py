@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+from types import FunctionType
 
 import torch
 from torch import nn
@@ -10,8 +12,8 @@ from torch import nn
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
-from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS
-from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor
+from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
+from backends.acrobat.frontend.kinds import is_array, is_number, is_ragged, is_tensor
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
@@ -29,13 +31,17 @@ VIEWS |= {"adjoint", "atleast_3d", "channel_shuffle", "dropout3d", "hsplit", "pi
 VIEWS |= {"split_with_sizes", "vsplit"}
 VIEWS |= {"transpose", "type", "type_as", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as"}
 """Operations whose result may share memory with the operand."""
+WHOLE = {"contiguous", "cpu", "detach", "flatten", "float", "moveaxis", "movedim", "narrow", "permute", "ravel", "reshape"}
+WHOLE |= {"reshape_as", "select", "squeeze", "swapaxes", "swapdims", "t", "to", "transpose", "type_as", "unflatten"}
+WHOLE |= {"unsqueeze", "view", "view_as"}
+"""Those of `VIEWS` that give one tensor, in which no two elements are in one place, as they may be in that of `expand`."""
 
 
 OF_CASTS = {"float": torch.float32, "long": torch.int64}
 """The dtype of what a method gives, which is a copy of a tensor of another dtype."""
 
 
-def _gives_new(callee: Value) -> bool:
+def _gives_new(callee: Value | None) -> bool:
     """Whether the result of a call shares no memory with its operands."""
     match callee:
         case Method(owner, "float" | "long" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
@@ -45,9 +51,80 @@ def _gives_new(callee: Value) -> bool:
         case Static(value):
             known_as = torch_name(value)
             return known_as is not None and known_as not in VIEWS and not known_as.endswith("_")
-        case Module(module=nn.Linear() | nn.LayerNorm() | nn.Softmax() | nn.Embedding() | nn.LSTMCell() | nn.GRUCell()):
-            return True
+        case Module(module=module):
+            return _makes_new(module)
     return False
+
+
+MAKING: tuple[type[nn.Module], ...] = (nn.Linear, nn.Bilinear, nn.Embedding, nn.EmbeddingBag, nn.LSTMCell, nn.GRUCell)
+MAKING += (nn.RNNCell, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d)
+MAKING += (nn.Softmax, nn.LogSoftmax, nn.Tanh, nn.Sigmoid, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Softplus)
+"""Modules whose `forward` gives new tensors, if they are not told to work in place."""
+
+
+def _makes_new(module: nn.Module) -> bool:
+    """Whether the tensors that a module of PyTorch gives share no memory with anything else."""
+    if "forward" in vars(module) or not type(module).forward.__module__.startswith("torch."):
+        return False  # the source says what it gives
+    if isinstance(module, nn.Sequential):
+        making = [m for m in module if not isinstance(m, (nn.Identity, nn.Dropout, nn.Flatten, nn.Unflatten))]
+        return bool(making) and _makes_new(making[-1])
+    return isinstance(module, MAKING) and not getattr(module, "inplace", False)
+
+
+def _gives_new_memory(f: Frame, source: ast.expr) -> bool:
+    """Whether each tensor that an expression gives shares no memory with anything else: it makes new ones, or is a view of one
+    that is made in it and has no name, as `self.linear(x).view(-1)`."""
+    source = _shown(f, source)
+    match source:
+        case ast.Call():
+            callee = f.callees.get(source)
+            return source in f.new_tensors or _gives_new(callee) and not _may_work_in_place(source, callee)
+        case ast.BinOp(left, _, right):
+            return all(_is_array_or_number(f, e) for e in (left, right))
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_array_or_number(f, operand)
+    return False
+
+
+def _may_work_in_place(call: ast.Call, callee: Value | None) -> bool:
+    """Whether a call may be told to put its result into an argument: `F.relu(x, inplace=True)`, `F.relu(x, True)`."""
+    function = callee.value if isinstance(callee, Static) else None
+    named = list(inspect.signature(function).parameters) if isinstance(function, FunctionType) else []
+    by_position = "inplace" in named and len(call.args) > named.index("inplace")
+    return by_position or any(k.arg in ("inplace", "out", None) for k in call.keywords)
+
+
+def _is_array_or_number(f: Frame, source: ast.expr) -> bool:
+    with f.trial():
+        value = f.expression(source)
+    return is_array(value) or is_number(value)
+
+
+def _shown(f: Frame, source: ast.expr) -> ast.expr:
+    """The expression of which `source` gives a view; `source` itself if that is none."""
+    while True:
+        match source:
+            case ast.Subscript(owner) | ast.Attribute(owner, "T" | "mT"):
+                source = owner
+            case ast.Call(ast.Attribute(owner, _), _, keywords) if not any(k.arg is None for k in keywords):
+                match f.callees.get(source):
+                    case Method(tensor, name, None) if name in WHOLE and (is_tensor(tensor) or is_ragged(tensor)):
+                        source = owner
+                    case Static(value) if torch_name(value) in WHOLE and source.args:
+                        source = source.args[0]
+                    case _:
+                        return source
+            case _:
+                return source
+
+
+def _name_shown(f: Frame, source: ast.expr) -> str | None:
+    """The name of the tensor of which an expression gives a view; None for other expressions."""
+    match _shown(f, source):
+        case ast.Name(name) as shown if shown is not source and is_array(f.env.get(name)):
+            return name
+    return None
 
 
 def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
@@ -88,4 +165,5 @@ def _is_view(callee: Value, node: ast.Call) -> bool:
 
 
 AFTER_CALLS.append(_forget_aliases)
-GIVE_NEW.append(_gives_new)
+GIVE_NEW.append(_gives_new_memory)
+VIEWED.append(_name_shown)

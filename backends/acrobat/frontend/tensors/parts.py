@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.lists import bound
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.kinds import as_tuple, is_ragged, is_unknown, known, retyped
+from backends.acrobat.frontend.kinds import as_tuple, is_ragged, is_unknown, known, retyped, variable_of
 from backends.acrobat.frontend.tensors.fixing import with_check, with_extent
 from backends.acrobat.frontend.tensors.groups import along_varying
 from backends.acrobat.frontend.tensors.lifting import (
@@ -60,7 +60,12 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))
-    return of_rows(f.host("list.slice", [plain, *_ends(f, start, stop)], plain.type), k)
+    part = f.host("list.slice", [plain, *_ends(f, start, stop)], plain.type)
+    if all(b is None or b[0] for b in bounds):
+        begin, end = (None if b is None else b[1] for b in bounds)
+        if (begin, end) == (-1, None) or end == (begin or 0) + 1 != 0:
+            f.at_most_one.add(variable_of(part))
+    return of_rows(part, k)
 
 
 def _ends(f: Frame, start: Value | None, stop: Value | None) -> list[Value]:

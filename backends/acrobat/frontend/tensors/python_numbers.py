@@ -25,6 +25,7 @@ from backends.acrobat.frontend.kinds import (
     is_number,
     is_ragged,
     is_tensor,
+    is_unknown,
     known,
     nothing_known,
     retyped,
@@ -134,6 +135,8 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         if all(type_of(v) == BOOL for v in items):
             return Held("mask", _stacked(f, [one_or_zero(f, v) for v in items]))
         return _stacked(f, items)
+    if is_unknown(x):  # a list of which a later round knows what is in it
+        return unknown()
     if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
         row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
         pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]

@@ -3,6 +3,7 @@ compiled; and what follows from it is not told."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from torch import nn
 
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend.evaluator import tables
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same, with_forward
@@ -218,3 +220,19 @@ def test_lists_that_are_empty_in_the_whole_sample() -> None:
         build(with_forward(nn.Module(), of_tree), sample=[("a", []), ("b", [])])
     with pytest.raises(CompileError, match=r"the instance\['rows'\] is empty in all instances of the sample"):
         build(with_forward(nn.Module(), of_rows), sample=[{"rows": []}])
+
+
+def test_a_defect_of_the_compiler_is_told_at_the_line_that_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object) -> None:
+        raise KeyError("lost")
+
+    def forward(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        y = x.sum()
+        return y + 1
+
+    monkeypatch.setitem(tables.EXPRESSIONS, ast.BinOp, fails)
+    with pytest.raises(CompileError, match="the compiler fails here, which is a defect of its own: KeyError: 'lost'") as error:
+        build(with_forward(nn.Module(), forward), sample=[torch.ones(2)])
+    (problem,) = error.value.problems
+    assert problem.span.line == forward.__code__.co_firstlineno + 2
+    assert isinstance(error.value.__cause__, KeyError)

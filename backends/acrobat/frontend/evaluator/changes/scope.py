@@ -25,12 +25,18 @@ from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.classes import item_setter_of, setter_of
-from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, fresh, fresh_inside, lists_alone
+from backends.acrobat.frontend.evaluator.ownership.fresh import (
+    calls_own_function,
+    fresh,
+    fresh_inside,
+    gives_new_memory,
+    lists_alone,
+)
 from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_type, holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use, live_after
-from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
+from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, OWNERS
 from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
@@ -244,6 +250,8 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case _, ast.Call() if gives_new_memory(f, source):
             targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and _is_memory(f.env.get(x.id))}
+        case ast.Name(name), ast.Subscript() | ast.Attribute() if is_array(f.env.get(name)) and gives_new_memory(f, source):
+            f.owned.add(name)
         case ast.Name(name), ast.Call() | ast.Subscript() if _may_be_view(f.env.get(name)):
             f.owned -= {x.id for x in every_node(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}
 
@@ -267,10 +275,14 @@ def _put_unchanged(f: Frame, target: ast.expr) -> bool:
     return is_unchanged(f, type_or_none(whole), target.attr)
 
 
-def hand_over(f: Frame, s: ast.Assign, owned: Claims) -> None:
+def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None:
     """Update `Frame.owned` after `target = name`, where nothing reads `name` any more: the target has what the name had.
 
-    `owned` is `Frame.owned` from before the statement."""
+    `owned` is `Frame.owned` from before the statement, and `shown` the name of a tensor of which it assigns a view."""
+    match s.targets:
+        case [ast.Name(new)] if shown is not None and shown in owned and names_in(s.value).count(shown) == 1:
+            if new == shown or is_last_use(f.definition, s, shown):
+                f.owned.add(new)
     match s:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(sources)) if len(targets) == len(sources):
             pairs = list(zip(targets, sources, strict=True))
@@ -292,13 +304,6 @@ def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:
     """Whether the value of an expression can become a part of another one without any list in it being seen elsewhere."""
     with f.trial():
         return lists_alone(f, source, f.expression(source))
-
-
-def gives_new_memory(f: Frame, call: ast.Call) -> bool:
-    """Whether each tensor that a call gives shares no memory with anything else, as those of `torch.topk`."""
-    if any(k.arg in ("inplace", "out", None) for k in call.keywords):
-        return False
-    return any(rule(f.callees.get(call)) for rule in GIVE_NEW)
 
 
 def lives(f: Frame, s: ast.AST, name: str) -> bool:

@@ -38,7 +38,15 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 )
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
-from backends.acrobat.frontend.kinds import is_object, is_plain, is_unknown, nothing_known, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_object,
+    is_plain,
+    is_unknown,
+    nothing_known,
+    type_or_none,
+    variable_of,
+)
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
@@ -97,6 +105,9 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
+    f.new_tensors.discard(as_written)
+    if is_array(result) and variable_of(result) in f.new_lists:
+        f.new_tensors.add(as_written)
     note_seen_whole(f, as_written, result)
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)

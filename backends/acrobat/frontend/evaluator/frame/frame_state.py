@@ -72,6 +72,7 @@ class FrameState:
         self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
+        self.new_tensors: set[ast.AST] = set()  # calls of the source's functions that give a tensor of the caller's own
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.ended_claims: Claims = set()  # by the expression that is compiled: it made an object that shares a list
@@ -98,6 +99,8 @@ class FrameState:
         self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)
         self.empties: set[str] = set()  # variables of empty lists
         self.lengths: dict[str, str] = {}  # variable with the extent of a list or ragged tensor -> a list that is as long
+        self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
+        self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
@@ -182,6 +185,9 @@ class FrameState:
         before, self.span = self.span, span_of(node, self.file)
         try:
             yield
+        except Exception as error:
+            error.__dict__.setdefault("compiled_at", self.span)  # for a defect of the compiler: see `build_with_reads`
+            raise
         finally:
             self.span = before
 

@@ -47,6 +47,7 @@ class ProgramServices(Protocol):
     """What a frame needs of the compiler of the whole program, `ProgramBuilder`. `f` is the frame that asks."""
 
     datatypes: Datatypes
+    asked: Any  # the user's call that the library is compiled for; None in the user's own functions
     symbols: Symbols
     messages: Messages
     reads: Reads

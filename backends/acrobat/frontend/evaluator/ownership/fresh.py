@@ -10,6 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, classes_of_type, objects_only
+from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import (
     holds_constant_list,
@@ -204,3 +205,13 @@ def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:
     """Whether nothing else refers to a list in the value of an expression, or in its parts, outside of objects."""
     t = type_or_none(value)
     return objects_only(f, t) or isinstance(t, ListT) and objects_only(f, t.item) and fresh(f, source, value)
+
+
+def gives_new_memory(f: Frame, source: ast.expr) -> bool:
+    """Whether each tensor that an expression gives shares no memory with anything else, as those of `torch.topk`."""
+    return any(rule(f, source) for rule in GIVE_NEW)
+
+
+def viewed(f: Frame, source: ast.expr) -> str | None:
+    """The name of the tensor of which an expression gives a view, such as `x.view(-1)`; None for other expressions."""
+    return next((name for rule in VIEWED if (name := rule(f, source)) is not None), None)

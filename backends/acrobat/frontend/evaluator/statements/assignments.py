@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, names_part
-from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -66,13 +66,14 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     match s.targets:
         case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
+    shown = viewed(f, s.value)
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if names_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
         f.owned |= claims_on_objects(f, s.targets[0]) & owned
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
-        hand_over(f, s, owned)
+        hand_over(f, s, owned, shown)
     if takes_out(f, s):
         f.owned |= claims_taken_out(f, s, owned)
 
@@ -125,6 +126,14 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
 
 @handles(STATEMENTS, ast.AugAssign)
 def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    f.changing_in_place = True
+    try:
+        _changed_by_operator(f, s)
+    finally:
+        f.changing_in_place = False
+
+
+def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
     target_in_order = in_source_order(f, s.target)
     if isinstance(target_in_order, (ast.Subscript, ast.Attribute)):
         target_in_order = target_before(f, target_in_order, s.value)

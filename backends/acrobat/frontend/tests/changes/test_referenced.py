@@ -672,6 +672,54 @@ def test_refused(model: Any, message: str) -> None:
     agrees_unless_refused(model(), LISTS, message)
 
 
+class Pad:
+    def __init__(self, width):
+        self.rows = [[0] * width for _ in range(2)]
+        self.places = [0, 0]
+
+    def write(self, row, number):
+        self.rows[row][self.places[row]] = number
+
+    def move(self, row, by):
+        self.places[row] = max(self.places[row] + by, 0)
+
+    def read(self):
+        return [self.rows[row][self.places[row]] for row in range(2)]
+
+
+class Interpreted(Base):
+    """A recursion for which it is found only while it is compiled that it changes objects of which others are told apart."""
+
+    def act(self, pad, arguments):
+        if arguments[0] > 0:
+            pad.write(arguments[0] % 2, arguments[1])
+        else:
+            pad.move(arguments[0] % 2, -1)
+
+    def run_program(self, pad, program, arguments, depth, trace):
+        done = False
+        while not done and len(trace) < 6:
+            h = self.emb.weight[program] + self.emb.weight[arguments[0]] + pad.read()[0]
+            best = h.argmax().item()
+            arguments = [best for _ in range(2)]
+            trace.append({"depth": depth, "h": h, "arguments": arguments})
+            if best > 2:
+                self.act(pad, arguments)
+            elif depth < 3:
+                self.run_program(pad, best, arguments, depth + 1, trace)
+            done = h.sum().item() > 1
+
+    def forward(self, xs):
+        pad, trace = Pad(len(xs)), []
+        self.run_program(pad, 0, [0, 0], 0, trace)
+        return trace, pad.rows[1], pad.places
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_changes_that_are_found_while_the_function_is_compiled(codegen: str, tmp_path: Path) -> None:
+    agrees_natively(Interpreted(), LISTS, codegen, tmp_path)
+
+
 @dataclass
 class Held:
     n: int

@@ -34,10 +34,14 @@ class Residual(nn.Module):
         self.a, self.b, self.r = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(inplace=True)
     def forward(self, x: Tensor) -> Tensor:
         return x + self.b(self.r(self.a(x)))
+class Given(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
 class M(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.a, self.b, self.given = nn.Linear(4, 4), nn.Linear(4, 4), Given(4, 4)
+        self.cell = nn.LSTMCell(4, 4)
         self.r = nn.ReLU(inplace=True)
         self.seq = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Dropout(inplace=True), nn.Linear(4, 4))
         self.first = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 4))
@@ -83,6 +87,15 @@ RIGHT = [
     "w, at = torch.topk(F.softmax(self.a(s.x), dim=-1), 2)\nw /= w.sum(-1, keepdim=True)\nreturn w",
     "y = torch.matmul(self.table, s.x)\nif s.n > 1:\n    b = torch.ones(3)\nelse:\n    b = torch.zeros(3)\ny += b\nreturn y",
     "y = self.a(s.x)\nif s.n > 1:\n    y *= 2\ny -= 1\nreturn y",
+    # views of what was made new
+    "y = self.a(s.x[None]).view(-1)\nfor i in range(3):\n    if i < s.n:\n        y[i] = -1.0\nreturn y",
+    "y = self.seq(s.x[None])[0]\ny[1] -= 3.0\nreturn y",
+    "y = self.block(s.x[None]).squeeze(0)\ny[1] = 2.0\ny *= 2\nreturn y",
+    "y = self.cell(s.x[None])[0].view(-1)\ny[s.n] = 1.0\nreturn y",
+    "y = torch.flatten((s.x * 2).view(2, 2).T)\ny[1:] = s.x[0]\nreturn y",
+    "y = torch.topk(self.a(s.x), 4)[0][1:]\ny[0] = 1.0\nreturn y",
+    "y = self.a(s.x)\ny = y.view(2, 2)\ny[0, 1] = 1.0\nreturn y.view(-1)",
+    "y = self.a(s.x)\nz = y.view(2, 2)\nz[0, 1] = 1.0\nreturn z.view(-1)",
 ]
 
 
@@ -200,6 +213,14 @@ UNSAFE = {
     "row of the largest": "y, at = torch.topk(self.table, 2)\nz = y[0]\ny += 1\nreturn z",
     "expanded": "y = self.a(s.x)\nz = y.expand(2, 4)\ny[0] = 1.0\nreturn z.sum(0)",  # a view in eager PyTorch only
     "what is expanded is changed": "y = self.a(s.x)\nz = y.expand(2, 4)\nz += 1.0\nreturn y",
+    "view beside its tensor": "y = self.a(s.x)\nz = y.view(2, 2)\nz[0, 1] = 1.0\nreturn y",
+    "view in each round": "y = self.a(s.x)\nfor i in range(s.n):\n    z = y.view(-1)\n    z[0] = 1.0\nreturn y",
+    "view of one element in several places": "y = torch.zeros(1).expand(4)\ny[0] = 1.0\nreturn y",
+    "view of an argument": "y = self.same(s.x).view(2, 2)\ny[0, 0] = 1.0\nreturn s.x",
+    "view of what a module hands on": "y = self.given(s.x).view(-1)\ny[0] = 1.0\nreturn s.x",
+    "what a module hands on": "y = self.given(s.x)\ny[0] = 1.0\nreturn s.x",
+    "view of an element of a list": "ys = [s.x, self.a(s.x)]\ny = ys[0].view(-1)\ny[0] = 1.0\nreturn s.x",
+    "given back by a function told so by position": "y = self.a(s.x)\nz = F.relu(y, True)\nz[0] += 1.0\nreturn y",
     "item in a list": "ys = [torch.zeros(4)]\ny = ys[0]\nys[0][1] = 1.0\nreturn y",
 }
 

@@ -256,6 +256,33 @@ class PackedSequences(nn.Module):
         return outputs.squeeze(1), hidden, sizes, both, h, c, n, packed.data, pad_sequence([x], batch_first=True)
 
 
+class Bags(nn.Module):
+    """Bags of words found in the instance; in the first round of compiling it is not known what is in these lists."""
+
+    def __init__(self):
+        super().__init__()
+        self.bag = nn.EmbeddingBag(5, 4, mode="sum")
+        self.ids, self.facts = {"a": 1, "b": 2, "c": 3}, [["a", "b"], ["b"], ["c"]]
+        self.found = {"a": [0, 1], "b": [1, 2]}
+
+    def embed(self, bags):
+        flat: list[int] = []
+        offsets = []
+        for bag in bags:
+            offsets.append(len(flat))
+            flat.extend(self.ids.get(word, 0) for word in bag)
+        return self.bag(torch.tensor(flat, dtype=torch.long), torch.tensor(offsets))
+
+    def forward(self, words):
+        memory = []
+        for word in words:
+            for i in self.found.get(word, ()):
+                if i not in memory:
+                    memory.append(i)
+        query = self.embed([words])[0]
+        return query + self.embed([self.facts[i] for i in memory]).sum(0) if memory else query
+
+
 class OneStepAtATime(nn.Module):
     """A decoder whose network takes one step at a time: the extent of 1 is known, so that `squeeze` takes it away."""
 
@@ -429,6 +456,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (SmallThings, rows),
     (PackedSequences, lambda: [(x, torch.tensor([max(len(x) - 1, 1)])) for x in rows()]),
     (OneStepAtATime, rows),
+    (Bags, lambda: [["a"], ["c"], ["b", "d", "a"]]),
     (RowsJoined, rows),
     (TakenApart, rows),
     (HandedOn, rows),

@@ -13,7 +13,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.tests.zoo.check import agrees, with_forward
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Pairs(nn.Module):
@@ -62,6 +62,76 @@ def test_unequal_extents_are_an_error_at_their_line(name):
         InstanceError, match=rf"test_unequal_extents.py:{line}: RuntimeError: two extents must be equal here, and are"
     ):
         interpreter.run(pairs((3, 5))[0])
+
+
+def factors(self, x, y):
+    shares = x[:, :3] * torch.ones(4, 3)
+    columns = x * self.l(torch.eye(4))[:, :1]
+    return columns, self.l.weight[:, :1] - y[:1], shares.softmax(0), shares.sum(), x + torch.ones(2, 4, 4)
+
+
+def first_rows(self, x, y):
+    first = y[:1]
+    return y - first, (y / y[-1:]).sum(0), y[1:2] + x[:, :1], (y - first) @ (y + first).t(), first.expand(len(y), 4)
+
+
+def expanded(self, x, y):
+    return x.expand(4, -1) @ self.l.weight.t(), x.expand_as(torch.ones(4, 4)), self.l(x.expand(4, 4)), x.expand(2, 4, 4)
+
+
+def in_place(self, x, y):
+    z = y * 2
+    z -= y[:1]
+    z[1:] += y[:1]
+    return z
+
+
+@pytest.mark.parametrize("forward", [factors, first_rows, expanded, in_place])
+def test_an_extent_that_is_one_in_some_instances_is_broadcast(forward):
+    agrees(with_forward(Pairs(), forward), pairs((4, 3), (1, 5), (1, 2), (4, 2)), spread=True)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_an_extent_of_one_is_broadcast_by_compiled_code(codegen, tmp_path):
+    def forward(self, pair):
+        x, y = pair
+        return x.expand(4, -1) * (y - y[:1]).sum(0), self.l(x * torch.ones(4, 4))
+
+    agrees_natively(with_forward(Pairs(), forward), pairs((4, 3), (1, 5), (1, 1)), codegen, tmp_path)
+
+
+def added_in_place(self, x, y):
+    z = x * 1
+    z += torch.ones(4, 4)
+    return z
+
+
+def added_to_a_part(self, x, y):
+    z = torch.cat([y, y])
+    z[1:] += x
+    return z
+
+
+def added_by_a_method(self, x, y):
+    z = x * 1
+    z.add_(torch.ones(4, 4))
+    return z
+
+
+def loss(self, x, y):
+    return F.binary_cross_entropy(x.sigmoid(), torch.ones(4, 4))
+
+
+@pytest.mark.parametrize("forward", [added_in_place, added_to_a_part, added_by_a_method, loss])
+def test_what_pytorch_does_not_broadcast_is_an_error(forward):
+    model = with_forward(Pairs(), forward)
+    (fits, other) = pairs((3, 2), (4, 1)) if forward is added_to_a_part else pairs((4, 2), (1, 2))
+    with torch.no_grad(), pytest.raises((RuntimeError, ValueError)):
+        model(*other)
+    interpreter = Interpreter(build(model, sample=[fits, other]))
+    interpreter.run(fits)
+    with pytest.raises(InstanceError):
+        interpreter.run(other)
 
 
 def test_index_add_takes_an_int_for_each_part():

@@ -37,6 +37,7 @@ FACTS = (
     "lengths_inside",
     "joined_parts",
     "new_lists",
+    "added",
 )
 """What a frame knows of variables, by their names."""
 
@@ -103,6 +104,7 @@ class FrameState:
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
         self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
+        self.added: dict[str, tuple[Dyn, Dyn | None]] = {}  # variable of a set -> what was added, and then left out
         self.joined_parts: dict[str, tuple[str, int]] = {}  # variable of rows -> that of a list that has so many of them each
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round

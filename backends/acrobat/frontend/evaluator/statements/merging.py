@@ -35,7 +35,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         f.straight(body)
         at_ends.append({name: f.env[name] for name in names if name in f.env})
         all_at_ends.append(dict(f.env))
-        known.update(f.displays, f.sizes, f.empties)
+        known.update(f.displays, f.sizes, f.empties, f.added)
         return Static(0)
 
     with f.changes(counted=False) as changed, f.trial():

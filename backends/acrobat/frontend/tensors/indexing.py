@@ -18,7 +18,18 @@ from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import INDICES, SUBSCRIPTS, handles
-from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, kind, known, retyped, type_of
+from backends.acrobat.frontend.kinds import (
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    kind,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
@@ -340,7 +351,10 @@ def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
     if value.kind != "ids" or not isinstance(value.value, TupleV):
         return f.problem(node, "this cannot be indexed")
     items = value.value.items
-    is_known, at = known(f.expression(index))
-    if not is_known or not isinstance(at, int) or not -len(items) <= at < len(items):
-        return f.problem(node, "an int of this tensor is chosen by a constant index")
-    return Held("index", items[at])
+    if not isinstance(index, (ast.Slice, ast.Tuple)):
+        with f.trial():
+            at = known(f.borrowed(index))[1]
+        if type(at) is int and -len(items) <= at < len(items):
+            return Held("index", items[known(f.expression(index))[1]])
+    part = subscript(f, node, whole(f, value), index)
+    return Held("index", part) if type_or_none(part) == INT else part

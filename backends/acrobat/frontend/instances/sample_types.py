@@ -22,6 +22,8 @@ SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
 
 
+KINDS_OF_TENSORS = {torch.int64: "ints", torch.int32: "ints", torch.bool: "mask"}
+"""The words of `RANKS` without the rank, for tensors of a dtype other than float32."""
 KINDS = {"str": "symbol", "object": "class"}
 """The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
 
@@ -160,6 +162,10 @@ class SampleTypes:
             kinds = {"float"}
         if "set" in kinds and len(kinds) > 1:
             raise AnnotationError(f"{what} is a set in one place of the sample and no set in another")
+        if "tensor" in kinds and len(place.shapes) > 1:
+            kinds = kinds - {"tensor"} | {
+                f"{KINDS_OF_TENSORS.get(d, 'tensor')}{rank}" for d in place.dtypes for rank in place.shapes
+            }
         if len(kinds) > 1 or place.recursive:
             inner = self._mixed_type_at(place, kinds, what)
         else:
@@ -250,7 +256,9 @@ class SampleTypes:
             case "symbol":
                 return SYMBOL
             case "tensor":
-                return self._tensor_at(place, what)
+                return self._tensor_at(place, what, next(iter(place.shapes)))
+            case word if word in RANKS:
+                return self._tensor_at(place, what, int(word[-1]))
             case "list":
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}", of_list=True))
@@ -270,12 +278,11 @@ class SampleTypes:
                 return DataT(self.of_class[next(iter(place.classes))])
         return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None
 
-    def _tensor_at(self, place: Place, what: str) -> Any:
-        assert place.shape is not None
+    def _tensor_at(self, place: Place, what: str, rank: int) -> Any:
         if len(place.dtypes) > 1:
             raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
         (dtype,) = place.dtypes
-        shape = list(place.shape)
+        shape = list(place.shapes[rank])
         if dtype in (torch.int64, torch.int32, torch.bool) and shape:
             wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
             if len(wider) == 1:  # one sentence of ints, which may have dimensions of extent 1 around it

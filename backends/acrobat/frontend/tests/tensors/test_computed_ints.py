@@ -110,7 +110,7 @@ def reduced_places(self, x):
         places.sum(0, keepdim=True),
         kept.sum(1),
         bool(kept.bool().any()),
-        self.l(x).argmax(0).sum(),
+        int(self.l(x).argmax(0).sum()),
     )
 
 

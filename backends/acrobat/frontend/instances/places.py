@@ -18,8 +18,8 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 
 @dataclass(eq=False)
 class Place:
-    """What was seen at one place. `shapes` has those of tensors by their rank, with None for extents that vary; `classes` has the
-    order in which they were seen."""
+    """What was seen at one place. `shapes` has those of tensors by their rank, with None for extents that vary; `classes` has
+    the order in which they were seen."""
 
     kinds: set[str] = field(default_factory=set)
     shapes: dict[int, list[int | None]] = field(default_factory=dict)

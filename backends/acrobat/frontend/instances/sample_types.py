@@ -201,16 +201,19 @@ class SampleTypes:
             self.mixed[name] = {"tuple": type_of(DataT(name))}
         return self.trees[node]
 
-    def tree_over(self, leaf: Any, node: Any) -> DataT:
-        """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are."""
-        if (leaf, node) not in self.trees:
+    def tree_over(self, leaf: Any, node: Any, none: bool = False) -> DataT:
+        """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are. With `none` there may be
+        None in place of one below."""
+        if (leaf, node, none) not in self.trees:
             name = f"Tree_{len(self.trees)}"
             word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)
             SHOWN[name] = f"{TYPES[word][0]}, or {TYPES[kind][0]} with others of its kind in it"
-            tree = self.trees[leaf, node] = DataT(name)
-            self.mixed[name] = {word: leaf, kind: with_trees_below(node, leaf, tree, self.optional)}
+            tree = self.trees[leaf, node, none] = DataT(name)
+            part = self.optional(tree) if none else tree
+            below = with_trees_below(node, leaf, part, lambda t: t if none and t == part else self.optional(t))
+            self.mixed[name] = {word: leaf, kind: below}
             self.with_leaves.add(name)
-        return self.trees[leaf, node]
+        return self.trees[leaf, node, none]
 
     def number_or_string(self, number: ScalarT) -> DataT:
         """The type of what is an int, or a bool, or else a string, in what the model makes."""

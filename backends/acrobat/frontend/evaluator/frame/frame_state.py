@@ -89,6 +89,7 @@ class FrameState:
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
+        self.beside_none = False  # whether what is asked for is the type of values beside which there may be None
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
         self.mixing: set[frozenset[Any]] = set()  # types of which a mixed union is being made
         self.each_type = False  # whether what is compiled now is compiled for each of several types of a value

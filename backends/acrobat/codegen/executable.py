@@ -29,14 +29,14 @@ class Executable:
         self,
         folder: Path,
         weights: Mapping[str, np.ndarray],
-        classes: Sequence[type],
+        classes: Sequence[type | int],
         settings: Settings,
         boundary: Boundary | None = None,
         messages: Messages | None = None,
     ) -> None:
         """Loads the finished build in `folder`. `weights` has all weights of the program (float32), `classes` its classes as in
-        `module.classes_of`; `boundary` and `messages` are the program's. Only settings that say how a build is run are read;
-        their `executor` must not be `auto`.
+        `module.classes_of`, for tensors of one rank this rank; `boundary` and `messages` are the program's. Only settings that
+        say how a build is run are read; their `executor` must not be `auto`.
 
         Raises RuntimeError if the system has not as many threads, BuildError if kernels call a library and there is none."""
         self._build = LoadedBuild(folder, classes, settings, boundary, messages)

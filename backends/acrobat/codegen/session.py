@@ -39,7 +39,12 @@ class LoadedBuild:
     """What all sessions of an executable have in common."""
 
     def __init__(
-        self, folder: Path, classes: Sequence[type], settings: Settings, boundary: Boundary | None, messages: Messages | None
+        self,
+        folder: Path,
+        classes: Sequence[type | int],
+        settings: Settings,
+        boundary: Boundary | None,
+        messages: Messages | None,
     ) -> None:
         """The arguments are those of `Executable`. Raises BuildError if kernels call a library and there is none."""
         self.folder = folder
@@ -136,6 +141,9 @@ class Session:
         for i in range(len(manifest["packed"])):
             self._lib.acrobat_add_packed(self._address, self._packed.address(i))
         for cls in self._build.classes:
+            if isinstance(cls, int):
+                self._lib.acrobat_add_class(self._address, torch.Tensor, cls, 0)
+                continue
             keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
             of_record = getattr(cls, "class_of_record", None)
             plain = of_record is not None and not issubclass(of_record, tuple)  # a named tuple is made by its constructor

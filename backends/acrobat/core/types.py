@@ -111,6 +111,12 @@ def is_tensor_word(word: str) -> bool:
     return word == "tensor" or word.partition("_")[0] in RANKS
 
 
+def rank_of(case: str) -> int | None:
+    """The rank of the tensors that a case of a mixed union stands for; None for other cases."""
+    word = case.removeprefix("of_").partition("_")[0]
+    return int(word[-1]) if word in RANKS else None
+
+
 @dataclass(frozen=True, slots=True)
 class DataType:
     """A union of dataclasses, which are its cases; or an optional, or a mixed union."""

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.containers import (
     records,
     set_operators,
     shared_lists,
+    walked_sets,
 )
 from backends.acrobat.frontend.evaluator.expressions import (
     callees,

@@ -55,6 +55,17 @@ def test_sets_of_instances(codegen: Any, cache: Any) -> None:
         executable([User({"a"}, frozenset())])  # type: ignore[arg-type]
 
 
+def in_order(xs: list[int]) -> Any:
+    kept = [i for i, x in enumerate(xs) if x % 2]
+    return list(set(xs)), list(set(range(len(xs))) - set(kept))
+
+
+def test_sets_in_python_s_order(codegen: Any, cache: Any) -> None:
+    instances = [[3, 1, 2], [], [64, 8, 33, 0, 9, 1, 32], list(range(100, 0, -1))]
+    executable = compile(module(in_order), sample=instances, cache_folder=cache, options=Options(codegen=codegen))
+    assert executable(instances) == list(map(in_order, instances))
+
+
 def test_sets_of_instances_in_the_interpreter() -> None:
     eager = Liked().eval()
     interpreter = Interpreter(build(eager, sample=USERS))

@@ -85,9 +85,9 @@ class Observer:
             if any(self.fields[cls] == {} for p in dicts for cls in p.classes):
                 for other in dicts[1:]:
                     dicts[0].take(other)
-            tensors = [p for p in entries if p.types == {"tensor"} and p.shape is not None and not p.trouble]
+            tensors = [p for p in entries if p.types == {"tensor"} and not p.trouble]
             for p in tensors[1:]:
-                if p.dtypes == tensors[0].dtypes and len(p.shape or ()) == len(tensors[0].shape or ()):
+                if p.dtypes == tensors[0].dtypes and p.shapes.keys() == tensors[0].shapes.keys():
                     tensors[0].take(p)
 
     def _add_records(self, place: Place) -> None:
@@ -212,12 +212,7 @@ class Observer:
     def _tensor(self, place: Place, value: Tensor, path: str) -> None:
         place.kinds.add("tensor")
         place.dtypes.add(value.dtype)
-        if place.shape is None:
-            place.shape = list(value.shape)
-        elif len(place.shape) != value.ndim:
-            place.trouble = f"{path} is a tensor of rank {value.ndim}, another one there has rank {len(place.shape)}"
-        else:
-            place.shape = [a if a == b else None for a, b in zip(place.shape, value.shape, strict=True)]
+        place.note_shape(value.shape)
 
     def _object(
         self, place: Place, value: Any, cls: type, attributes: dict[str, Any], path: str

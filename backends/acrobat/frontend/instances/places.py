@@ -18,10 +18,11 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 
 @dataclass(eq=False)
 class Place:
-    """What was seen at one place. `shape` has None for extents that vary; `classes` has the order in which they were seen."""
+    """What was seen at one place. `shapes` has those of tensors by their rank, with None for extents that vary; `classes` has
+    the order in which they were seen."""
 
     kinds: set[str] = field(default_factory=set)
-    shape: list[int | None] | None = None
+    shapes: dict[int, list[int | None]] = field(default_factory=dict)
     dtypes: set[torch.dtype] = field(default_factory=set)
     item: Place | None = None  # of a list or set
     items: list[Place] = field(default_factory=list)  # of a tuple
@@ -62,11 +63,8 @@ class Place:
         one.recursive = one.recursive or other.recursive
         one.walked = one.walked or other.walked
         one.classes |= other.classes
-        if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
-            one.trouble = one.trouble or "tensors of several ranks stand in one place"
-        elif one.shape is not None and other.shape is not None:
-            one.shape = [a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)]
-        one.shape = other.shape if one.shape is None else one.shape
+        for shape in other.shapes.values():
+            one.note_shape(shape)
         for name in ("item", "key", "value"):
             mine, others = getattr(one, name), getattr(other, name)
             if mine is not None and others is not None:
@@ -76,6 +74,11 @@ class Place:
             a.take(b)
         one.items = max(one.items, other.items, key=len)
         one.as_list()
+
+    def note_shape(self, shape: Sequence[int | None]) -> None:
+        """Note the shape of a tensor: the extents in which those of one rank differ vary."""
+        before = self.shapes.get(len(shape), shape)
+        self.shapes[len(shape)] = [a if a == b else None for a, b in zip(before, shape, strict=True)]
 
     def as_list(self) -> None:
         """Make one place of those of a tuple's components, if tuples of several lengths were seen."""
@@ -131,7 +134,11 @@ class Place:
 def _is_one_kind(place: Place) -> bool:
     """Whether the values at a place are of one of Python's types, or numbers, or tensors of one rank and dtype."""
     place = place.representative()
-    return (len(place.types) < 2 or place.types == {"int", "float"}) and not place.trouble and len(place.dtypes) < 2
+    return (
+        (len(place.types) < 2 or place.types == {"int", "float"})
+        and not place.trouble
+        and len(place.dtypes) < 2 > len(place.shapes)
+    )
 
 
 def are_alike(places: Sequence[Place]) -> bool:
@@ -195,7 +202,7 @@ def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
         return True
     if a.types != b.types or a.dtypes != b.dtypes or "class" in a.types and a.classes.keys() != b.classes.keys():
         return False
-    if len(a.shape or ()) != len(b.shape or ()):
+    if a.shapes.keys() != b.shapes.keys():
         return False
     assumed.add((a, b))
     return len(a.inside) == len(b.inside) and all(_alike(x, y, assumed) for x, y in zip(a.inside, b.inside, strict=True))

@@ -22,6 +22,8 @@ SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
 
 
+KINDS_OF_TENSORS = {torch.int64: "ints", torch.int32: "ints", torch.bool: "mask"}
+"""The words of `RANKS` without the rank, for tensors of a dtype other than float32."""
 KINDS = {"str": "symbol", "object": "class"}
 """The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
 
@@ -151,6 +153,10 @@ class SampleTypes:
             kinds = {"float"}
         if "set" in kinds and len(kinds) > 1:
             raise AnnotationError(f"{what} is a set in one place of the sample and no set in another")
+        if "tensor" in kinds and len(place.shapes) > 1:
+            kinds = kinds - {"tensor"} | {
+                f"{KINDS_OF_TENSORS.get(d, 'tensor')}{rank}" for d in place.dtypes for rank in place.shapes
+            }
         if len(kinds) > 1 or place.recursive:
             inner = self._mixed_type_at(place, kinds, what)
         else:
@@ -186,16 +192,19 @@ class SampleTypes:
             self.mixed[name] = {"tuple": type_of(DataT(name))}
         return self.trees[node]
 
-    def tree_over(self, leaf: Any, node: Any) -> DataT:
-        """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are."""
-        if (leaf, node) not in self.trees:
+    def tree_over(self, leaf: Any, node: Any, none: bool = False) -> DataT:
+        """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are. With `none` there may be
+        None in place of one below."""
+        if (leaf, node, none) not in self.trees:
             name = f"Tree_{len(self.trees)}"
             word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)
             SHOWN[name] = f"{TYPES[word][0]}, or {TYPES[kind][0]} with others of its kind in it"
-            tree = self.trees[leaf, node] = DataT(name)
-            self.mixed[name] = {word: leaf, kind: with_trees_below(node, leaf, tree, self.optional)}
+            tree = self.trees[leaf, node, none] = DataT(name)
+            part = self.optional(tree) if none else tree
+            below = with_trees_below(node, leaf, part, lambda t: t if none and t == part else self.optional(t))
+            self.mixed[name] = {word: leaf, kind: below}
             self.with_leaves.add(name)
-        return self.trees[leaf, node]
+        return self.trees[leaf, node, none]
 
     def number_or_string(self, number: ScalarT) -> DataT:
         """The type of what is an int, or a bool, or else a string, in what the model makes."""
@@ -241,7 +250,9 @@ class SampleTypes:
             case "symbol":
                 return SYMBOL
             case "tensor":
-                return self._tensor_at(place, what)
+                return self._tensor_at(place, what, next(iter(place.shapes)))
+            case word if word in RANKS:
+                return self._tensor_at(place, what, int(word[-1]))
             case "list":
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}", of_list=True))
@@ -261,12 +272,11 @@ class SampleTypes:
                 return DataT(self.of_class[next(iter(place.classes))])
         return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None
 
-    def _tensor_at(self, place: Place, what: str) -> Any:
-        assert place.shape is not None
+    def _tensor_at(self, place: Place, what: str, rank: int) -> Any:
         if len(place.dtypes) > 1:
             raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
         (dtype,) = place.dtypes
-        shape = list(place.shape)
+        shape = list(place.shapes[rank])
         if dtype in (torch.int64, torch.int32, torch.bool) and shape:
             wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
             if len(wider) == 1:  # one sentence of ints, which may have dimensions of extent 1 around it

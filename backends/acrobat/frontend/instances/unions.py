@@ -208,12 +208,13 @@ class Unions(WrittenTypes, ABC):
 
     # ---- what earlier builds have met in one place
 
-    def made_trees(self, types: Sequence[Any]) -> list[DataT]:
-        """The trees whose leaves and nodes values of these types may be, if an earlier build has met such in one place."""
+    def made_trees(self, types: Sequence[Any], none: bool = False) -> list[DataT]:
+        """The trees whose leaves and nodes values of these types may be, if an earlier build has met such in one place; with
+        `none` there may be None in place of each of them."""
         if not self._joined.trees or (pair := leaf_and_node(types)) is None:
             return []
         leaf, node = pair
-        return [self.tree_over(leaf, t) for old, t in self._joined.trees if old == leaf and form_of(t) == form_of(node)]
+        return [self.tree_over(leaf, t, none) for old, t in self._joined.trees if old == leaf and form_of(t) == form_of(node)]
 
     @property
     def has_mixtures(self) -> bool:

@@ -333,7 +333,10 @@ def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
     if value.kind != "ids" or not isinstance(value.value, TupleV):
         return f.problem(node, "this cannot be indexed")
     items = value.value.items
-    is_known, at = known(f.expression(index))
-    if not is_known or not isinstance(at, int) or not -len(items) <= at < len(items):
-        return f.problem(node, "an int of this tensor is chosen by a constant index")
-    return Held("index", items[at])
+    if not isinstance(index, (ast.Slice, ast.Tuple)):
+        with f.trial():
+            at = known(f.borrowed(index))[1]
+        if type(at) is int and -len(items) <= at < len(items):
+            return Held("index", items[known(f.expression(index))[1]])
+    part = subscript(f, node, whole(f, value), index)
+    return Held("index", part) if type_or_none(part) == INT else part

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length, of_size
@@ -267,7 +267,17 @@ def one(f: Frame, x: Any) -> Value:
     return f.host("list.get", [elements(f, x), Static(0)], INT, "element")
 
 
-MOVES: dict[str, Callable[[Frame, Any, CallArguments], Value]] = {
+def _bool(f: Frame, x: Any, call: CallArguments) -> Value | None:
+    """`x.bool()` of a tensor of one int without dimensions; of others it is found as that of any tensor of ints."""
+    number = x.value if isinstance(x, Held) and x.kind == "index" else x
+    if is_number(number):
+        return f.host("ne", [number, Static(0)], BOOL)
+    call.args[0] = whole(f, x)
+    return None
+
+
+MOVES: dict[str, Callable[[Frame, Any, CallArguments], Value | None]] = {
+    "bool": _bool,
     "view": _view,
     "reshape": _view,
     "flatten": _flatten,

@@ -258,13 +258,14 @@ def _any_of(f: Frame, call: CallArguments) -> Value:
 @operation("bool")
 def _to_bool(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
-    return negated(f, mask(op(f, "equal", [x, Static(0.0)])))
+    return negated(f, mask(op(f, "equal", [as_floats(f, x) if computed(x) else x, Static(0.0)])))
 
 
 @ragged("bool")
 def _to_bool_ragged(f: Frame, call: CallArguments) -> Value:
     x = call.args[0]
-    return _to_bool(f, CallArguments("bool", [as_floats(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
+    of_numbers = isinstance(item_type(x), ScalarT) or computed(x)
+    return _to_bool(f, CallArguments("bool", [as_floats(f, x) if of_numbers else x], {}))
 
 
 def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:

@@ -37,14 +37,14 @@ WHOLE |= {"unsqueeze", "view", "view_as"}
 """Those of `VIEWS` that give one tensor, in which no two elements are in one place, as they may be in that of `expand`."""
 
 
-OF_CASTS = {"float": torch.float32, "long": torch.int64}
+OF_CASTS = {"float": torch.float32, "long": torch.int64, "bool": torch.bool}
 """The dtype of what a method gives, which is a copy of a tensor of another dtype."""
 
 
 def _gives_new(callee: Value | None) -> bool:
     """Whether the result of a call shares no memory with its operands."""
     match callee:
-        case Method(owner, "float" | "long" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
+        case Method(owner, "float" | "long" | "bool" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
             return True
         case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
             return name not in VIEWS and not name.endswith("_")

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, op, select, shape, shape_of
@@ -68,6 +69,9 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
     if name == "dtype" and dtype_of(value) is not None:
         return Static(dtype_of(value))
+    if value.kind in ("index", "ids") and name in ("shape", "ndim"):
+        have = tuple(extents_of(f, value))
+        return Static(have if name == "shape" else len(have))
     if (is_mask(value) or is_one_hot(value)) and name in ("shape", "ndim", "device", "T", "mT"):
         result = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held(value.kind, result) if name in ("T", "mT") else result
@@ -217,12 +221,16 @@ OF_ONE_INT = ("clamp", "clip", "abs")
 
 def _of_ints(f: Frame, node: ast.AST, name: str, call: CallArguments) -> Value:
     """A method of a tensor of ints that is written out, or of an int that is an element of one."""
+    if name == "to" and (dtypes := {*map(wanted_dtype, (*call.args[1:], *call.kwargs.values()))} - {None}):
+        dtype = next(iter(dtypes))
+        name = {torch.float32: "float", torch.bool: "bool", torch.int64: "long"}.get(dtype or torch.int64, name)
+        call = call if name == "to" else CallArguments(name, call.args[:1], {})
     if name in MOVES or isinstance(call.args[0], Held) and call.args[0].kind == "loose":
         return call_operation(f, name, call)
     have = extents_of(f, call.args[0])
     if name in ("dim", "size") and not call.args[1:]:
         return Static(len(have)) if name == "dim" else Static(tuple(have))
-    if name == "to" and all(dtype_of(v) is None for v in call.args[1:]):
+    if name == "to" and all(wanted_dtype(v) is None for v in (*call.args[1:], *call.kwargs.values())):
         return call.args[0]
     whole = arranged(f, elements(f, call.args[0]), have or [1])
     if name == "float" and not have:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,9 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, item_type, length
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
-from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, retyped
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, retyped, type_or_none
 from backends.acrobat.frontend.tensors.fixing import with_extents
-from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, with_dimension
+from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, computed, elements, on_host_in_parts, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
@@ -191,6 +192,26 @@ def _reduced_dense(f: Frame, how: str, row: Value) -> Value:
 # ---- the operations
 
 
+def _ints_too(handler: Callable[[Frame, CallArguments], Any]) -> Callable[[Frame, CallArguments], Any]:
+    """The handler of a reduction for computed tensors of ints too, for which the instance waits."""
+
+    def work(f: Frame, call: CallArguments) -> Any:
+        x = call.args[0] if call.args else None
+        if not computed(x) or len(call.args) > 1 and is_array(call.args[1]):
+            return handler(f, call)
+        assert isinstance(x, Dyn)
+        if not shape(x):
+            raise Refused(f"`{call.name}` of a tensor of one int without dimensions is not in the language", "leave it out")
+        result = call_operation(f, call.name, CallArguments(call.name, [on_host_in_parts(f, x), *call.args[1:]], call.kwargs))
+        return TupleV(tuple(map(_as_tensor, result.items))) if isinstance(result, TupleV) else _as_tensor(result)
+
+    return work
+
+
+def _as_tensor(value: Value) -> Value:
+    return Held("index", value) if type_or_none(value) == INT else value
+
+
 def _dense(f: Frame, call: CallArguments, how: str) -> Dyn:
     x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
     keep = bool(constant(keepdim, "keepdim"))
@@ -217,16 +238,18 @@ def _dims(f: Frame, dim: Any, rank: int, how: str) -> list[int]:
 
 
 for _name, _how in {"sum": "sum", "mean": "mean", "argmax": "argmax", "amax": "max"}.items():
-    operation(_name)(partial(_dense, how=_how))
+    operation(_name)(_ints_too(partial(_dense, how=_how)))
 
 
 @operation("amin")
+@_ints_too
 def _amin(f: Frame, call: CallArguments) -> Dyn:
     x, *rest = call.args
     return op(f, "neg", [_dense(f, CallArguments("amin", [op(f, "neg", [x]), *rest], call.kwargs), "max")])
 
 
 @operation("min")
+@_ints_too
 def _min(f: Frame, call: CallArguments) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
         return op(f, "minimum", call.args)
@@ -238,6 +261,7 @@ def _min(f: Frame, call: CallArguments) -> Value:
 
 
 @operation("max")
+@_ints_too
 def _max(f: Frame, call: CallArguments) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
         return op(f, "maximum", call.args)
@@ -247,6 +271,7 @@ def _max(f: Frame, call: CallArguments) -> Value:
 
 
 @ragged("sum", "mean", "amax", "amin", "argmax")
+@_ints_too
 def _reduced_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim, keepdim = c.bind("input", "dim", "keepdim", dim=Static(None), keepdim=Static(False))
     keep, how = bool(constant(keepdim, "keepdim")), {"amax": "max", "amin": "min"}.get(c.name, c.name)
@@ -254,6 +279,7 @@ def _reduced_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 @ragged("max", "min")
+@_ints_too
 def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
     if len(c.args) == 1 and not c.kwargs:
         return _reduced(f, c.name, c.args[0], Static(None), False)

@@ -42,7 +42,9 @@ Class::~Class() {
 void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of_dict, bool plain) {
     type = reinterpret_cast<PyTypeObject*>(cls);
     Py_INCREF(cls);
-    if (keys_of_dict != Py_None) {
+    if (PyLong_Check(keys_of_dict)) {
+        rank = int(PyLong_AsLong(keys_of_dict));
+    } else if (keys_of_dict != Py_None) {
         Py_INCREF(keys_of_dict);
         keys = Ref(keys_of_dict);
     }
@@ -75,8 +77,15 @@ void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of
     construction = plain ? Construction::by_attributes : keys ? Construction::as_dict : slots_only ? Construction::by_slots : Construction::by_call;
 }
 
+bool Class::has_rank(PyObject* o) const {
+    if (rank < 0) return true;
+    Ref ndim(PyObject_GetAttrString(o, "ndim"));
+    if (!ndim) throw PythonError{};
+    return PyLong_AsLong(ndim.get()) == rank;
+}
+
 bool Class::is(PyObject* o) const {
-    if (!keys) return Py_TYPE(o) == type;
+    if (!keys) return Py_TYPE(o) == type && has_rank(o);
     if (!PyDict_Check(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(keys.get())) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
         const int present = PyDict_Contains(o, PyTuple_GET_ITEM(keys.get(), i));
@@ -224,7 +233,7 @@ int case_of(const Session& s, PyObject* o, int first, int count, const char* exp
     for (int k = 0; k < count; ++k)
         if (classes[k].is(o)) return k;
     for (int k = 0; k < count; ++k)
-        if (takes_derived(s, classes[k]) && PyObject_TypeCheck(o, classes[k].type)) return k;
+        if (takes_derived(s, classes[k]) && PyObject_TypeCheck(o, classes[k].type) && classes[k].has_rank(o)) return k;
     mismatch(o, expected);
 }
 

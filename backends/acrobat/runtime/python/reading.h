@@ -98,6 +98,7 @@ class Path {
 // A class of the model with the places of its fields; or a kind of dictionary with fixed keys, which is a class to the program.
 struct Class {
     PyTypeObject* type = nullptr;
+    int rank = -1;  // of the tensors that are meant, where those of several ranks stand in one place
     struct Field {
         PyObject* name;
         ptrdiff_t offset;  // of the slot; -1: an ordinary attribute
@@ -111,17 +112,20 @@ struct Class {
 
     Class() = default;
     Class(Class&& other) noexcept
-        : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), keys(std::move(other.keys)),
+        : type(std::exchange(other.type, nullptr)), rank(other.rank), fields(std::move(other.fields)), keys(std::move(other.keys)),
           by_key(std::move(other.by_key)), names(std::move(other.names)), construction(other.construction) {}
     ~Class();
 
-    // `field_names` ends with null. `keys_of_dict` is None or, where dictionaries are meant, the tuple of all their keys. With
-    // `plain`, objects are made without a constructor: their attributes are set as Python's `object.__setattr__` does. Throws
-    // PythonError.
+    // `field_names` ends with null. `keys_of_dict` is None or, where dictionaries are meant, the tuple of all their keys, and
+    // where tensors of one rank are meant, this rank. With `plain`, objects are made without a constructor: their attributes are
+    // set as Python's `object.__setattr__` does. Throws PythonError.
     void set(PyObject* cls, const char* const* field_names, PyObject* keys_of_dict, bool plain);
 
     // Whether the object is of just this class, or a dictionary with these keys.
     bool is(PyObject* o) const;
+
+    // Whether an object of the class, or of one derived from it, is a tensor of the rank that is meant, if one is.
+    bool has_rank(PyObject* o) const;
 
     // A new object with these field values, whose references it takes over. Throws PythonError.
     PyObject* make(Ref* values) const;

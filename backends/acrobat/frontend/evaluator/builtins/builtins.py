@@ -26,6 +26,7 @@ from backends.acrobat.frontend.evaluator.conditions.narrowing import told_consta
 from backends.acrobat.frontend.evaluator.conditions.told import of_told
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
+from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
@@ -57,6 +58,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
+    walked = args
     if name in WITHOUT_ORDER and len(args) == 1:
         args = [in_any_order(f, node, args[0])]
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
@@ -76,7 +78,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     handler = BUILTINS.get(name)
     result = None if handler is None else handler(f, node, args, hint)
     if result is not None:
-        return result
+        return note_made(f, result, walked[0]) if name in ("set", "frozenset") and walked else result
     how = "cannot be used like this here" if handler is not None or name == "sorted" else "is not in the language"
     return f.problem(node, *refusal(name, f"`{name}` {how}", "LANGUAGE.md lists the functions"))
 

@@ -23,7 +23,18 @@ from backends.acrobat.frontend.evaluator.lists.zipping import of_modules, zipped
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, handles
-from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, known, nothing_known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import (
+    as_tuple,
+    is_array,
+    is_held_tensor,
+    is_list,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
@@ -34,6 +45,9 @@ def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
     match args:
         case []:
             return containers.empty_of_kind(f, "set")
+        case [xs] if is_array(xs) or is_held_tensor(xs):
+            what = "a set of the elements of a tensor has all of them in Python, where each is a tensor of its own"
+            raise Refused(what, "write `set(x.tolist())`")
         case [xs]:
             return containers.set_of(f, node, iterable(f, xs))
     return None

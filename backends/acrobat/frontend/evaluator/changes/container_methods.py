@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import (
 from backends.acrobat.frontend.evaluator.containers.counters import is_counter, updated
 from backends.acrobat.frontend.evaluator.containers.records import updated as updated_record
 from backends.acrobat.frontend.evaluator.containers.set_operators import SET_METHODS, merged, of_sets
+from backends.acrobat.frontend.evaluator.containers.walked_sets import note_difference
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
@@ -95,9 +96,12 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _set_default(f, node, node.func.value, whole, key, value)
         case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
-            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
+            is_set = kind_of(other) == "set"
+            other = other if is_set else set_of(f, node, iterable(f, other))
             together = of_sets(f, node, SET_METHODS[name], whole, other)
-            return unknown() if together is None else together
+            if together is None:
+                return unknown()
+            return note_difference(f, together, whole, other) if name == "difference" and is_set else together
         case "set", "isdisjoint", [other]:
             other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
             both = of_sets(f, node, "bitand", whole, other)

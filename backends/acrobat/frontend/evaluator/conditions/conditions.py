@@ -127,7 +127,7 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
 
                 hint = path.rpartition(".")[2]
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
-        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact:
+        case ast.Compare(left, [_], [right]):
             for asked in filter(None, map(_shape_asked, (left, right))):
                 value, name = f.borrowed(asked), lasting_path(f, asked)
                 if name is not None and isinstance(value, Dyn) and f.mixed(value.type):

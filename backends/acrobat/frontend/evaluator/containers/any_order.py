@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_unknown, type_or_none
+from backends.acrobat.frontend.kinds import is_unknown, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, Value
@@ -39,10 +39,11 @@ def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
 
 def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
     """A comprehension that may compute its elements in any order: the same one, or where it walks over sets, which are the same
-    in each round, one that walks over the lists of their elements. Raises Refused if computing these changes something."""
+    in each round or written out, one that walks over the lists of their elements. Raises Refused if computing these changes
+    something."""
     generators, bound = [], set[str]()
     for g in node.generators:
-        listed = None if bound & set(names_in(g.iter)) else _listed_set(f, g.iter)
+        listed = _written_set(f, g.iter) if bound & set(names_in(g.iter)) else _listed_set(f, g.iter)
         generators.append(g if listed is None else ast.comprehension(g.target, listed, g.ifs, g.is_async))
         bound |= set(names_in(g.target))
     if all(map(operator.is_, generators, node.generators)):
@@ -59,6 +60,16 @@ def _listed_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
     with f.trial():
         of_set = containers.kind_of(containers.as_set(f, walked, f.borrowed(walked))) == "set"
     return ast.copy_location(AnyOrder(walked), walked) if of_set else None
+
+
+def _written_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
+    """As `_listed_set`, for a set that is another one in each round, which only its own form tells."""
+    match walked:
+        case ast.Set() | ast.SetComp():
+            return ast.copy_location(AnyOrder(walked), walked)
+        case ast.Call(ast.Name("set" | "frozenset" as function)) if f.is_builtin(function):
+            return ast.copy_location(AnyOrder(walked), walked)
+    return None
 
 
 def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
@@ -78,6 +89,7 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     if key is not None and not _has_element(key):  # of a set is checked that only one element has the lowest or highest key
         listed = ast.copy_location(ast.SetComp(written.elt, written.generators), written)
     result = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
+    f.added.pop(variable_of(result), None)  # of a set that is made in any order
     if is_unknown(result) or callee.value is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
         return result
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other

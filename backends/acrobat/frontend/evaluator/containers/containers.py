@@ -20,7 +20,6 @@ from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
@@ -287,11 +286,6 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
 @handles(ITERATION, "dict")
 def _keys(f: Frame, whole: Dyn) -> Value:
     return unknown() if is_unknown(whole) else column(f, whole, 0)
-
-
-@handles(ITERATION, "set")
-def _no_order(f: Frame, whole: Dyn) -> Value:
-    raise no_order()
 
 
 @handles(MEMBERSHIP, "set", "dict")

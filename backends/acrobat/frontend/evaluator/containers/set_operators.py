@@ -9,6 +9,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.containers.counters import OPERATORS, combined, is_counter
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
+from backends.acrobat.frontend.evaluator.containers.walked_sets import is_view, note_difference
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -62,7 +63,8 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
     if kind_of(a) == kind_of(b) == "set":
         result = of_sets(f, node, name, a, b)
         if result is not None:
-            return result
+            new = name == "sub" and isinstance(node, ast.BinOp) and not is_view(node.right)
+            return note_difference(f, result, a, b) if new else result
     if name in OPERATORS and all(map(is_counter, (a, b))):
         return combined(f, node, OPERATORS[name], a, b)
     if kind_of(a) == kind_of(b) == "dict" and name == "bitor":

@@ -44,6 +44,7 @@ class CoveringFrame(FrameState):
 
     def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
         """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
+        beside_none, self.beside_none = self.beside_none, False
         types = [t for t in types if t is not NEVER] or types
         some = [t for t in types if t is not NONE]
         if not some and types:
@@ -55,6 +56,7 @@ class CoveringFrame(FrameState):
             inner = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
             return self.program.datatypes.unassigned(self.common(inner, numbers)) if inner else UNASSIGNED
         if len(some) < len(types) or optional is not None:
+            self.beside_none = True
             return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
@@ -69,7 +71,7 @@ class CoveringFrame(FrameState):
             return replace(some[0], item=item)
         if len(some) > 1 and all(isinstance(t, TupleT) and t.listed and len(t.items) == len(some[0].items) for t in some):
             return part_by_part(self, some, numbers)
-        for tree in self.program.datatypes.made_trees(some):
+        for tree in self.program.datatypes.made_trees(some, beside_none):
             if self.fit(some, tree):
                 return tree
         if self.program.datatypes.exact and (mixture := self._mixture(there, numbers)) is not None:

@@ -37,6 +37,7 @@ FACTS = (
     "lengths_inside",
     "joined_parts",
     "new_lists",
+    "added",
 )
 """What a frame knows of variables, by their names."""
 
@@ -89,6 +90,7 @@ class FrameState:
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
+        self.beside_none = False  # whether what is asked for is the type of values beside which there may be None
         self.covering: set[tuple[Any, Any]] = set()  # pairs of types of which `covers` is being asked
         self.mixing: set[frozenset[Any]] = set()  # types of which a mixed union is being made
         self.each_type = False  # whether what is compiled now is compiled for each of several types of a value
@@ -106,6 +108,7 @@ class FrameState:
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
         self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
+        self.added: dict[str, tuple[Dyn, Dyn | None]] = {}  # variable of a set -> what was added, and then left out
         self.joined_parts: dict[str, tuple[str, int]] = {}  # variable of rows -> that of a list that has so many of them each
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round

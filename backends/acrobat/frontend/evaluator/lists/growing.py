@@ -32,6 +32,17 @@ def grown(f: Frame, whole: Value, item: Any) -> ListT:
     return joined
 
 
+def joined(f: Frame, a: Value, b: Value) -> Any:
+    """The type of the list `a + b`. Raises Mismatch."""
+    one, other = type_of(a), type_of(b)
+    assert isinstance(one, ListT)
+    assert isinstance(other, ListT)
+    try:
+        return f.common([one, other])
+    except Mismatch:
+        return ListT(_covering(f, one.item, other.item))
+
+
 def _covering(f: Frame, one: Any, other: Any) -> Any:
     """The type of elements of both types; of tensors of one rank the extents that differ vary. Raises Mismatch."""
     try:

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, pick
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
+from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
@@ -252,5 +253,7 @@ def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value |
 
 @handles(EXPRESSIONS, ast.SetComp)
 def _set(f: Frame, node: ast.SetComp, hint: str) -> Value:
-    items = comprehension(f, in_any_order(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node)), hint)
-    return containers.set_of(f, node, items)
+    written = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+    listed = in_any_order(f, written)
+    made = containers.set_of(f, node, comprehension(f, listed, hint))
+    return note_made(f, made, Static(None)) if listed is written else made

@@ -5,6 +5,7 @@ else is changed."""
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.changes.scope import assign
 from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.containers import any_order, containers
+from backends.acrobat.frontend.evaluator.containers.any_order import AnyOrder
+from backends.acrobat.frontend.evaluator.containers.walked_sets import has_known_order
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
@@ -68,12 +71,34 @@ def entries_in_any_order(f: Frame, node: ast.DictComp, pairs: ast.ListComp) -> a
     if listed.generators is generators:
         return pairs
     bound = [x for g in generators for x in names_in(g.target)]
-    of_sets = [g.target for g in listed.generators if isinstance(g.iter, any_order.AnyOrder)]
+    of_sets = [g.target for g in listed.generators if isinstance(g.iter, AnyOrder)]
     whole = not any(isinstance(x, (ast.Starred, ast.Attribute, ast.Subscript)) for t in of_sets for x in every_node(t))
     tells_elements = whole and len({*bound}) == len(bound) and {*names_in(of_sets)} <= _parts(node.key)
     if not tells_elements and {*bound} & {*names_in(node.value)} or shows_order(f, node):
+        if _in_known_order(f, listed):
+            return pairs
         raise no_order()  # of equal keys the last one counts
     return listed
+
+
+def _in_known_order(f: Frame, listed: ast.ListComp) -> bool:
+    """Whether the order is known of all sets over which a comprehension walks in any order."""
+    with f.trial():
+        return all(has_known_order(f, f.borrowed(g.iter.whole)) for g in listed.generators if isinstance(g.iter, AnyOrder))
+
+
+def counted_in_any_order(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
+    """What `Counter(...)` gives of a comprehension that walks over a set; None for other calls. Raises Refused where the order
+    of the keys may show."""
+    match node.args:
+        case [ast.ListComp() | ast.GeneratorExp() as written] if callee == Static(Counter) and not node.keywords:
+            listed = any_order.in_any_order(f, written)
+            if listed is written:
+                return None
+            if shows_order(f, node, counts=True):
+                raise no_order()
+            return f.expression(ast.copy_location(ast.Call(node.func, [listed], []), node), hint)
+    return None
 
 
 def _parts(key: ast.expr) -> set[str]:
@@ -81,18 +106,19 @@ def _parts(key: ast.expr) -> set[str]:
     return {x for e in key.elts for x in _parts(e)} if isinstance(key, ast.Tuple) else {*names_in(key)} & {ast.unparse(key)}
 
 
-def shows_order(f: Frame, made: ast.expr) -> bool:
+def shows_order(f: Frame, made: ast.expr, counts: bool = False) -> bool:
     """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
-    used otherwise than to look up entries."""
+    used otherwise than `_order_is_seen` says, where `counts` are numbers of elements."""
     for s in every_node(f.definition) if f.definition is not None else []:
         match s:
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is made:
-                return _order_is_seen(f, name)
+                return _order_is_seen(f, name, counts)
     return True
 
 
-def _order_is_seen(f: Frame, name: str) -> bool:
-    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which ones it has."""
+def _order_is_seen(f: Frame, name: str, counts: bool = False) -> bool:
+    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which ones it has, or for
+    `counts` how many."""
     if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
         return True
     if not mentions(f.definition, name, ast.Store):  # of a function around this one
@@ -104,9 +130,17 @@ def _order_is_seen(f: Frame, name: str) -> bool:
                 return True
             case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
                 asked.add(whole)
-            case ast.Call(ast.Name("len" | "bool" as function), [whole], []) if f.is_builtin(function):
+            case ast.Call(ast.Name("sorted" as function), [ast.Call(ast.Attribute(whole, "keys" | "items"), [], [])], []) if (
+                f.is_builtin(function)
+            ):
                 asked.add(whole)
-            case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault")):
+            case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], []) if f.is_builtin(function):
+                asked.add(whole)
+            case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault" | "total")):
+                asked.add(whole)
+            case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole, "values"), [], [])]) if (
+                counts and function in ("min", "max", "sum", "sorted") and f.is_builtin(function)
+            ):
                 asked.add(whole)
             case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):
                 asked.add(whole)

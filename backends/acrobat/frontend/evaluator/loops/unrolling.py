@@ -14,6 +14,7 @@ from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.containers.walked_sets import has_known_order
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -57,7 +58,11 @@ def iterated(f: Frame, s: ast.For) -> Value:
         seen_inside(f, whole, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
     if is_set(value):
-        return in_any_order(f, s, whole, value)
+        try:
+            return in_any_order(f, s, whole, value)
+        except Refused:
+            if not has_known_order(f, value):
+                raise
     if (
         isinstance(value, Static)
         and isinstance(value.value, range)

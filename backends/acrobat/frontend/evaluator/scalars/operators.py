@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.lists.growing import joined
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.scalars.text_fields import percent
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
@@ -108,7 +109,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     if name == "mul" and (is_list(a) and type_or_none(b) == INT or is_list(b) and type_or_none(a) == INT):
         return _repeated(f, node, *((a, b) if is_list(a) else (b, a)))
     if is_list(a) and is_list(b) and name == "add":
-        t = f.common([type_of(a), type_of(b)])
+        t = joined(f, a, b)
         if contains_unknown(t):
             return b if is_empty(a) else a
         return f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)

@@ -34,6 +34,7 @@ from backends.acrobat.frontend.kinds import (
     is_unknown,
     kind,
     type_or_none,
+    variable_of,
 )
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
@@ -183,7 +184,7 @@ def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace,
     """Give the place that `read` names, with the value `whole`, what an operator makes of it."""
     before = len(f.moves)
     with f.changes() as changed:
-        joined = f.expression(ast.copy_location(ast.BinOp(Given(whole), s.op, s.value), s))
+        joined = _operated(f, s, ast.copy_location(ast.BinOp(Given(whole), s.op, s.value), s))
     if root_of(read) in changed or is_moved(f, read, changed, f.moves[before:]):
         f.problem(s, "what is added here changes what it is added to", "give it a name first")
     where.put(joined)
@@ -218,7 +219,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and kind_inside(f, before):
         place_and_value = place(f, s, sum.left, "an assignment with an operator")
         if place_and_value is not None:
-            place_and_value[0].put(f.expression(ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))
+            place_and_value[0].put(_operated(f, s, ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))
         return
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)
@@ -235,8 +236,16 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and is_container(before):
         f.changed_in_place.add(name)
         f.moves.append(Moved(f"{name}[]", "+" if kind(before) == "list" else ""))
-    assign(f, s.target, f.expression(sum, name))
+    assign(f, s.target, _operated(f, s, sum, name))
     own(f, s.target, sum)
+
+
+def _operated(f: Frame, s: ast.AugAssign, whole: ast.BinOp, hint: str = "") -> Value:
+    """What an operator gives that changes a list, set or dictionary in place: `whole`, where it makes a new one."""
+    result = f.expression(whole, hint)
+    if isinstance(s.op, ast.Sub):
+        f.added.pop(variable_of(result), None)  # Python walks over a set from which it has taken elements in another order
+    return result
 
 
 def _is_tuple(node: ast.expr) -> bool:

@@ -38,7 +38,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         _list_iterators(f, s, names)
         at_ends.append({name: f.env[name] for name in names if name in f.env})
         all_at_ends.append(dict(f.env))
-        known.update(f.displays, f.sizes, f.empties)
+        known.update(f.displays, f.sizes, f.empties, f.added)
         return Static(0)
 
     with f.changes(counted=False) as changed, f.trial():

@@ -313,7 +313,40 @@ def put_together(self, words):
     return heap[0]
 
 
-LEAVES = [from_back_pointers, by_recursive_descent, by_levels, with_names_that_may_be_none, put_together]
+class Merged:
+    """A node of which the word, the parts, or both are left out."""
+
+    def __init__(self, size=1, left=None, right=None, word=None):
+        self.size = size
+        self.left = left
+        self.right = right
+        self.word = word
+
+    def to_tuple(self):
+        if self.left is None:
+            return self.word
+        return self.left.to_tuple(), self.right.to_tuple()
+
+    def to_list(self):
+        return self.word if self.left is None else [self.left.to_list(), self.right.to_list()]
+
+
+def of_nodes_that_may_lack_a_word(self, words):
+    """Beside leaves that are ints there are such that are None, in tuples and in lists."""
+    nodes = [Merged(word=i if word != "c" else None) for i, word in enumerate(words)]
+    while len(nodes) > 1:
+        nodes[-2:] = [Merged(nodes[-2].size + nodes[-1].size, nodes[-2], nodes[-1])]
+    return nodes[0].to_tuple(), nodes[0].size, nodes[0].to_list()
+
+
+LEAVES = [
+    of_nodes_that_may_lack_a_word,
+    from_back_pointers,
+    by_recursive_descent,
+    by_levels,
+    with_names_that_may_be_none,
+    put_together,
+]
 
 
 @pytest.mark.parametrize("function", LEAVES)

@@ -192,10 +192,10 @@ class Ranked:
 
 
 REFUSED = {
-    "a sum of floats": lambda self, xs: sum(x / 3 for x in set(xs)),
-    "a list": lambda self, xs: [x + 1 for x in set(xs)],
-    "objects that are equal": lambda self, xs: sorted(Ranked(x % 2, x) for x in set(xs))[0].name,
-    "elements with equal keys": lambda self, xs: sorted((x for x in set(xs)), key=lambda x: x % 2),
+    "a sum of floats": lambda self, xs: sum(x / 3 for x in set(xs) | {0}),
+    "a list": lambda self, xs: [x + 1 for x in set(xs) | {0}],
+    "objects that are equal": lambda self, xs: sorted(Ranked(x % 2, x) for x in set(xs) | {0})[0].name,
+    "elements with equal keys": lambda self, xs: sorted((x for x in set(xs) | {0}), key=lambda x: x % 2),
 }
 
 

@@ -198,6 +198,25 @@ def of_comprehensions(self, xs):
     return [rows[x] for x in xs], near, [pairs[x, xs[0], x] for x in xs], len(odd), 1 in odd
 
 
+def of_counts(self, xs):
+    near = Counter(y for x in xs for y in {self.names[x], self.names[x // 2]})
+    odd = Counter([y for y in set(xs) if y % 2])
+    rare = {x for x in xs if near[self.names[x]] < 2}
+    counts = [near.get(name, 0) for name in self.names.values()], near.total(), max(near.values(), default=0)
+    return counts, sorted(odd.items()), sorted(rare)
+
+
+def of_sets_that_differ(self, xs):
+    every = sorted(y for x in xs for y in {x, x + 1})
+    last = {name: i for i, x in enumerate(xs) for name in {self.names[x], self.names[x // 2]}}
+    return (
+        every,
+        sum(y for x in xs for y in set(xs[:x])),
+        [last[self.names[x]] for x in xs],
+        5 in {y for x in xs for y in {x, 3}},
+    )
+
+
 def asked_otherwise(self, xs):
     squares = {}
     for x in set(xs):
@@ -207,7 +226,7 @@ def asked_otherwise(self, xs):
 
 FUNCTIONS = [
     forbidden_scores, constant_sets, groups, own_items, own_items_that_are_read, entries, numbers, sets, nested, left_early,
-    of_strings, of_tuples, of_comprehensions, asked_otherwise,
+    of_strings, of_tuples, of_comprehensions, asked_otherwise, of_counts, of_sets_that_differ,
 ]  # fmt: skip
 
 
@@ -220,70 +239,80 @@ def test_as_eager(function: Any) -> None:
 
 def appended(self, xs):
     out = []
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out.append(x)
     return out
 
 
 def last_one(self, xs):
     x = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         pass
     return x
 
 
 def last_kept(self, xs):
     kept = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         kept = x
     return kept
 
 
 def sum_of_floats(self, xs):
     total = 0.0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         total += x / 3
     return total
 
 
 def sum_of_tensors(self, xs):
     total = self.e.weight[0] + 0.0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         total = total + self.e.weight[x]
     return total
 
 
 def order_of_keys(self, xs):
     out = {}
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = 0
     return list(out)
 
 
 def order_of_counts(self, xs):
     out = Counter()
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] += 1
     return out.most_common(1)
 
 
 def order_of_defaults(self, xs):
     out = defaultdict(int)
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] += x
     return list(out.items())
 
 
+def order_of_a_counter(self, xs):
+    counts = Counter(name for x in xs for name in {self.names[x], self.names[x // 2]})
+    return counts.most_common(1)
+
+
+def order_of_equal_counts(self, xs):
+    counts = Counter(x for x in set(xs) | {0})
+    return sorted(counts.items(), key=lambda pair: pair[1])
+
+
 def numbered(self, xs):
     out = {}
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = len(out)
     return [out[x] for x in xs]
 
 
 def counted(self, xs):
     ids, n = [0] * 10, 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         ids[x] = n
         n += 1
     return ids
@@ -291,7 +320,7 @@ def counted(self, xs):
 
 def two_values(self, xs):
     out = [0] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x // 2] = 1
         if x > 3:
             out[x // 2] = 2
@@ -300,21 +329,21 @@ def two_values(self, xs):
 
 def same_place(self, xs):
     out = [0] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x // 2] = x
     return out
 
 
 def item_of_another_round(self, xs):
     out = [1] * 11
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = out[x] + out[x + 1]
     return out
 
 
 def own_item_beside_another(self, xs):
     out = [1] * 11
-    for x in set(xs):
+    for x in set(xs) | {0}:
         if x > 3:
             out[x] += x
         else:
@@ -324,28 +353,28 @@ def own_item_beside_another(self, xs):
 
 def index_of_a_comprehension(self, xs):
     out = [1] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = sum([out[x] for x in range(3)]) + out[x]
     return out
 
 
 def index_of_a_lambda(self, xs):
     out = [1] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = (lambda x: out[x])(3) + out[x]
     return out
 
 
 def put_and_taken(self, xs):
     out = set()
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out.add(x + 1)
         out.discard(x)
     return sorted(out)
 
 
 def first_found(self, xs):
-    for x in set(xs):
+    for x in set(xs) | {0}:
         if x > 2:
             return x
     return -1
@@ -353,7 +382,7 @@ def first_found(self, xs):
 
 def counted_until(self, xs):
     n = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n += 1
         if x > 2:
             break
@@ -362,7 +391,7 @@ def counted_until(self, xs):
 
 def flags_until(self, xs):
     out = [0] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = 1
         if x > 2:
             break
@@ -371,7 +400,7 @@ def flags_until(self, xs):
 
 def from_round_to_round(self, xs):
     before, n = 0, 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n += before * x
         before = x
     return n
@@ -379,7 +408,7 @@ def from_round_to_round(self, xs):
 
 def sliced(self, xs):
     out = [0] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x:] = [1]
     return out
 
@@ -387,7 +416,7 @@ def sliced(self, xs):
 def through_an_alias(self, xs):
     out = [0] * 10
     rows, n = [out, out], 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = 1
         n += rows[0][5 - x]
     return n
@@ -396,7 +425,7 @@ def through_an_alias(self, xs):
 def through_a_view(self, xs):
     whole = torch.zeros(10)
     part, n = whole[2:], 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         whole[x] = 1.0
         n += int(part[x].item())
     return n
@@ -408,7 +437,7 @@ def through_a_closure(self, xs):
     def at(k):
         return out[k]
 
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = 1
         n += at(5 - x)
     return n
@@ -416,7 +445,7 @@ def through_a_closure(self, xs):
 
 def of_an_iterator(self, xs):
     it, out = iter([*xs, *range(20)]), [0] * 10
-    for x in set(xs):
+    for x in set(xs) | {0}:
         out[x] = next(it)
     return out
 
@@ -424,7 +453,7 @@ def of_an_iterator(self, xs):
 def by_a_method(self, xs):
     self.visited = []
     n = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n += self.visit(x)
     return n, self.visited
 
@@ -437,7 +466,7 @@ def visit(self, x):
 def by_a_count(self, xs):
     self.count = 0
     n = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n += self.bump() * x
     return n
 
@@ -450,7 +479,7 @@ def bump(self):
 def seen_by_a_method(self, xs):
     self.marks = [0] * 10
     n = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         self.marks[x] = 1
         n += self.marked(5 - x)
     return n
@@ -462,7 +491,7 @@ def marked(self, x):
 
 def changed_argument(self, xs):
     out, n = [], 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n += self.grow(out, x)
     return n, out
 
@@ -474,7 +503,7 @@ def grow(self, out, x):
 
 def changed_in_a_test(self, xs):
     queue, n = list(xs), 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         if queue.pop() > x:
             n += 1
     return n
@@ -483,7 +512,7 @@ def changed_in_a_test(self, xs):
 def inside_an_alias(self, xs):
     rows = [[0], [1, 2]]
     n = 0
-    for x in set(xs):
+    for x in set(xs) | {0}:
         row = rows[x % 2]
         row += [x]
         n += 1
@@ -492,36 +521,36 @@ def inside_an_alias(self, xs):
 
 def of_minus(self, xs):
     n = 1
-    for x in set(xs):
+    for x in set(xs) | {0}:
         n -= x
         n *= x
     return n
 
 
 def walked_itself(self, xs):
-    s = set(xs)
+    s = set(xs) | {0}
     for x in s:
         s.discard(x + 1)
     return sorted(s)
 
 
 def comprehension_given_back(self, xs):
-    table = {x: x + 1 for x in set(xs)}
+    table = {x: x + 1 for x in set(xs) | {0}}
     return table
 
 
 def comprehension_without_name(self, xs):
-    return str({x: x for x in set(xs)})
+    return str({x: x for x in set(xs) | {0}})
 
 
 def comprehension_of_another_name(self, xs):
-    table = {x: x + 1 for x in set(xs)}
+    table = {x: x + 1 for x in set(xs) | {0}}
     other = table
     return list(other.values())
 
 
 def comprehension_with_equal_keys(self, xs):
-    table = {x % 2: x for x in set(xs)}
+    table = {x % 2: x for x in set(xs) | {0}}
     return [table[x % 2] for x in xs]
 
 
@@ -532,28 +561,28 @@ def comprehension_with_half_a_key(self, xs):
 
 def comprehension_that_counts(self, xs):
     self.count = 0
-    table = {x: self.bump() for x in set(xs)}
+    table = {x: self.bump() for x in set(xs) | {0}}
     return [table[x] for x in xs]
 
 
 def set_that_counts(self, xs):
     self.count = 0
-    pairs = {(x, self.bump()) for x in set(xs)}
+    pairs = {(x, self.bump()) for x in set(xs) | {0}}
     return sorted(pairs)
 
 
 def sorted_that_counts(self, xs):
     self.count = 0
-    return sorted((x, self.bump()) for x in set(xs))
+    return sorted((x, self.bump()) for x in set(xs) | {0})
 
 
 def set_of_an_iterator(self, xs):
     it = iter(range(100))
-    return sorted({(x, next(it)) for x in set(xs)})
+    return sorted({(x, next(it)) for x in set(xs) | {0}})
 
 
 def kept_in_the_model(self, xs):
-    self.marks = {x: 0 for x in set(xs)}
+    self.marks = {x: 0 for x in set(xs) | {0}}
     return self.marks_in_order()
 
 
@@ -566,7 +595,7 @@ def of_the_function_around(self, xs):
 
     def fill():
         nonlocal table
-        table = {x: 0 for x in set(xs)}
+        table = {x: 0 for x in set(xs) | {0}}
 
     fill()
     return list(table)
@@ -576,8 +605,9 @@ REFUSED = [
     comprehension_given_back, comprehension_without_name, comprehension_of_another_name, comprehension_with_equal_keys,
     comprehension_with_half_a_key, comprehension_that_counts, set_that_counts, sorted_that_counts, set_of_an_iterator,
     kept_in_the_model, of_the_function_around,
-    appended, last_one, last_kept, sum_of_floats, sum_of_tensors, order_of_keys, order_of_counts, order_of_defaults, numbered,
-    counted, item_of_another_round, own_item_beside_another, index_of_a_comprehension, index_of_a_lambda,
+    appended, last_one, last_kept, sum_of_floats, sum_of_tensors, order_of_keys, order_of_counts, order_of_a_counter,
+    order_of_equal_counts, order_of_defaults, numbered, counted,
+    item_of_another_round, own_item_beside_another, index_of_a_comprehension, index_of_a_lambda,
     two_values, same_place, put_and_taken, first_found, counted_until, flags_until, from_round_to_round, sliced,
     through_an_alias, through_a_view, through_a_closure, of_an_iterator, by_a_method, by_a_count, seen_by_a_method,
     changed_argument, changed_in_a_test, of_minus, walked_itself,

@@ -115,6 +115,52 @@ FUNCTIONS = [
 ]
 
 
+def bools_of_places(self, x):
+    places = self.l(x).argmax(-1)
+    kept = places.bool()
+    kept[0] = False
+    kept[-1] = True
+    one = self.l(x[0]).argmax()
+    return kept, x[~kept], int(kept.sum()), self.l(x).argmax(1).to(torch.bool), one.bool(), one.to(torch.float), one.to("cpu")
+
+
+def reduced_places(self, x):
+    places, only, kept = self.l(x).argmax(-1), self.l(x[:1]).argmax(-1), self.l(x[:1]).argmax(-1, keepdim=True)
+    total = x if only.sum() > 1 else -x
+    numbers = int(only.sum()), float(places.sum()), only.max().item(), only.sum() * 2, x * only.sum()
+    extremes = places.max(), places.min(), places.amax(0), only.amin(0), places.max(0)[1], only.max(0).values
+    return (
+        total,
+        numbers,
+        extremes,
+        places.sum(0, keepdim=True),
+        kept.sum(1),
+        bool(kept.bool().any()),
+        int(self.l(x).argmax(0).sum()),
+    )
+
+
+def parts_of_written_ints(self, x):
+    t, i = torch.tensor([4, 2, 7, 1]), x.size(0) % 4
+    parts = t[i], t[1:3], t[:i], t[-1], int(t[i:].sum()), t[[0, 2]], t[t > 2], [int(v) for v in t[1:]]
+    shapes = list(t.shape), t.ndim, len(t[None].shape), len(torch.tensor(5).shape), self.l(x[0]).argmax().ndim
+    return parts, shapes, t.bool(), torch.tensor([1, 0]).to(torch.bool), t.to(torch.float32), torch.tensor(3).to(x)
+
+
+def until_nothing_changes(self, x):
+    tokens, history = torch.tensor([1, 2]), []
+    for step in range(4):  # noqa: B007 (it is read behind the loop)
+        before = tokens
+        tokens = torch.cat([tokens, tokens[:1] + 1]) if tokens.size(0) < x.size(0) else tokens
+        history.append(tokens.tolist())
+        if tokens.shape == before.shape and torch.equal(tokens, before):
+            break
+    return tokens, history, step
+
+
+FUNCTIONS += [(f, ROWS) for f in (bools_of_places, reduced_places, parts_of_written_ints, until_nothing_changes)]
+
+
 @pytest.mark.parametrize(("function", "instances"), FUNCTIONS, ids=lambda x: getattr(x, "__name__", ""))
 def test_as_eager(function: Any, instances: Any) -> None:
     agrees(with_forward(Bins(), function), instances)
@@ -137,6 +183,7 @@ def test_numbers_read_from_a_tensor_are_a_list_of_its_own() -> None:
 REFUSED = {
     "`bucketize` with boundaries of several dimensions": lambda self, x: torch.bucketize(x, self.l.weight),
     "`unique_consecutive` of several dimensions": lambda self, x: self.l(x).unique_consecutive(),
+    "`sum` of a tensor of one int without dimensions": lambda self, x: self.l(x[0]).argmax().sum(),
     "`unique` with a dimension": lambda self, x: torch.unique(x, dim=0),
 }
 

@@ -49,6 +49,18 @@ def test_of_rows_that_vary(forward):
     agrees(with_forward(nn.Module(), forward), [torch.randn(n, 4) for n in (3, 1, 2)])
 
 
+def extended(self, x):
+    history, found = torch.ones(3, 1, x.size(0)), []
+    for t in range(x.size(0)):
+        history = torch.cat([history, history[:, :1] * t], dim=1)
+        found.extend(history[[0, 2]])
+    return found
+
+
+def test_extend_takes_tensors_of_other_extents():
+    agrees(with_forward(nn.Module(), extended), [torch.randn(n, 4) for n in (3, 1, 2)])
+
+
 def of_nothing(self, x):
     return bool((x == 0).all()), bool((x != 0).any()), torch.equal(x, x + 1), torch.allclose(x, x + 1)
 

@@ -35,7 +35,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.specials import Nested
-from backends.acrobat.frontend.syntax_nodes import all_parameters, before_brackets, every_node, mentions, names_in
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.library import sets
 
@@ -71,7 +71,7 @@ def entries_in_any_order(f: Frame, node: ast.DictComp, pairs: ast.ListComp) -> a
     of_sets = [g.target for g in listed.generators if isinstance(g.iter, any_order.AnyOrder)]
     whole = not any(isinstance(x, (ast.Starred, ast.Attribute, ast.Subscript)) for t in of_sets for x in every_node(t))
     tells_elements = whole and len({*bound}) == len(bound) and {*names_in(of_sets)} <= _parts(node.key)
-    if not tells_elements and {*bound} & {*names_in(node.value)} or shows_order(f, node):
+    if not tells_elements and {*bound} & {*names_in(node.value)} or any_order.shows_order(f, node):
         raise no_order()  # of equal keys the last one counts
     return listed
 
@@ -79,38 +79,6 @@ def entries_in_any_order(f: Frame, node: ast.DictComp, pairs: ast.ListComp) -> a
 def _parts(key: ast.expr) -> set[str]:
     """The variables of which a key consists, alone or as parts of a tuple."""
     return {x for e in key.elts for x in _parts(e)} if isinstance(key, ast.Tuple) else {*names_in(key)} & {ast.unparse(key)}
-
-
-def shows_order(f: Frame, made: ast.expr) -> bool:
-    """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
-    used otherwise than to look up entries."""
-    for s in every_node(f.definition) if f.definition is not None else []:
-        match s:
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is made:
-                return _order_is_seen(f, name)
-    return True
-
-
-def _order_is_seen(f: Frame, name: str) -> bool:
-    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which ones it has."""
-    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
-        return True
-    if not mentions(f.definition, name, ast.Store):  # of a function around this one
-        return True
-    asked = {*before_brackets(f.definition)}
-    for x in every_node(f.definition):
-        match x:
-            case ast.Global(names) | ast.Nonlocal(names) if name in names:
-                return True
-            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
-                asked.add(whole)
-            case ast.Call(ast.Name("len" | "bool" as function), [whole], []) if f.is_builtin(function):
-                asked.add(whole)
-            case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault")):
-                asked.add(whole)
-            case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):
-                asked.add(whole)
-    return any(x not in asked for x in mentions(f.definition, name, ast.Load))
 
 
 def in_any_order(f: Frame, s: ast.For, walked: ast.expr, value: Value) -> Value:
@@ -249,7 +217,7 @@ def _items_in_any_order(f: Frame, change: Change, item: Value, whole: Value) -> 
     """Whether it does not show in which order items are changed: all in the same way, or each in one round only."""
     own = change.how == "own item"
     if kind(whole) == "dict":  # it keeps its keys in the order in which they were put in
-        return not _order_is_seen(f, change.name)
+        return not any_order.order_is_seen(f, change.name)
     if is_array(whole) or is_held_tensor(whole):
         return not own or type_or_none(item) == INT
     slices = any(isinstance(x, ast.Slice) for x in every_node(change.node)) if change.node is not None else True

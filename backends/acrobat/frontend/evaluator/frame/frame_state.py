@@ -37,6 +37,7 @@ FACTS = (
     "lengths_inside",
     "joined_parts",
     "new_lists",
+    "of_members",
 )
 """What a frame knows of variables, by their names."""
 
@@ -104,6 +105,7 @@ class FrameState:
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
         self.lengths_inside: dict[str, Dyn] = {}  # variable of a list of lists -> a list that is as long as each of these
         self.joined_parts: dict[str, tuple[str, int]] = {}  # variable of rows -> that of a list that has so many of them each
+        self.of_members: dict[str, tuple[Value, dict[Any, Any]]] = {}  # variable -> the member whose attribute it is
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now

@@ -19,8 +19,8 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
 from backends.acrobat.frontend.evaluator.choices.mixed import mixed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of, told_key
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, position
 from backends.acrobat.frontend.evaluator.objects.constants import constants as list_of_constants
-from backends.acrobat.frontend.evaluator.objects.constants import position
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.kinds import in_python, is_object, type_or_none, variable_of
@@ -170,9 +170,9 @@ def _constants_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ..
     constant = value.value if isinstance(value, Static) else None
     if not several:
         return (constant,) if type(constant) is str or _is_member(constant) else ()
-    if not isinstance(constant, (tuple, list, dict, set, frozenset)):
-        return ()
-    found = sorted(constant, key=repr) if isinstance(constant, (set, frozenset)) else constant  # the same in each process
+    found: Any = constant if isinstance(constant, (tuple, list, dict)) else ()
+    if isinstance(constant, (set, frozenset)) and len(constant) <= LARGEST:
+        found = sorted(constant, key=repr)  # an order that is the same in each process
     return tuple(found) if all(isinstance(x, str) for x in found) or all(map(_is_member, found)) else ()
 
 

@@ -33,7 +33,7 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.ints import listed_ids
+from backends.acrobat.frontend.tensors.ints import listed_ids, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -155,8 +155,8 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
     if step != 1:
         return stack_parts(f, [select(f, value, dim, Static(i)) for i in places], dim)
     if (start, stop) == (0, extent):
-        whole: Value = value
-        return whole
+        all_of_it: Value = value
+        return all_of_it
     return op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
 
 

@@ -26,6 +26,7 @@ from backends.acrobat.frontend.kinds import (
     is_ragged,
     is_tensor,
     is_unknown,
+    kind,
     known,
     nothing_known,
     retyped,
@@ -115,11 +116,11 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return Dyn(operand(f, x))
     if is_ragged(x) or is_tensor(x) or isinstance(x, Held):
         return x
-    items = f.display(x)
+    items = _written(f, x)
     if items is None and f.vectors.get(variable_of(x)):
         items = f.components(x, f.vectors[variable_of(x)])
     items = items and [_as_data(f, node, v) for v in items]
-    if items and all(f.display(v) is not None for v in items):
+    if items and all(_written(f, v) is not None for v in items):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
         if all(is_tensor(v) for v in rows):
             return op(f, "stack", rows, {"dim": 0})
@@ -151,6 +152,11 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _written(f: Frame, x: Value) -> list[Value] | None:
+    """The elements of a list that is written out, or of a tuple of known length; None for other values."""
+    return f.components(x) if kind(x) == "tuple" else f.display(x)
 
 
 def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:

@@ -140,11 +140,16 @@ def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
 
 
 def _to_constants(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
-    """`x.view(1, 2, 3, 3)`: constants only, which say what the one extent that varies must be. None for other shapes."""
+    """`x.view(1, 2, 3, 3)`: constants only, which say what the extent that varies must be, or all that vary together. None for
+    other shapes."""
     have, wanted = shape(x), [known(e)[1] if known(e)[0] else -1 for e in extents]
     each, total = math.prod(e for e in have if e is not None), math.prod(wanted)
-    if have.count(None) != 1 or min(wanted, default=1) < 1 or not each or total % each:
+    if min(wanted, default=1) < 1 or not each or total % each:
         return None
+    if have.count(None) > 1:
+        varying = [d for d, e in enumerate(have) if e is None]
+        rows = of_rows(parts_between(f, x, varying[0], varying[-1]), varying[0])
+        return rows if is_unknown(rows) else reshape(f, rows, extents)
     if dtype_of(x) == torch.bool:
         return Held("mask", call_operation(f, "reshape", CallArguments("reshape", [as_floats(f, x), *extents], {})))
     dense = with_extent(f, x, have.index(None), total // each, f"as the shape {tuple(wanted)} takes it")

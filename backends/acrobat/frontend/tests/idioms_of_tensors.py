@@ -60,6 +60,21 @@ def nested_lists_of_bools(xs):
     return torch.tensor([[True, False], [False, len(xs) > 1]]), torch.tensor([True, len(xs) > 2]), several, several.float()
 
 
+def tuples_of_numbers(xs):
+    points = {i: (x, x / 2) for i, x in enumerate(xs)}
+    boxes = [((1.0, 2.0), (x, 3.5)) for x in xs]
+    near = [(x, x + 1) for x in xs]
+    flags = [(x > 1, x > 2) for x in xs]
+    return (
+        [torch.tensor(xy) * 2 for xy in points.values()],
+        [torch.tensor(box) for box in boxes],
+        torch.tensor(near[-1]),
+        torch.tensor(near[0], dtype=torch.float32),
+        torch.tensor(flags[0]),
+        torch.zeros(1).new_tensor(points[0]),
+    )
+
+
 def numbers_at_equal_steps(xs):
     n = len(xs)
     of_a_size = torch.linspace(-1, 1, 2 * n).unsqueeze(1), torch.linspace(0.5, 2.0, steps=n - 1, dtype=torch.float32)

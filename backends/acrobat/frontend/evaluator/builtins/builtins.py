@@ -124,7 +124,7 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
                 return None
             others: list[Value] = list(default)
             return mapped_choice(f, node, names, lambda name: _getattr(f, node, [owner, name, *others], hint) or unknown())
-        case [owner, Dyn()] if told := told_constants(f, node.args[1]):  # as a test around says: `if op in ("a", "b"):`
+        case [owner, Dyn()] if (told := told_constants(f, node.args[1])) and all(isinstance(x, str) for x in told):
             return of_told(f, node, node.args[1], told, lambda name: attribute(f, node, owner, name))
         case [owner, name, *default] if is_name_of_run_time(name) and len(default) < 2:
             return named(f, node, owner, name, lambda owner, name: attribute(f, node, owner, name), *default)

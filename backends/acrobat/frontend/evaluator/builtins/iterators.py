@@ -9,11 +9,13 @@ import itertools
 import operator
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -29,7 +31,7 @@ from backends.acrobat.frontend.evaluator.scalars.operators import binary, unary
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Partial
-from backends.acrobat.frontend.values import Held, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.library import iteration
 
 
@@ -128,7 +130,9 @@ def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
         return unknown()
     if not is_list(whole) or not isinstance(whole.type.item, ListT):  # type: ignore[union-attr]
         raise Refused("`chain.from_iterable` takes a list of lists here")
-    return _once(flattened(f, whole))
+    if kind_of(guess(whole.type.item)):  # type: ignore[union-attr]
+        whole = mapped(f, [whole], partial(iterable, f))  # the keys of dictionaries; the order of sets is not known
+    return unknown() if nothing_known(whole) else _once(flattened(f, whole))  # type: ignore[arg-type]
 
 
 @handles(FUNCTIONS, itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)

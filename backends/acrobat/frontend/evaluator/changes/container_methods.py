@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
 from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.containers.any_order import counted_in_any_order
 from backends.acrobat.frontend.evaluator.containers.containers import (
     as_key,
     as_set,
@@ -189,6 +190,8 @@ def _entries_by_name(f: Frame, owner: ast.expr, argument: ast.expr) -> Value | N
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
     written = lambda a: _entries_by_name(f, owner, a) or as_set(f, s, f.as_number(f.expression(a)))  # noqa: E731
+    if len(args) == 1:
+        args = [counted_in_any_order(f, owner, name, args[0])]
     owner, values = found_before(f, owner, args, lambda: [written(a) for a in args])
     place_and_value = place(f, s, owner, name)
     if place_and_value is None:

@@ -12,9 +12,10 @@ from backends.acrobat.frontend.evaluator.choices.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISONS, comparison, never_compared
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, MEMBERSHIP, SET_OPERANDS, handles
-from backends.acrobat.frontend.kinds import is_list, is_unknown, kind, known, type_of, type_or_none, untupled
+from backends.acrobat.frontend.kinds import is_iterator, is_list, is_unknown, kind, known, type_of, type_or_none, untupled
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, is_never_filled
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
@@ -77,7 +78,7 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             return constants.contains(f, a, list(in_order))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
             return f.call_with(method, [b, a], node)
-    b = untupled(b)
+    b = untupled(iterable(f, b) if is_iterator(b) else b)
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)
     if is_never_filled(type_or_none(b)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, DataT
@@ -158,11 +159,13 @@ def told_key(path: str) -> str:
 
 
 def told_constants(f: Frame, node: ast.expr) -> tuple[Any, ...]:
-    """The strings of which a name or field is one here, as a test around says; none where no test says so."""
+    """The strings or members of Enums of which a name or field is one here, as a test around says; none where no test says so.
+    The name of a member, `op.name`, is that of one of those that `op` is."""
     path, root = path_of(node), root_of(node)
     told = f.env.get(told_key(path)) if path is not None else None
     if not isinstance(told, TupleV) or told.items[0] != f.env.get(str(root)):
-        return ()
+        members = told_constants(f, node.value) if isinstance(node, ast.Attribute) and node.attr == "name" else ()
+        return tuple(x.name for x in members) if all(isinstance(x, Enum) for x in members) else ()
     return tuple(v.value for v in told.items[1:] if isinstance(v, Static))
 
 

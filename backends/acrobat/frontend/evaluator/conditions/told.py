@@ -1,12 +1,14 @@
-"""What tests tell of a choice of the model's modules or functions. Tests of strings tell of which constants a name or a field
-is one in an arm, as `name == "add"` says, and which it is not: what is looked up by it there, or was before, is one of those
-alone. Tests of classes, as `isinstance(block, Reducer)`, tell it of the name that is tested."""
+"""What tests tell of a choice of the model's modules or functions. Tests of strings and of members of Enums tell of which
+constants a name or a field is one in an arm, as `name == "add"` and `op is Op.ADD` say, and which it is not: what is looked up
+by it there, or was before, is one of those alone, and so is what is looked up by the member's name. Tests of classes, as
+`isinstance(block, Reducer)`, tell it of the name that is tested."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -17,11 +19,11 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, among
 from backends.acrobat.frontend.evaluator.choices.mixed import mixed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of, told_key
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, position
 from backends.acrobat.frontend.evaluator.objects.constants import constants as list_of_constants
-from backends.acrobat.frontend.evaluator.objects.constants import position
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
-from backends.acrobat.frontend.kinds import in_python, is_object, type_or_none
+from backends.acrobat.frontend.kinds import in_python, is_object, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
@@ -53,7 +55,7 @@ def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
 
 
 def of_told(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], make: Callable[[Any], Value]) -> Value:
-    """What `make` gives for the string that a name or field is, which is one of these (`told_constants`)."""
+    """What `make` gives for the constant that a name or field is, which is one of these (`told_constants`)."""
     if len(strings) == 1:
         return make(strings[0])
     return among(f, node, position(f, node, f.borrowed(name), [*strings]), [partial(make, k) for k in strings])
@@ -61,11 +63,17 @@ def of_told(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], mak
 
 def _choose_among_fewer(f: Frame, path: str, one_of: Sequence[Any] | None, excluded: Sequence[Any]) -> None:
     """Have names that stand for what was chosen by the value at a path stand for one of those alternatives whose keys are
-    `one_of` these constants, and are not `excluded`."""
+    `one_of` these constants, and are not `excluded`. The value, or what an attribute of it gave."""
     for name, chosen in [*f.env.items()]:
-        if not isinstance(chosen, OneOf) or chosen.key is None or chosen.key != f.env.get(path):
+        if not isinstance(chosen, OneOf) or chosen.key is None:
             continue
-        left = [k for k in chosen.keys if (one_of is None or k in one_of) and k not in excluded]
+        value, of_each = f.of_members.get(variable_of(chosen.key), (None, {}))
+        if chosen.key == f.env.get(path):
+            left = [k for k in chosen.keys if (one_of is None or k in one_of) and k not in excluded]
+        elif value is not None and value == f.env.get(path):
+            left = [k for m, k in of_each.items() if (one_of is None or m in one_of) and m not in excluded]
+        else:
+            continue
         _choose(f, name, chosen, [i for i, k in enumerate(chosen.keys) if k in left])
 
 
@@ -105,7 +113,7 @@ def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tupl
 
 
 def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:
-    """Which strings a name or a field is not where a test holds, or does not hold."""
+    """Which constants a name or a field is not where a test holds, or does not hold."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return _constants_excluded(f, operand, not holds)
@@ -118,8 +126,8 @@ def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:
 
 
 def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
-    """Of which strings a name or a field is one where a test holds, or does not hold: as `name == "add"` says, and `name in
-    ("add", "sub")`. A module or function that is looked up by it is one of those then."""
+    """Of which strings or members of Enums a name or a field is one where a test holds, or does not hold: as `name == "add"`
+    says, `name in ("add", "sub")`, and `op is Op.ADD`. A module or function that is looked up by it is one of those then."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return _constants_told(f, operand, not holds)
@@ -130,9 +138,11 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
             paths = set.intersection(*(set(part) for part in parts))
             return {path: tuple(dict.fromkeys(x for part in parts for x in part[path])) for path in paths}
         case ast.Compare(ast.Name() | ast.Attribute() as left, [op], [right]):
-            if not isinstance(op, (ast.Eq, ast.In) if holds else (ast.NotEq, ast.NotIn)):
+            if not isinstance(op, (ast.Eq, ast.In, ast.Is) if holds else (ast.NotEq, ast.NotIn, ast.IsNot)):
                 return {}
-            constants = _strings_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
+            constants = _constants_written(f, right, isinstance(op, (ast.In, ast.NotIn)))
+            if isinstance(op, (ast.Is, ast.IsNot)) and not all(map(_is_member, constants)):
+                return {}
             path = lasting_path(f, left) if constants else None
             name = str(root_of(left))
             root = f.env.get(name)
@@ -145,21 +155,30 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
     return {}
 
 
-def _strings_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
-    """The string that an expression is, or with `several` those of which it is a list, tuple, set or dictionary, where it says
-    so without being computed; none for others."""
-    if not several:
-        return (node.value,) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ()
+def _constants_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
+    """The string or member of an Enum that an expression is, or with `several` those of which it is a list, tuple, set or
+    dictionary, where it says so without being computed; none for others."""
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        return tuple(x for e in node.elts for x in _strings_written(f, e, False)) if _all_written(node.elts) else ()
-    value = f.borrowed(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    container = value.value if isinstance(value, Static) else None
-    of_strings = isinstance(container, (tuple, list, dict)) and all(isinstance(x, str) for x in container)
-    return tuple(container) if of_strings else ()  # type: ignore[arg-type]
+        parts = [_constants_written(f, e, False) for e in node.elts] if several else []
+        return tuple(x for part in parts for x in part) if all(parts) else ()
+    if isinstance(node, ast.Constant):
+        return (node.value,) if isinstance(node.value, str) and not several else ()
+    if not isinstance(node, (ast.Name, ast.Attribute)) or not several and isinstance(f.env.get(str(root_of(node))), Dyn):
+        return ()
+    with f.trial():
+        value = f.borrowed(node)
+    constant = value.value if isinstance(value, Static) else None
+    if not several:
+        return (constant,) if type(constant) is str or _is_member(constant) else ()
+    found: Any = constant if isinstance(constant, (tuple, list, dict)) else ()
+    if isinstance(constant, (set, frozenset)) and len(constant) <= LARGEST:
+        found = sorted(constant, key=repr)  # an order that is the same in each process
+    return tuple(found) if all(isinstance(x, str) for x in found) or all(map(_is_member, found)) else ()
 
 
-def _all_written(nodes: Sequence[ast.expr]) -> bool:
-    return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in nodes)
+def _is_member(x: Any) -> bool:
+    """Whether a constant is a member of an Enum that equals nothing else."""
+    return isinstance(x, Enum) and not isinstance(x, (str, int, float))
 
 
 def lasting_path(f: Frame, node: ast.expr) -> str | None:

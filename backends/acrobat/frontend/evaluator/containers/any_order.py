@@ -1,18 +1,24 @@
-"""Comprehensions over sets where the order does not matter: in a set, or as the argument of `sorted`, `any` and the like."""
+"""Comprehensions over sets where the order does not matter: in a set, or as the argument of `sorted`, `any` and the like; and
+what is counted in a Counter whose order nothing shows."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from backends.acrobat.core.types import INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_unknown, type_or_none, variable_of
-from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.syntax_nodes import all_parameters, before_brackets, every_node, mentions, names_in
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Static, Value
 
@@ -23,68 +29,74 @@ WITHOUT_ORDER = (any, all, set, frozenset, sorted, min, max, sum)
 
 
 class AnyOrder(ast.expr):
-    """A node of the syntax tree for a set that is walked over as a list, since the result does not depend on the order."""
+    """A node of the syntax tree for a set that is walked over as a list, since the result does not depend on the order. When it
+    was compiled, `is_set` says whether the value was a set; others are walked over as they are."""
 
     _fields = ("whole",)
 
     def __init__(self, whole: ast.expr) -> None:
         super().__init__()
         self.whole = whole
+        self.is_set = False
 
 
 @handles(EXPRESSIONS, AnyOrder)
 def _listed(f: Frame, node: AnyOrder, hint: str) -> Value:
-    return containers.in_any_order(f, node, f.borrowed(node.whole))
+    whole = containers.as_set(f, node, f.borrowed(node.whole))
+    node.is_set |= containers.kind_of(whole) == "set"
+    return containers.in_any_order(f, node, whole)
 
 
 def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
-    """A comprehension that may compute its elements in any order: the same one, or where it walks over sets, which are the same
-    in each round or written out, one that walks over the lists of their elements. Raises Refused if computing these changes
-    something."""
+    """A comprehension that may compute its elements in any order: the same one, or where it walks over sets, one that walks
+    over the lists of their elements. Raises Refused if computing these changes something."""
     generators, bound = [], set[str]()
-    for g in node.generators:
-        listed = _written_set(f, g.iter) if bound & set(names_in(g.iter)) else _listed_set(f, g.iter)
+    written = [part for g in node.generators for part in _without_chain(f, g)]
+    for g in written:
+        if bound & set(names_in(g.iter)):  # another one in each round
+            listed: AnyOrder | None = ast.copy_location(AnyOrder(g.iter), g.iter)
+        else:
+            listed = _listed_set(f, g.iter)
         generators.append(g if listed is None else ast.comprehension(g.target, listed, g.ifs, g.is_async))
         bound |= set(names_in(g.target))
-    if all(map(operator.is_, generators, node.generators)):
+    if all(map(operator.is_, generators, written)):
         return node
     with f.attempt() as attempt:
         f.expression(ast.copy_location(ast.ListComp(node.elt, generators), node))
+    of_sets = [isinstance(g.iter, AnyOrder) and g.iter.is_set for g in generators]
+    if not any(of_sets):
+        return node
     if attempt.changed & set(f.env):
         raise no_order()  # each element may be computed from what the ones before it have changed
-    return ast.copy_location(type(node)(node.elt, generators), node)
+    walked = [new if of_set else old for new, of_set, old in zip(generators, of_sets, written, strict=True)]
+    return ast.copy_location(type(node)(node.elt, walked), node)
 
 
 def _listed_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
     """What gives the elements of a set as a list; None for what is no set."""
+    listed = ast.copy_location(AnyOrder(walked), walked)
     with f.trial():
-        of_set = containers.kind_of(containers.as_set(f, walked, f.borrowed(walked))) == "set"
-    return ast.copy_location(AnyOrder(walked), walked) if of_set else None
-
-
-def _written_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
-    """As `_listed_set`, for a set that is another one in each round, which only its own form tells."""
-    match walked:
-        case ast.Set() | ast.SetComp():
-            return ast.copy_location(AnyOrder(walked), walked)
-        case ast.Call(ast.Name("set" | "frozenset" as function)) if f.is_builtin(function):
-            return ast.copy_location(AnyOrder(walked), walked)
-    return None
+        f.expression(listed)
+    return listed if listed.is_set else None
 
 
 def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
     """What a function of Python's gives whose result does not depend on the order in which a comprehension that is its argument
-    walks over a set; None for all other calls. Raises Refused where the result may depend on it."""
-    if not isinstance(callee, Static) or not any(callee.value is x for x in WITHOUT_ORDER) or len(node.args) != 1:
+    walks over a set, or `chain` joins sets, and what a Counter gives whose order nothing shows; None for all other calls.
+    Raises Refused where the result may depend on the order."""
+    if not isinstance(callee, Static) or len(node.args) != 1:
         return None
-    written = node.args[0]
-    if not isinstance(written, (ast.ListComp, ast.GeneratorExp)):
+    counts = callee.value is Counter
+    if counts and shows_order(f, node) or not counts and not any(callee.value is x for x in WITHOUT_ORDER):
+        return None
+    written = _as_comprehension(f, node.args[0], counts)
+    if written is None:
         return None
     key = next((k.value for k in node.keywords if k.arg == "key"), None)
     if key is not None and not _has_element(key) and callee.value not in (min, max):
         return None
     listed: ast.expr = in_any_order(f, written)
-    if listed is written:
+    if listed is written:  # it walks over no sets
         return None
     if key is not None and not _has_element(key):  # of a set is checked that only one element has the lowest or highest key
         listed = ast.copy_location(ast.SetComp(written.elt, written.generators), written)
@@ -93,6 +105,65 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     if is_unknown(result) or callee.value is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
         return result
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other
+
+
+def counted_in_any_order(f: Frame, counter: ast.expr, method: str, counted: ast.expr) -> ast.expr:
+    """The argument of a method of a Counter that counts its elements: itself, or where that is a set, or a comprehension over
+    sets, one that walks over the lists of their elements, if the order of the Counter does not show."""
+    if method not in ("update", "subtract") or not isinstance(counter, ast.Name) or not _is_made_here(f, counter.id):
+        return counted
+    written = None if order_is_seen(f, counter.id) else _as_comprehension(f, counted, True)
+    listed = None if written is None else in_any_order(f, written)
+    return counted if listed is None or listed is written else listed
+
+
+def _is_made_here(f: Frame, name: str) -> bool:
+    """Whether all that a name of the function ever stands for are Counters which alone it refers to."""
+    if f.definition is None or name not in f.owned:
+        return False
+    made = [v for given, v in _named(f) if given == name and f.callees.get(v) == Static(Counter)]  # type: ignore[call-overload]
+    return 0 < len(made) == len(mentions(f.definition, name, ast.Store))
+
+
+def _named(f: Frame) -> Iterator[tuple[str, ast.expr]]:
+    """The names to which the function assigns what an expression gives, with these expressions."""
+    for s in every_node(f.definition) if f.definition is not None else ():
+        match s:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
+                yield name, value
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                yield from ((t.id, v) for t, v in zip(targets, values, strict=True) if isinstance(t, ast.Name))
+
+
+def _as_comprehension(f: Frame, node: ast.expr, also_sets: bool) -> ast.ListComp | ast.GeneratorExp | None:
+    """A comprehension as it is, and what `chain` joins as one; with `also_sets`, the elements of anything else too, which may
+    be a set. None for other expressions."""
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return node
+    if isinstance(node, ast.Starred) or not also_sets and _joined(f, node) is None:
+        return None
+    return quoted_expression(node, "(item for item in whole)", item=hidden("item", node), whole=node)  # type: ignore[return-value]
+
+
+def _without_chain(f: Frame, g: ast.comprehension) -> list[ast.comprehension]:
+    """`for x in chain.from_iterable(xs)` as `for part in xs for x in part`; others as they are."""
+    wholes = _joined(f, g.iter)
+    if wholes is None:
+        return [g]
+    part = hidden("part", g.iter)
+    outer, inner = (ast.copy_location(ast.Name(part, ctx), g.iter) for ctx in (ast.Store(), ast.Load()))
+    return [ast.comprehension(outer, wholes, [], 0), ast.comprehension(g.target, inner, g.ifs, 0)]
+
+
+def _joined(f: Frame, node: ast.expr) -> ast.expr | None:
+    """The xs of `chain.from_iterable(xs)` and `chain(*xs)`; None for other expressions."""
+    match node:
+        case ast.Call(function, [ast.Starred(wholes)] | [wholes], []):
+            with f.trial():
+                callee = f.borrowed(function)
+            meant: Any = itertools.chain if isinstance(node.args[0], ast.Starred) else itertools.chain.from_iterable
+            return wholes if isinstance(callee, Static) and callee.value == meant else None
+    return None
 
 
 def _has_element(key: ast.expr) -> bool:
@@ -109,3 +180,44 @@ def _is_plain(t: Any) -> bool:
     """Whether a type is that of numbers and strings, or of tuples, lists and sets of these."""
     parts = t.items if isinstance(t, TupleT) else [t.item] if isinstance(t, ListT) and t.rows is None else None
     return isinstance(t, ScalarT) or t == SYMBOL if parts is None else all(map(_is_plain, parts))
+
+
+def shows_order(f: Frame, made: ast.expr) -> bool:
+    """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
+    used otherwise than `order_is_seen` says."""
+    counts = isinstance(made, ast.Call)
+    return next((order_is_seen(f, name, counts) for name, value in _named(f) if value is made), True)
+
+
+def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:
+    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which it has, or, where
+    its values are numbers of elements (`counts`), for the highest, the lowest, the sum and the sorted list of them."""
+    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
+        return True
+    if not mentions(f.definition, name, ast.Store):  # of a function around this one
+        return True
+    asked = {*before_brackets(f.definition)}
+    for x in every_node(f.definition):
+        match x:
+            case ast.Global(names) | ast.Nonlocal(names) if name in names:
+                return True
+            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
+                asked.add(whole)
+            case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], []) if f.is_builtin(function):
+                asked.add(whole)
+                if function == "sorted" and isinstance(whole, ast.Call) and _is_view(whole, "keys", "items"):
+                    asked.add(whole.func.value)  # type: ignore[attr-defined]
+            case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault" | "update" | "subtract" | "total")):
+                asked.add(whole)
+            case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole)) as view]) if (
+                counts and _is_view(view, "values") and function in ("min", "max", "sum", "sorted") and f.is_builtin(function)
+            ):
+                asked.add(whole)
+            case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):
+                asked.add(whole)
+    return any(x not in asked for x in mentions(f.definition, name, ast.Load))
+
+
+def _is_view(node: ast.Call, *methods: str) -> bool:
+    """Whether a call is one of these methods of a dictionary, without arguments."""
+    return isinstance(node.func, ast.Attribute) and node.func.attr in methods and not node.args and not node.keywords

@@ -25,7 +25,6 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
-from backends.acrobat.frontend.evaluator.loops.unordered import counted_in_any_order
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -83,8 +82,6 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
         return special
-    if (counts := counted_in_any_order(f, node, callee, hint)) is not None:
-        return counts
     node, seen = nested.written_out(f, node, callee)
     node, given = with_captures(f, node, callee)
     names = {name for name in map(root_of, _operands(node)) if name is not None}

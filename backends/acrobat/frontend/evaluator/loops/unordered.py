@@ -5,7 +5,6 @@ else is changed."""
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +37,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.specials import Nested
-from backends.acrobat.frontend.syntax_nodes import all_parameters, before_brackets, every_node, mentions, names_in
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.library import sets
 
@@ -74,7 +73,7 @@ def entries_in_any_order(f: Frame, node: ast.DictComp, pairs: ast.ListComp) -> a
     of_sets = [g.target for g in listed.generators if isinstance(g.iter, AnyOrder)]
     whole = not any(isinstance(x, (ast.Starred, ast.Attribute, ast.Subscript)) for t in of_sets for x in every_node(t))
     tells_elements = whole and len({*bound}) == len(bound) and {*names_in(of_sets)} <= _parts(node.key)
-    if not tells_elements and {*bound} & {*names_in(node.value)} or shows_order(f, node):
+    if not tells_elements and {*bound} & {*names_in(node.value)} or any_order.shows_order(f, node):
         if _in_known_order(f, listed):
             return pairs
         raise no_order()  # of equal keys the last one counts
@@ -87,64 +86,9 @@ def _in_known_order(f: Frame, listed: ast.ListComp) -> bool:
         return all(has_known_order(f, f.borrowed(g.iter.whole)) for g in listed.generators if isinstance(g.iter, AnyOrder))
 
 
-def counted_in_any_order(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
-    """What `Counter(...)` gives of a comprehension that walks over a set; None for other calls. Raises Refused where the order
-    of the keys may show."""
-    match node.args:
-        case [ast.ListComp() | ast.GeneratorExp() as written] if callee == Static(Counter) and not node.keywords:
-            listed = any_order.in_any_order(f, written)
-            if listed is written:
-                return None
-            if shows_order(f, node, counts=True):
-                raise no_order()
-            return f.expression(ast.copy_location(ast.Call(node.func, [listed], []), node), hint)
-    return None
-
-
 def _parts(key: ast.expr) -> set[str]:
     """The variables of which a key consists, alone or as parts of a tuple."""
     return {x for e in key.elts for x in _parts(e)} if isinstance(key, ast.Tuple) else {*names_in(key)} & {ast.unparse(key)}
-
-
-def shows_order(f: Frame, made: ast.expr, counts: bool = False) -> bool:
-    """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
-    used otherwise than `_order_is_seen` says, where `counts` are numbers of elements."""
-    for s in every_node(f.definition) if f.definition is not None else []:
-        match s:
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is made:
-                return _order_is_seen(f, name, counts)
-    return True
-
-
-def _order_is_seen(f: Frame, name: str, counts: bool = False) -> bool:
-    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which ones it has, or for
-    `counts` how many."""
-    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
-        return True
-    if not mentions(f.definition, name, ast.Store):  # of a function around this one
-        return True
-    asked = {*before_brackets(f.definition)}
-    for x in every_node(f.definition):
-        match x:
-            case ast.Global(names) | ast.Nonlocal(names) if name in names:
-                return True
-            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
-                asked.add(whole)
-            case ast.Call(ast.Name("sorted" as function), [ast.Call(ast.Attribute(whole, "keys" | "items"), [], [])], []) if (
-                f.is_builtin(function)
-            ):
-                asked.add(whole)
-            case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], []) if f.is_builtin(function):
-                asked.add(whole)
-            case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault" | "total")):
-                asked.add(whole)
-            case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole, "values"), [], [])]) if (
-                counts and function in ("min", "max", "sum", "sorted") and f.is_builtin(function)
-            ):
-                asked.add(whole)
-            case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):
-                asked.add(whole)
-    return any(x not in asked for x in mentions(f.definition, name, ast.Load))
 
 
 def in_any_order(f: Frame, s: ast.For, walked: ast.expr, value: Value) -> Value:
@@ -283,7 +227,7 @@ def _items_in_any_order(f: Frame, change: Change, item: Value, whole: Value) -> 
     """Whether it does not show in which order items are changed: all in the same way, or each in one round only."""
     own = change.how == "own item"
     if kind(whole) == "dict":  # it keeps its keys in the order in which they were put in
-        return not _order_is_seen(f, change.name)
+        return not any_order.order_is_seen(f, change.name)
     if is_array(whole) or is_held_tensor(whole):
         return not own or type_or_none(item) == INT
     slices = any(isinstance(x, ast.Slice) for x in every_node(change.node)) if change.node is not None else True

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import is_written
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constant_by_key, position
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
-from backends.acrobat.frontend.kinds import known
+from backends.acrobat.frontend.kinds import known, variable_of
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value
@@ -60,7 +60,10 @@ def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> 
     if any(isinstance(getattr(m, name), types.MethodType) for m in members) and len(members) <= LARGEST:
         methods = tuple(Static(getattr(m, name)) for m in members)
         return OneOf(position(f, node, value, members), methods) if len(members) > 1 else methods[0]
-    return constant_by_key(f, node, members, value, lambda m: Static(getattr(m, name)))
+    result = constant_by_key(f, node, members, value, lambda m: Static(getattr(m, name)))
+    if variable_of(result):
+        f.of_members[variable_of(result)] = value, {m: getattr(m, name) for m in members}
+    return result
 
 
 def _is_constant(cls: EnumType, name: str) -> bool:

@@ -27,13 +27,21 @@ def with_named_sums(definition: ast.FunctionDef) -> ast.FunctionDef:
 def _sums(value: ast.expr) -> Iterator[ast.Call]:
     """The sums of comprehensions that are always computed with an expression, each an operand in its arithmetic."""
     match value:
-        case ast.Call(ast.Name("sum"), [ast.GeneratorExp(elt) | ast.ListComp(elt)], []) if not isinstance(elt, ast.Constant):
+        case ast.Call(ast.Name("sum"), [ast.GeneratorExp(elt) | ast.ListComp(elt)], []) if not _is_number(elt):
             yield value
         case ast.BinOp(left, _, right):
             yield from _sums(left)
             yield from _sums(right)
         case ast.UnaryOp(_, operand):
             yield from _sums(operand)
+
+
+def _is_number(elt: ast.expr) -> bool:
+    """Whether an expression gives a number of Python's or a bool, whatever the values in it are."""
+    match elt:
+        case ast.Compare(_, operators):
+            return all(isinstance(x, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for x in operators)
+    return isinstance(elt, ast.Constant) or isinstance(elt, ast.UnaryOp) and isinstance(elt.op, ast.Not)
 
 
 class _Naming(ast.NodeTransformer):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.choices.choice import choose, optional
+from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, mixed, word_of
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.conditions.conditions import truth
+from backends.acrobat.frontend.evaluator.conditions.told import told
 from backends.acrobat.frontend.evaluator.conditions.truths import condition
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -40,7 +42,7 @@ def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value
     subject = f.borrowed(s.subject)
     f.cases = ()
     rows = [row for c in s.cases for row in alternatives(PatternRow(((subject, c.pattern),), (), c))]
-    return _Decisions(f, s, arm, fall).among(rows)
+    return _Decisions(f, s, subject, arm, fall).among(rows)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class _Decisions:
 
     f: Frame
     s: ast.Match
+    subject: Value
     arm: Callable[[Sequence[ast.stmt]], Value]
     fall: Callable[[], Value]
 
@@ -99,7 +102,12 @@ class _Decisions:
                 matched = [without_test, *given_equal(f, rest, value, pattern, True)]
                 others = given_equal(f, rest, value, pattern, False)
                 is_equal = condition(f, same, pattern)
-                return choose(f, self.s, is_equal, lambda: self.among(matched), lambda: self.among(others))
+                then: Arm = partial(self.among, matched)
+                orelse: Arm = partial(self.among, others)
+                if isinstance(value, Dyn) and value == self.subject:
+                    test = ast.copy_location(ast.Compare(self.s.subject, [ast.Eq()], [constant]), pattern)
+                    then, orelse = told(f, test, True, then), told(f, test, False, orelse)
+                return choose(f, self.s, is_equal, then, orelse)
         return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
 
     def _sequence(self, rows: list[PatternRow], value: Value, patterns: list[ast.pattern]) -> Value:

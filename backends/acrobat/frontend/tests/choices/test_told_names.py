@@ -6,6 +6,7 @@ Against eager PyTorch."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 import pytest
 import torch
@@ -271,3 +272,84 @@ def test_attributes(codegen, tmp_path):
         agrees(ByAttribute(), trees)
     else:
         agrees_natively(ByAttribute().eval(), trees, codegen, tmp_path)
+
+
+class Op(Enum):
+    X, NEG, PAIR, SUM = auto(), auto(), auto(), auto()
+
+
+PAIRS, SUMS = {Op.PAIR}, Op.SUM
+LEAF = Node(Op.X)
+WITH_MEMBERS = [
+    LEAF,
+    Node(Op.NEG, [LEAF]),
+    Node(Op.PAIR, [LEAF, Node(Op.NEG, [LEAF])]),
+    Node(Op.SUM, [LEAF, LEAF, Node(Op.PAIR, [LEAF, LEAF])]),
+    Node(Op.SUM),
+]
+
+
+class ByMember(nn.Module):
+    """What is looked up by a member of an Enum, or by its name, is one of those alone of which a test tells, as by strings."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(4, 3)
+        one, two, both, six = nn.Linear(3, 2), nn.Linear(3, 3), nn.Bilinear(3, 3, 3), nn.Linear(6, 3)
+        self.work = nn.ModuleDict({"X": one, "NEG": two, "PAIR": both, "SUM": six})
+        self.NEG = nn.Linear(3, 3)
+
+    def forward(self, tree):
+        op, name, at = tree.op, tree.op.name, self.embed.weight[len(tree.args)]
+        return self.before(op, at), self.in_arms(tree, at), self.in_cases(op, name, at), self.of_functions(op, at)
+
+    def before(self, op, at):
+        module = self.work[op.name]
+        if op is Op.PAIR:
+            return module(at, at)
+        if op in (Op.X,):
+            return torch.cat([module(at), at[:1]])
+        if op is not Op.NEG:
+            return module(torch.cat([at, at]))
+        return module(at)
+
+    def in_arms(self, node, at):
+        if node.op in PAIRS:
+            return self.work[node.op.name](at, at)
+        if node.op == SUMS:
+            return self.work[node.op.name](torch.cat([at, at]))
+        return getattr(self, node.op.name)(at) if node.op is Op.NEG else at
+
+    def in_cases(self, op, name, at):
+        module = self.work[op.name]
+        match op:
+            case Op.PAIR:
+                at = module(at, at)
+            case Op.SUM:
+                at = module(torch.cat([at, at]))
+        match name:
+            case "NEG":
+                return self.work[name](at)
+            case "PAIR":
+                return self.work[name](at, at)
+        return at
+
+    def of_functions(self, op, at):
+        table = {Op.X: lambda x: x, Op.NEG: self.work["NEG"], Op.PAIR: self.work["PAIR"], Op.SUM: lambda *xs: sum(xs)}
+        work = table[op]
+        if op is Op.PAIR:
+            return work(at, at)
+        if op == Op.SUM:
+            return work(at, at, at)
+        again = Op.NEG if op is Op.X else Op.X
+        op = again  # what was chosen by the member from before stays
+        return work(at) + 1.0 if op is Op.NEG else table[op](at)
+
+
+@pytest.mark.parametrize("codegen", ["interpreter", "aot", "vm"])
+def test_members_of_enums(codegen, tmp_path):
+    if codegen == "interpreter":
+        agrees(ByMember(), WITH_MEMBERS)
+    else:
+        agrees_natively(ByMember().eval(), WITH_MEMBERS, codegen, tmp_path)

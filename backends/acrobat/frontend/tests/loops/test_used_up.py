@@ -130,6 +130,12 @@ def best_order(self, xs):
     return min(itertools.permutations(range(len(xs))), key=cost)
 
 
+def asked_whether_it_is_there(self, xs):
+    pairs = zip(xs, xs[1:])
+    found = [x for x in range(9) if x in (y + 1 for y in xs) or (x, x + 1) in itertools.pairwise(xs)]
+    return (1, 2) in pairs, (xs[0], 1) not in enumerate(xs), found, 3 in reversed(xs), len(xs) in map(len, [xs, xs[1:]])
+
+
 FORWARDS = [
     pairs,
     pairs_in_a_loop,
@@ -143,6 +149,7 @@ FORWARDS = [
     as_many_as_there_are,
     subsets,
     joined_lists_of_tuples,
+    asked_whether_it_is_there,
     best_order,
 ]
 
@@ -176,6 +183,11 @@ def twice(self, xs):
     it = iter(xs)
     next(it)
     return list(zip(it, it))
+
+
+def asked_for_what_comes_next(self, xs):
+    it = iter(xs)
+    return [x in it for x in (1, 2)], list(it)
 
 
 def under_another_name(self, xs):

@@ -139,6 +139,17 @@ MODELS: dict[str, tuple[str, list[Any]]] = {
 """,
         [{"a": [1.0, 2.0], "b": [3.0 * k, 4.0]} for k in range(3)],
     ),
+    "several extents that vary, of which the shape says how many elements there are": (
+        """
+        planes = torch.tensor([[float(c == p) for c in x] for p in "xo."])
+        image = self.conv(planes.view(3, 3, 3)[:2])
+        both = torch.stack([planes, planes + 1]), torch.stack([planes, planes * 2], 2)
+        mask = torch.tensor([[c == p for c in x] for p in "xo."])
+        views = both[0].view(2, 27), both[0].view(54), both[1].reshape(9, 6), planes.unsqueeze(0).view(1, 3, 9)
+        return image, views, mask.view(27)
+""",
+        BOARDS,
+    ),
 }
 
 
@@ -177,6 +188,11 @@ WRONG: dict[str, tuple[str, list[Any], Any]] = {
     r"an extent is 2, not 4, as the shape \(2, 2\) takes it": (
         "        return torch.tensor([float(i) for i in x]).view(2, 2)\n",
         [[1, 2, 3, 4]],
+        [1, 2],
+    ),
+    r"an extent is 2, not 4, as the shape \(4, 1\) takes it": (
+        "        return torch.tensor([[float(i) for i in x] for _ in x[1:]]).view(4, 1)\n",
+        [[1, 2], [1, 2, 3]],
         [1, 2],
     ),
     r"a tensor has 3 elements, not 4, as the shape \(1, 4\) takes them": (

@@ -272,7 +272,7 @@ class FunctionCall(ChangingCall):
             kept = program.still_owned.get(key, claims(x))
             f.owned = f.owned - claims(x) | claims(x) & kept
             f.ended_claims |= claims(x) - kept
-        return Static(None) if gives_nothing(self.definition) else first
+        return Static(None) if gives_nothing(self.definition) or key in program.only_none else first
 
     def _sized(self, key: Any, result: Value) -> Value:
         """The result of the call. How many elements it has, or the lists in it have, is noted where that is known."""

@@ -88,9 +88,10 @@ class FunctionCall(ChangingCall):
             # Of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows.
             return unknown()
         self._refuse_seen_twice()
-        if self.changed and is_generator(self.definition) and self.node not in self.f.taken_at_once:
-            name = self.definition.name
-            what = f"the generator `{name}` changes a list that it is given, or sees, while it is walked over"
+        at_once = self.node in self.f.taken_at_once or self.node in self.f.by_turns
+        if self.changed and is_generator(self.definition) and not at_once:
+            changed = self.f.shown(self.names[self.changed[0]])
+            what = f"the generator `{self.definition.name}` changes {changed} while it is walked over"
             raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():

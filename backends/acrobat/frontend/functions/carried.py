@@ -9,7 +9,8 @@ A function that uses such a value, or calls one that does, takes it; one that ch
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
@@ -54,6 +55,7 @@ class CarriedValues:
         self.cleared: set[str] = set()  # those of `attributes` that are cleared, in place of an assignment
         self._places: dict[str, tuple[Any, str]] = {}  # the modules and attributes of these
         self.objects: set[str] = set()  # those that are lists of all objects of a class
+        self._heard: list[set[str]] = []  # what `heard` is giving
         self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
 
     def used_by(self, function: Any) -> dict[str, bool]:
@@ -62,12 +64,24 @@ class CarriedValues:
 
     def touches(self, name: str, writes: bool) -> None:
         """Note that the function that is compiled reads such a value, or changes it."""
+        for names in self._heard:
+            names.add(name)
         uses = self._uses.setdefault(self._program.entered[-1], {})
         if uses.get(name) is not True and uses.get(name) is not writes:
             if name in uses:  # it was taken only so far, and is given, too, from now on: the results have another type
                 self._program.forget_results(self._program.entered[-1])
             uses[name] = writes
             self._program.changed = True
+
+    @contextmanager
+    def heard(self) -> Iterator[set[str]]:
+        """A context that gives the names of all such values that what is compiled in it reads or changes."""
+        names = set[str]()
+        self._heard.append(names)
+        try:
+            yield names
+        finally:
+            self._heard.pop()
 
     def changed_here(self) -> list[str]:
         """The names of the values that the function that is compiled changes."""

@@ -56,6 +56,11 @@ class ArgumentsAsWritten:
         """The arguments by position."""
         return [v for _, parts in self.by_position for v in parts]
 
+    def is_number_unknown(self, node: ast.Call) -> bool:
+        """Whether nothing is known yet of what follows a `*`, so that it may be any number of arguments."""
+        starred = {a.value for a in node.args if isinstance(a, ast.Starred)}
+        return any(written in starred and any(map(nothing_known, parts)) for written, parts in self.by_position)
+
     def each_with_value(self, node: ast.Call) -> list[tuple[ast.expr, Value]]:
         """Each argument as written with its value, but for those of `**`."""
         named = [(k.value, self.by_name[k.arg]) for k in node.keywords if k.arg is not None]
@@ -76,11 +81,18 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         return special
     node, seen = nested.written_out(f, node, callee)
     node, given = with_captures(f, node, callee)
+    if as_written in f.taken_at_once:
+        f.taken_at_once.add(node)
+    if as_written in f.by_turns:
+        f.by_turns[node] = f.by_turns[as_written]
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     hand_arguments_on(f, node, callee)
     callee, arguments = _arguments(f, node, callee)
+    if arguments.is_number_unknown(node):
+        f.program.incomplete = True
+        return unknown()
     arguments_and_values = arguments.each_with_value(node)
     named = {name: v for name, v in arguments.by_name.items() if name not in (*seen, *given)}
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []

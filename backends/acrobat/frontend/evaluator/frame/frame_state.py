@@ -41,6 +41,15 @@ FACTS = (
 """What a frame knows of variables, by their names."""
 
 
+@dataclass(frozen=True)
+class Turns:
+    """What a function with `yield` changes over which a loop walks, and which of the values it touches that functions take
+    beside their parameters (`functions/carried.py`)."""
+
+    changed: set[str]
+    touched: set[str]
+
+
 @dataclass
 class Attempt:
     """What a trial has shown: its first problem, and the names of which it has changed a list, object or tensor in place."""
@@ -84,6 +93,7 @@ class FrameState:
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
         self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)
+        self.by_turns: dict[ast.expr, Turns] = {}  # calls of functions with `yield` that loops walk over (`loops/by_turns`)
         self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch

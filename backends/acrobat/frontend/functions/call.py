@@ -104,6 +104,8 @@ class FunctionCall(ChangingCall):
         uses = self.program.carried.used_by(self.function)
         for x, changes in uses.items():
             self.program.carried.touches(x, changes)
+        for key, writes in self.program.carried.fields_of(self.function):
+            self.f.note_field(key, writes)
         if any(x not in self.f.env for x in uses):
             return False
         self.changed += [self.own + i for i, changes in enumerate(uses.values()) if changes]
@@ -142,6 +144,8 @@ class FunctionCall(ChangingCall):
         if not self.of_library:
             for x, changes in program.carried.used_by(function).items():
                 program.carried.touches(x, changes)  # as the function does that calls it
+            for key_of_field, writes in program.carried.fields_of(function):
+                self.f.note_field(key_of_field, writes)
         return key
 
     def _compile_apart(self, key: Any, depends: tuple[Any, ...]) -> Any:

@@ -22,9 +22,10 @@ from backends.acrobat.frontend.evaluator.expressions.given_by_name import given_
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily, gives_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
-from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
+from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -100,9 +101,15 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
     f.claims_kept = set()
     try:
-        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
+        with f.program.carried.heard() as heard:
+            result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
     finally:
         f.owned_arguments = before
+    if isinstance(callee, Static) and is_lazy(callee.value) or gives_iterator(f, as_written):
+        f.read_lazily[as_written] = heard.read
+    if heard.written and (met := {key for a in _operands(node) for key in fields_read_lazily(f, a)} & heard.written):
+        what = f"the elements of this iterator are computed from {f.shown(min(met)[0])}, which the call changes meanwhile"
+        raise Refused(what, "write `list(...)` around the iterator")
     changed = [name for name, v in values.items() if f.env.get(name) is not v]
     if changed and calls_own_function(f, node):
         taken_in(f, changed, arguments_and_values)

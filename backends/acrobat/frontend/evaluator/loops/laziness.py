@@ -55,8 +55,9 @@ def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
 
 def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Value:
     """`work()`, the value of a generator expression. Raises Refused."""
-    with f.changes() as everything:
+    with f.changes() as everything, f.program.carried.heard() as heard:
         value = work()
+    f.read_lazily[node] = heard.read
     changed = everything & set(f.env)
     if changed and (at_once := f.changed_by.get(node.generators[0].iter)):  # Python computes that where the iterator is made
         first, *rest = node.generators

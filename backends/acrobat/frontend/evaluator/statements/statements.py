@@ -247,9 +247,10 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
     xs, s = _iterated(f, s)
-    with unrolling.walking_over(f, s) as walked:
+    with unrolling.walking_over(f, s) as walked, by_turns.fields_checked(f, s) as end:
 
         def behind() -> Value:
+            end()
             f.owned -= walked
             return f.value_of(rest, exits)
 

@@ -27,12 +27,15 @@ a change through it was met; the next round of compiling counts them. `lending` 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
@@ -41,8 +44,9 @@ from backends.acrobat.frontend.evaluator.ownership.origins import origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_array, type_or_none
+from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Method, OneOf
-from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static
 
@@ -126,11 +130,23 @@ def class_called(f: Frame, call: ast.Call) -> type | None:
 
 
 def _fields_of(f: Frame, call: ast.Call) -> Sequence[str] | None:
-    """The attributes that the arguments of a call become where it makes an object, which are taken to have the names of the
-    parameters; None for other calls."""
+    """The attributes that the arguments of a call become where it makes an object, "" for arguments that do not become one as
+    they are; None for other calls."""
     cls = class_called(f, call)
-    with suppress(TypeError, ValueError):  # of a class that has no signature
-        return None if cls is None else list(inspect.signature(cls).parameters)
+    if cls is None:
+        return None
+    init = cls.__init__  # type: ignore[misc]
+    with suppress(TypeError, ValueError, CompileError):  # of a class that has no signature
+        names = list(inspect.signature(cls).parameters)
+        if dataclasses.is_dataclass(cls) or not isinstance(init, FunctionType):
+            return names
+        kept = {
+            x.value.id
+            for x in every_node(source_of(init)[0])
+            if isinstance(x, ast.Assign) and isinstance(x.value, ast.Name) and isinstance(x.targets[0], ast.Attribute)
+            if x.targets[0].attr == x.value.id
+        }
+        return [name if name in kept else "" for name in names]
     return None
 
 

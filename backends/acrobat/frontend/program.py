@@ -213,7 +213,7 @@ class ProgramBuilder(DiagnosedFunctions):
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown
             if not self.changed and not self.datatypes.changed:
-                if self._begins_to_close() or self._finds_never_filled(key):
+                if self._begins_to_close() or self._finds_never_filled(key) or self._finds_only_none(key):
                     continue
                 if not self._finds_circles(sample or ()):
                     break
@@ -236,6 +236,15 @@ class ProgramBuilder(DiagnosedFunctions):
             return False
         new = self.empties - self.filled - self.never_filled or self.empties - self.never_filled
         self.never_filled |= new
+        return bool(new)
+
+    def _finds_only_none(self, key: Any) -> bool:
+        """Whether there are functions that give None whenever they are called for arguments of some types, as one that looks
+        for the best of a list does for an empty one. It is asked as `_finds_never_filled` is; `forward` is not among them."""
+        if self.problems or self._is_complete(key):
+            return False
+        new = {k for k in self.gave_none - self.only_none - {key} if self.results.get(k, UNKNOWN) is UNKNOWN}
+        self.only_none |= new
         return bool(new)
 
     def _is_complete(self, key: Any) -> bool:

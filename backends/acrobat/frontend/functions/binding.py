@@ -139,7 +139,13 @@ class BoundCall:
                 self.program.changed |= UNKNOWN in earlier  # a call before this one could use it
                 earlier.pop(UNKNOWN, None)
                 earlier[type_of(v)] = None
-            elif is_empty(v) and len(earlier) == 1 and UNKNOWN not in earlier:
-                self.values[i] = self.f.coerce(v, next(iter(earlier)))
+            elif is_empty(v) and UNKNOWN not in earlier and len(same := [t for t in earlier if _may_be_empty(t, v)]) == 1:
+                self.values[i] = self.f.coerce(v, same[0])
             elif not earlier:
                 earlier[UNKNOWN] = None
+
+
+def _may_be_empty(t: Any, v: Value) -> bool:
+    """Whether an empty list, set or dictionary may be one of type `t`: a list is no tuple, set or tensor of rows."""
+    have = type_of(v)
+    return not isinstance(t, ListT) or not isinstance(have, ListT) or (t.rows, t.kind) == (have.rows, have.kind)

@@ -73,7 +73,7 @@ class FunctionBody:
             f.result_parts = {part for part in parts if isinstance(part, ast.IfExp)}
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
-        self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
+        self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0] or key in program.only_none
         self.sizes: list[Size] = []  # of the lists that each `return` gives
         self.lengths: list[tuple[str, str]] = []  # the lists that are as long as these
         self.carried: dict[str, bool] = {}
@@ -241,6 +241,8 @@ class FunctionBody:
             self.program.changed = self.program.incomplete = True
             return unknown()
         if self.gives_nothing:
+            if type_or_none(value) is not NONE:
+                return self.f.problem(at, f"`{self.definition.name}` gives None elsewhere for arguments of these types")
             return Static(0)  # stands for None, which the program has no type for; callers do not use it
         try:
             if self.is_forward:

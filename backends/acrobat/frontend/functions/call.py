@@ -88,9 +88,10 @@ class FunctionCall(ChangingCall):
             # Of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows.
             return unknown()
         self._refuse_seen_twice()
-        if self.changed and is_generator(self.definition) and self.node not in self.f.taken_at_once:
-            name = self.definition.name
-            what = f"the generator `{name}` changes a list that it is given, or sees, while it is walked over"
+        at_once = self.node in self.f.taken_at_once or self.node in self.f.by_turns
+        if self.changed and is_generator(self.definition) and not at_once:
+            changed = self.f.shown(self.names[self.changed[0]])
+            what = f"the generator `{self.definition.name}` changes {changed} while it is walked over"
             raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():
@@ -103,6 +104,8 @@ class FunctionCall(ChangingCall):
         uses = self.uses = self.program.carried.used_by(self.function)
         for x, changes in uses.items():
             self.program.carried.touches(x, changes)
+        for key, writes in self.program.carried.fields_of(self.function):
+            self.f.note_field(key, writes)
         if any(x not in self.f.env for x in uses):
             return False
         self.changed += [self.own + i for i, changes in enumerate(uses.values()) if changes]
@@ -146,6 +149,8 @@ class FunctionCall(ChangingCall):
         if not self.of_library:
             for x, changes in program.carried.used_by(function).items():
                 program.carried.touches(x, changes)  # as the function does that calls it
+            for key_of_field, writes in program.carried.fields_of(function):
+                self.f.note_field(key_of_field, writes)
         return key
 
     def _compile_apart(self, key: Any, depends: tuple[Any, ...]) -> Any:
@@ -279,7 +284,7 @@ class FunctionCall(ChangingCall):
             kept = program.still_owned.get(key, claims(x))
             f.owned = f.owned - claims(x) | claims(x) & kept
             f.ended_claims |= claims(x) - kept
-        return Static(None) if gives_nothing(self.definition) else first
+        return Static(None) if gives_nothing(self.definition) or key in program.only_none else first
 
     def _sized(self, key: Any, result: Value) -> Value:
         """The result of the call. How many elements it has, or the lists in it have, is noted where that is known."""

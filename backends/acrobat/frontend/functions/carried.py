@@ -9,7 +9,8 @@ A function that uses such a value, or calls one that does, takes it; one that ch
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from torch import nn
 from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.services import Heard, Key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.instances.datatypes import Datatypes
@@ -54,6 +56,8 @@ class CarriedValues:
         self.cleared: set[str] = set()  # those of `attributes` that are cleared, in place of an assignment
         self._places: dict[str, tuple[Any, str]] = {}  # the modules and attributes of these
         self.objects: set[str] = set()  # those that are lists of all objects of a class
+        self._heard: list[Heard] = []  # what `heard` is giving
+        self._fields_of: dict[Any, set[tuple[Key, bool]]] = {}  # function -> fields of objects, and whether it writes them
         self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
 
     def used_by(self, function: Any) -> dict[str, bool]:
@@ -62,12 +66,36 @@ class CarriedValues:
 
     def touches(self, name: str, writes: bool) -> None:
         """Note that the function that is compiled reads such a value, or changes it."""
+        for heard in self._heard:
+            heard.touched.add(name)
         uses = self._uses.setdefault(self._program.entered[-1], {})
         if uses.get(name) is not True and uses.get(name) is not writes:
             if name in uses:  # it was taken only so far, and is given, too, from now on: the results have another type
                 self._program.forget_results(self._program.entered[-1])
             uses[name] = writes
             self._program.changed = True
+
+    def note_field(self, key: Key, writes: bool) -> None:
+        """Note that the function that is compiled reads or writes a field of objects that may have been there before."""
+        for heard in self._heard:
+            (heard.written if writes else heard.read).add(key)
+        fields = self._fields_of.setdefault(self._program.entered[-1], set())
+        self._program.changed |= (key, writes) not in fields
+        fields.add((key, writes))
+
+    def fields_of(self, function: Any) -> set[tuple[Key, bool]]:
+        """The fields of objects that a function reads or writes, with whether it writes them."""
+        return set(self._fields_of.get(function, ()))
+
+    @contextmanager
+    def heard(self) -> Iterator[Heard]:
+        """A context that gives the names of all such values that what is compiled in it reads or changes."""
+        heard = Heard()
+        self._heard.append(heard)
+        try:
+            yield heard
+        finally:
+            self._heard = [x for x in self._heard if x is not heard]
 
     def changed_here(self) -> list[str]:
         """The names of the values that the function that is compiled changes."""

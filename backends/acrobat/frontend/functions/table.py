@@ -70,6 +70,7 @@ class Functions:
         self.reads = Reads()
         self.changing = Changing(())  # function -> the parameters whose lists it changes
         self.gave_none: set[Any] = set()  # functions, by key, of which a round has found that they give None, and no more
+        self.only_none: set[Any] = set()  # those of them of which no round has found more: for these arguments they give None
         self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
         self.raising: set[tuple[str, Place]] = set()  # calls that raise what is caught, and are not alone in their statement
         self.gives_iterators: set[Any] = set()  # functions that give iterators, as lists of what these give

@@ -48,6 +48,7 @@ def write_field(f: Frame, node: ast.AST, owner: Value, field: str, value: Value)
         return False
     name = _name(union, field)
     f.program.carried.writes_field(name, union, field, classes)
+    f.note_field((name, field), True)
     before = f.env.get(name)
     if before is None or nothing_known(value):  # a later round knows more
         f.program.incomplete = True
@@ -87,6 +88,7 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
     if name not in f.program.carried.types:
         return None
     f.program.carried.touches(name, False)
+    f.note_field((name, field), False)
     whole = f.env.get(name)
     if whole is None or is_unknown(whole):
         f.program.incomplete = True

@@ -36,7 +36,7 @@ def _as_result(f: Frame, value: Value) -> Value | None:
     if not is_referenced(f, value) and not _leads_back(f, t):
         return _plain(f, ast.Pass(), value)  # type: ignore[arg-type]
     steps = f.env["steps"] if f.function is results.given_out else _how_many(f)
-    if not is_referenced(f, value):  # it was made after all that is in it, and cannot lead back
+    if not is_referenced(f, value):  # it was made after all that is in it, and cannot lead back but by a shared list
         steps = f.host("add", [steps, Static(1)], INT, "steps")
     return f.call_with(results.given_out, [value, steps])
 
@@ -45,7 +45,8 @@ RESULTS.append(_as_result)
 
 
 def _leads_back(f: Frame, t: DataT) -> bool:
-    """Whether objects of a union may have others of it in them, outside of objects that are numbers."""
+    """Whether objects of a union may have others of it in them, outside of objects that are numbers, but also in shared
+    lists."""
     datatypes = f.program.datatypes
     pending: list[object] = [datatypes.fields.get((c, x)) for c in datatypes.cases[t.name] for x in datatypes.field_names(c)]
     found = set[str]()
@@ -53,11 +54,12 @@ def _leads_back(f: Frame, t: DataT) -> bool:
         match f.without_none(pending.pop()):
             case TupleT(items):
                 pending += items
-            case DataT(name) if name not in found:
+            case DataT(name) as inner if name not in found:
                 found.add(name)
-                if not datatypes.is_referenced(name):
+                pending += f.mixed(inner).values()
+                if is_shared(inner) or not datatypes.is_referenced(name):
                     classes = datatypes.cases.get(name, ())
-                    pending += [datatypes.fields.get((c, x)) for c in classes for x in datatypes.field_names(c)]
+                    pending += [datatypes.fields.get((c, x)) for c in classes for x in datatypes.attribute_names(c)]
             case other if hasattr(other, "item"):
                 pending.append(other.item)
     return t.name in found

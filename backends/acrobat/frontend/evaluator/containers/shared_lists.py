@@ -43,6 +43,7 @@ from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, is_shared
 from backends.acrobat.frontend.values import Dyn, Static, Value
+from backends.acrobat.library import results
 
 LIBRARIES = frozenset({"torch", "F", "nn", "functional", "math", "itertools", "np", "numpy", "random", "functools", "operator"})
 """Names of modules whose functions keep none of their arguments."""
@@ -238,7 +239,14 @@ def _as_result(f: Frame, value: Value) -> Value | None:
     if is_shared(f.without_none(t)) and _holds_itself(f, t, set()):
         raise Refused("the result has a list in it that may be inside of itself", "return what is in it")
     if is_shared(t):
-        return as_result(f, items_of(f, ast.Pass(), value))  # type: ignore[arg-type]
+        items = items_of(f, ast.Pass(), value)  # type: ignore[arg-type]
+        if f.function is not results.given_out:
+            return as_result(f, items)
+        steps = f.env["steps"]
+        f.env["steps"] = f.host("sub", [steps, Static(1)], INT, "steps")
+        result = as_result(f, items)
+        f.env["steps"] = steps
+        return result
     if is_shared(f.without_none(t)):
         return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]
     return None

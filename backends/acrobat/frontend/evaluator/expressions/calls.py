@@ -22,9 +22,10 @@ from backends.acrobat.frontend.evaluator.expressions.given_by_name import given_
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily, gives_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
-from backends.acrobat.frontend.evaluator.loops.laziness import iterated, note_taken_at_once
+from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated, note_taken_at_once
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -64,6 +65,11 @@ class ArgumentsAsWritten:
         """The arguments by position."""
         return [v for _, parts in self.by_position for v in parts]
 
+    def is_number_unknown(self, node: ast.Call) -> bool:
+        """Whether nothing is known yet of what follows a `*`, so that it may be any number of arguments."""
+        starred = {a.value for a in node.args if isinstance(a, ast.Starred)}
+        return any(written in starred and any(map(nothing_known, parts)) for written, parts in self.by_position)
+
     def each_with_value(self, node: ast.Call) -> list[tuple[ast.expr, Value]]:
         """Each argument as written with its value, but for those of `**`."""
         named = [(k.value, self.by_name[k.arg]) for k in node.keywords if k.arg is not None]
@@ -84,11 +90,18 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         return special
     node, seen = nested.written_out(f, node, callee)
     node, given = with_captures(f, node, callee)
+    if as_written in f.taken_at_once:
+        f.taken_at_once.add(node)
+    if as_written in f.by_turns:
+        f.by_turns[node] = f.by_turns[as_written]
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     hand_arguments_on(f, node, callee)
     callee, arguments = _arguments(f, node, callee)
+    if arguments.is_number_unknown(node):
+        f.program.incomplete = True
+        return unknown()
     arguments_and_values = arguments.each_with_value(node)
     named = {name: v for name, v in arguments.by_name.items() if name not in (*seen, *given)}
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
@@ -96,9 +109,15 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
     f.claims_kept = set()
     try:
-        result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
+        with f.program.carried.heard() as heard:
+            result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
     finally:
         f.owned_arguments = before
+    if isinstance(callee, Static) and is_lazy(callee.value) or gives_iterator(f, as_written):
+        f.read_lazily[as_written] = heard.read
+    if heard.written and (met := {key for a in _operands(node) for key in fields_read_lazily(f, a)} & heard.written):
+        what = f"the elements of this iterator are computed from {f.shown(min(met)[0])}, which the call changes meanwhile"
+        raise Refused(what, "write `list(...)` around the iterator")
     changed = [name for name, v in values.items() if f.env.get(name) is not v]
     if changed and calls_own_function(f, node):
         taken_in(f, changed, arguments_and_values)

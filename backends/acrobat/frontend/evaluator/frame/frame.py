@@ -9,6 +9,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
+from backends.acrobat.frontend.evaluator.frame.services import Key
 from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
@@ -146,6 +147,14 @@ class Frame(TakingApartFrame):
         for value in node.values[1:]:
             self.straight(quoted(node, text, name=name, value=value))
         return self.env.pop(name, unknown())
+
+    def note_field(self, key: Key, writes: bool) -> None:
+        """Note that a field of objects that may have been there before is read or written. Raises Refused where an iterator
+        that has a name still reads what is written."""
+        self.program.carried.note_field(key, writes)
+        if writes and any(key in read and first <= self.span.line <= last for read, first, last in self.kept_iterators):
+            what = f"{self.shown(key[0])} is changed between where an iterator that reads it is made and where it is used"
+            raise Refused(what, "write `list(...)` where it is made")
 
     def statement(self, s: ast.stmt) -> None:
         """Compile one statement that does not leave its body."""

@@ -14,7 +14,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
-from backends.acrobat.frontend.evaluator.frame.services import ProgramServices
+from backends.acrobat.frontend.evaluator.frame.services import Heard, Key, ProgramServices
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import as_written, is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
@@ -41,6 +41,15 @@ FACTS = (
     "of_members",
 )
 """What a frame knows of variables, by their names."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The names of what a function with `yield` changes over which a loop walks, and what it does with values that functions
+    take beside their parameters (`functions/carried.py`)."""
+
+    changed: set[str]
+    heard: Heard
 
 
 @dataclass
@@ -87,6 +96,9 @@ class FrameState:
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
         self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)
+        self.by_turns: dict[ast.expr, Turns] = {}  # calls of functions with `yield` that loops walk over (`loops/by_turns`)
+        self.read_lazily: dict[ast.expr, set[Key]] = {}  # iterators -> the fields from which their elements are computed
+        self.kept_iterators: list[tuple[set[Key], int, int]] = []  # the same of those with a name, and the lines that have it
         self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from backends.acrobat.core.messages import Messages
@@ -15,6 +16,19 @@ from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.values import Value
 from backends.acrobat.ir.nodes import Weight
+
+Key = tuple[str, str]
+"""A field of objects that functions take beside their parameters: the name that these have, and that of the attribute."""
+
+
+@dataclass
+class Heard:
+    """What is done with the values that functions take beside their parameters: those that are touched, read or changed, and
+    the fields of objects that were there before which are read, or written."""
+
+    touched: set[str] = field(default_factory=set)
+    read: set[Key] = field(default_factory=set)
+    written: set[Key] = field(default_factory=set)
 
 
 class CarriedServices(Protocol):
@@ -27,6 +41,8 @@ class CarriedServices(Protocol):
     def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
     def touches(self, name: str, writes: bool) -> None: ...
     def is_field(self, field: str) -> bool: ...
+    def heard(self) -> AbstractContextManager[Heard]: ...
+    def note_field(self, key: Key, writes: bool) -> None: ...
     def changed_here(self) -> list[str]: ...
     def used_by(self, function: Any) -> dict[str, bool]: ...
     def handed_on(self, f: Any, name: str) -> Value: ...

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.services import Key
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
@@ -147,10 +148,15 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
         raise Refused(HELD["iterator"])
     if nothing_known(value) or f.definition is None or isinstance(value, Held) and isinstance(value.value, Special):
         return value
-    name = target.id
+    name, fields = target.id, fields_read_lazily(f, source)
     if is_hidden(name):  # an attribute of an object that is made
+        if fields:
+            raise Refused(HELD["iterator"])
         return _remaining(f, s, value)
     rest = after(f.definition.body, s) or f.definition.body
+    if fields:
+        used = [x for x in rest if reads(x, name)]
+        f.kept_iterators.append((fields, s.lineno, max((x.end_lineno or x.lineno for x in used), default=0)))
     if _names_read(source) & _changed_before_used(f, rest, name):
         f.rebind(name, unknown())
         raise Refused(HELD["iterator"])
@@ -175,6 +181,17 @@ def _names_read(source: ast.AST) -> set[str]:
             read = {name for x in (*inside, *first.ifs) for name in _names_read(x)}
             return _names_read(first.iter) | read - set(assigned([g.target for g in source.generators]))
     return {name for x in children(source) for name in _names_read(x)}
+
+
+def fields_read_lazily(f: Frame, node: ast.expr) -> set[Key]:
+    """The fields of objects from which elements of iterators in an expression are computed, where not all of them are taken at
+    once."""
+    if node in f.taken_at_once or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
+        return set()
+    if isinstance(node, ast.Name) and node.id in f.iterators_named:
+        return fields_read_lazily(f, f.iterators_named[node.id])
+    inside = (fields_read_lazily(f, x) for x in children(node) if isinstance(x, ast.expr))
+    return f.read_lazily.get(node, set()).union(*inside)
 
 
 def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in
 from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.rewriting.desugar import YIELDED
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.kinds import is_iterator
@@ -43,17 +44,20 @@ def note_taken_at_once(f: Frame, node: ast.Call, callee: Value) -> None:
 def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
     """Note that a method takes all elements of its arguments, and puts each into `owner` before it takes the next one. Raises
     Refused where they are computed from what is in `owner` by then."""
-    f.taken_at_once.update(a for a in args if not isinstance(a, ast.Call) or _is_lazy_call(f, a))  # a generator may see `owner`
+    given_on = isinstance(owner, ast.Name) and owner.id == YIELDED  # which nothing else sees
+    at_once = (a for a in args if given_on or not isinstance(a, ast.Call) or _is_lazy_call(f, a))  # a generator may see `owner`
+    f.taken_at_once.update(at_once)
     name = root_of(owner)
-    if name is not None and any(name in _read(f, part) for a in args for part in _lazy_parts(f, a)):
+    if name is not None and any(name in names_read(f, part) for a in args for part in _lazy_parts(f, a)):
         what = f"the elements of this iterator are computed from {f.shown(name)}, into which they are put one after the other"
         raise Refused(what, "write a loop, or `list(...)` around the iterator")
 
 
 def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Value:
     """`work()`, the value of a generator expression. Raises Refused."""
-    with f.changes() as everything:
+    with f.changes() as everything, f.program.carried.heard() as heard:
         value = work()
+    f.read_lazily[node] = heard.read
     changed = everything & set(f.env)
     if changed and (at_once := f.changed_by.get(node.generators[0].iter)):  # Python computes that where the iterator is made
         first, *rest = node.generators
@@ -74,7 +78,7 @@ def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value])
         _refuse(f, node, changed)
     for argument in node.args if changed else ():
         made_by = f.iterators_named.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
-        read = changed & {name for part in _lazy_parts(f, made_by) for name in _read(f, part)}
+        read = changed & {name for part in _lazy_parts(f, made_by) for name in names_read(f, part)}
         if read and argument not in f.taken_at_once:
             what = f"the elements of this iterator are computed from {f.shown(min(read))}, which the call changes meanwhile"
             raise Refused(what, "write a loop, or `list(...)` around the iterator")
@@ -84,7 +88,7 @@ def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value])
 def changed_while_walked(f: Frame, s: ast.For) -> set[str]:
     """The names that the body of a loop changes while the iterators that it walks over read them: Python computes an element
     from what a name has when the round begins."""
-    read = {name for node in _lazy_parts(f, s.iter) for name in _read(f, node)}
+    read = {name for node in _lazy_parts(f, s.iter) for name in names_read(f, node)}
     if not read or f.function is None:
         return set()
     owner = f.env.get(f.definition.args.args[0].arg) if f.definition is not None and f.definition.args.args else None
@@ -118,7 +122,7 @@ def _is_lazy_call(f: Frame, node: ast.Call) -> bool:
         return is_lazy(getattr(f.borrowed(node.func), "value", None))
 
 
-def _read(f: Frame, node: ast.AST) -> Iterator[str]:
+def names_read(f: Frame, node: ast.AST) -> Iterator[str]:
     """The names in the scope that a part of an expression reads, also by the functions that it names."""
     for x in ast.walk(node):
         if not isinstance(x, (ast.Name, ast.Attribute)) or not isinstance(x.ctx, ast.Load):

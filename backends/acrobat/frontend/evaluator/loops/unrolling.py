@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType
@@ -20,6 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.loops.by_turns import computed_at_once, generator_called
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.loops.left import Ways
 from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entries, seen_by_nested
@@ -29,9 +29,8 @@ from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, names_part, shared_reached
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.kinds import is_container, is_ragged, is_unknown, known, type_of, type_or_none
-from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.types import Mismatch
@@ -41,7 +40,7 @@ from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 def iterated(f: Frame, s: ast.For) -> Value:
     """What the `for` loop `s` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
     whole = without_list(f, s.iter)
-    value = f.borrowed(whole)
+    value = computed_at_once(f, s, lambda: f.borrowed(whole))
     changed = assigned(s.body)
     for name in _running_over(s.iter):
         if name in changed and not _may_be_changed(f, s, name):
@@ -172,19 +171,10 @@ def _named_parts(node: ast.expr) -> list[ast.expr]:
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
     """The names whose values a generator function that `call` calls gets or sees; [] for calls of other functions."""
-    with f.trial():
-        callee = f.borrowed(call.func)
-    match callee:
-        case Nested(definition):
-            if not is_generator(definition):
-                return []
-            names = nested.captured(f, callee) if callee.env is None else []
-        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
-            if not function.__code__.co_flags & inspect.CO_GENERATOR:
-                return []
-            names = []
-        case _:
-            return []
+    callee = generator_called(f, call)
+    if callee is None:
+        return []
+    names = nested.captured(f, callee) if isinstance(callee, Nested) and callee.env is None else []
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     arguments = [*call.args, *(k.value for k in call.keywords), *receiver]
     return names + [name for name in map(root_of, arguments) if name is not None and name != "self"]

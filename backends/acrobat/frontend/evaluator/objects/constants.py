@@ -219,10 +219,8 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     name = method.__name__
     facts = [known(a) for a in args]
     of_dicts_and_lists = ("get", "index", "rindex", "rfind", "items", "keys", "values", "count")
-    of_strings = ("lower", "upper", "title", "strip", "lstrip", "rstrip", "split", "startswith", "endswith")
-    more_of_strings = ("format", "join", "replace", "removeprefix", "removesuffix", "isdigit", "isalpha", "find")
-    of_columns = ("zfill", "ljust", "rjust", "center")
-    if name not in (*of_dicts_and_lists, *of_strings, *more_of_strings, *of_columns):
+    of_strings = isinstance(owner, str) and name not in ("encode", "maketrans")
+    if name not in of_dicts_and_lists and not of_strings:
         return f.problem(node, f"`{name}` of a constant {type(owner).__name__} is not in the language")
     if all(k for k, _ in facts):
         try:

@@ -104,6 +104,8 @@ def write_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str, value: Value
     classes, have = _with_attribute(f, owner, name)
     if not have:
         return False
+    for cls in have:
+        f.note_field((name_of_objects(f, cls), name), True)
     shared = not still and changeable(f, type_or_none(value))
     before = {c: _objects(f, c, True) for c in have}
     values = {}
@@ -233,6 +235,7 @@ def attribute_of(f: Frame, owner: Dyn, classes: Sequence[type], cls: type, name:
     """The present value of an attribute of an object that is known to be of class `cls`."""
     datatypes = f.program.datatypes
     objects = _objects(f, cls, False)
+    f.note_field((name_of_objects(f, cls), name), False)
     if (constant := constant_field(f, cls, name)) is not None:
         return constant
     t = datatypes.field_type(cls, name)

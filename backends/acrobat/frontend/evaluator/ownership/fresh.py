@@ -9,7 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, classes_of_type, objects_only
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
 from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import (
@@ -36,7 +36,7 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     match source:
         case ast.Call() if is_object(value):
             new = getattr(value.atom, "name", "") in f.new_lists
-            return new or _class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
+            return new or class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):
@@ -100,7 +100,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return True
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
             return True
-        case ast.Call(_, args, keywords) if (cls := _class_called(f, source)) is not None:
+        case ast.Call(_, args, keywords) if (cls := class_called(f, source)) is not None:
             if source in f.made_alone or source in f.made_apart:
                 return True
             if _computes_attributes(cls):  # an `__init__` may put one list into two attributes
@@ -151,7 +151,7 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
-        case ast.Call() if _class_called(f, elt) is not None:
+        case ast.Call() if class_called(f, elt) is not None:
             return elt in f.made_alone or elt in f.made_apart
     return False
 
@@ -168,18 +168,6 @@ def _value_type(type: Any) -> Any:
     """The type of the values of a dictionary of type `type`; None if that is not known."""
     entry = type.item if isinstance(type, ListT) else None
     return entry.items[1] if isinstance(entry, TupleT) and len(entry.items) == 2 else None
-
-
-def _class_called(f: Frame, call: ast.Call) -> type | None:
-    """The class that a call calls, so that it makes a new object; None where it calls something else."""
-    match call.func:
-        case ast.Name(name):
-            value = f.env[name] if name in f.env else Static(f.namespace.get(name))
-        case ast.Attribute(ast.Name(owner), name):
-            value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
-        case _:
-            return None
-    return value.value if isinstance(value, Static) and isinstance(value.value, type) else None
 
 
 def _computes_attributes(cls: type) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from backends.acrobat.frontend.syntax_nodes import every_node
 
 Place = tuple[int, int, int, int]
 """The lines and columns at which an expression begins and ends."""
-Parts = tuple[int, ...]
-"""Which part of a tuple is meant, which part of that, and so on."""
+Parts = tuple[int | str, ...]
+"""Which part of a tuple or which attribute of an object is meant, which part of that, and so on."""
+FieldsOf = Callable[[ast.Call], Sequence[str] | None]
+"""Gives for a call the attributes that its arguments are in what it makes, in their order; None for calls that make no such."""
 DEEPEST = 3
-"""The most parts of parts of tuples that are followed: of `pair = pair[0]` there is no end."""
+"""The most parts of parts that are followed: of `pair = pair[0]` and `node = node.next` there is no end."""
 
 MAKERS = frozenset(
     {"list", "sorted", "set", "dict", "deque", "defaultdict", "Counter", "OrderedDict", "copy", "tolist", "split"}
@@ -40,7 +42,7 @@ def place_of(node: ast.expr) -> Place:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
-def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
+def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) -> frozenset[Place]:
     """The places of the expressions that make the lists which `node` may be, as far as they can be found."""
     seen: set[tuple[str, Parts]] = set()
     found: set[Place] = set()
@@ -48,7 +50,7 @@ def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
     def follow(x: ast.expr, parts: Parts = ()) -> None:
         match x:
             case ast.Tuple(items) if parts:
-                if -len(items) <= parts[0] < len(items):
+                if isinstance(parts[0], int) and -len(items) <= parts[0] < len(items):
                     follow(items[parts[0]], parts[1:])
             case ast.Name("list" | "set" | "dict") if not parts:  # of a `defaultdict`
                 found.add(place_of(x))
@@ -70,9 +72,14 @@ def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
                 inside(owner, parts)
                 if (k := _constant(index)) is not None and len(parts) < DEEPEST:
                     follow(owner, (k, *parts))
+            case ast.Attribute(owner, name) if len(parts) < DEEPEST:
+                follow(owner, (name, *parts))
             case _ if makes(x):
                 if not parts:
                     found.add(place_of(x))
+            case ast.Call() if parts and (fields := fields_of(x)) is not None:
+                for a in _given_for(x, fields, parts[0]):
+                    follow(a, parts[1:])
             case ast.Call(_, args, keywords):  # a function may give back what it is given
                 for a in (*args, *(k.value for k in keywords)):
                     follow(a, parts)
@@ -84,11 +91,20 @@ def origins(definition: ast.FunctionDef, node: ast.expr) -> frozenset[Place]:
             for part in _put_into(definition, owner):
                 follow(part, parts)
             for source in _sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
-                if isinstance(source, ast.Name):  # another name for it
-                    inside(source, parts)
+                for whole in _with_its_elements(source):
+                    inside(whole, parts)
 
     follow(node)
     return frozenset(found)
+
+
+def _given_for(call: ast.Call, fields: Sequence[str], part: int | str) -> Iterator[ast.expr]:
+    """The argument of a call that is a part of what it makes, of which `fields` names the parts in their order."""
+    name = part if isinstance(part, str) else fields[part] if -len(fields) <= part < len(fields) else ""
+    for field, a in zip(fields, call.args, strict=False):
+        if field == name:
+            yield a
+    yield from (k.value for k in call.keywords if k.arg == name)
 
 
 def _constant(index: ast.expr) -> int | None:
@@ -159,5 +175,21 @@ def _elements(node: ast.expr) -> Iterator[ast.expr]:
         case ast.BoolOp(values=values):
             for x in values:
                 yield from _elements(x)
+        case ast.Call(ast.Name(name), [whole]) if name in MAKERS and name != "defaultdict":
+            yield from _elements(whole)
         case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [factory]):
             yield factory.body if isinstance(factory, ast.Lambda) else factory
+
+
+def _with_its_elements(node: ast.expr) -> Iterator[ast.expr]:
+    """The names of lists whose elements are in the value of an expression: another name for it, or what it copies or joins."""
+    match node:
+        case ast.Name():
+            yield node
+        case ast.Call(ast.Name(name), [whole]) if name in MAKERS:
+            yield from _with_its_elements(whole)
+        case ast.Subscript(whole, ast.Slice()):
+            yield from _with_its_elements(whole)
+        case ast.BinOp(one, ast.Add(), other) | ast.IfExp(_, one, other):
+            yield from _with_its_elements(one)
+            yield from _with_its_elements(other)

@@ -27,10 +27,15 @@ a change through it was met; the next round of compiling counts them. `lending` 
 from __future__ import annotations
 
 import ast
+import dataclasses
+import inspect
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
@@ -39,10 +44,11 @@ from backends.acrobat.frontend.evaluator.ownership.origins import origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_array, type_or_none
+from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Method, OneOf
-from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Held
+from backends.acrobat.frontend.values import Dyn, Held, Static
 
 LOOKING = frozenset(
     {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}
@@ -103,11 +109,45 @@ def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None
     such lists as shared ones (`shared_lists`): those that `written` may be, if the source tells which these are."""
     if not isinstance(t, ListT) or t.rows is not None or t.kind in ("tuple", "iterator"):
         return
-    places = origins(f.definition, written) if written is not None and f.definition is not None else ()
+    known = written is not None and f.definition is not None
+    places = origins(f.definition, written, lambda call: _fields_of(f, call)) if known else ()  # type: ignore[arg-type]
     sites = {(f.file, *place) for place in places}
     if isinstance(written, ast.Attribute):
         sites |= f.program.datatypes.met.lists.in_attributes.get(written.attr, set())
     f.program.datatypes.met.lists.changed_elsewhere.append((t, frozenset(sites)))
+
+
+def class_called(f: Frame, call: ast.Call) -> type | None:
+    """The class that a call calls, so that it makes a new object; None where it calls something else."""
+    match call.func:
+        case ast.Name(name):
+            value = f.env[name] if name in f.env else Static(f.namespace.get(name))
+        case ast.Attribute(ast.Name(owner), name):
+            value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
+        case _:
+            return None
+    return value.value if isinstance(value, Static) and isinstance(value.value, type) else None
+
+
+def _fields_of(f: Frame, call: ast.Call) -> Sequence[str] | None:
+    """The attributes that the arguments of a call become where it makes an object, "" for arguments that do not become one as
+    they are; None for other calls."""
+    cls = class_called(f, call)
+    if cls is None:
+        return None
+    init = cls.__init__  # type: ignore[misc]
+    with suppress(TypeError, ValueError, CompileError):  # of a class that has no signature
+        names = list(inspect.signature(cls).parameters)
+        if dataclasses.is_dataclass(cls) or not isinstance(init, FunctionType):
+            return names
+        kept = {
+            x.value.id
+            for x in every_node(source_of(init)[0])
+            if isinstance(x, ast.Assign) and isinstance(x.value, ast.Name) and isinstance(x.targets[0], ast.Attribute)
+            if x.targets[0].attr == x.value.id
+        }
+        return [name if name in kept else "" for name in names]
+    return None
 
 
 def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import one_by_one
 from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
-from backends.acrobat.frontend.evaluator.loops import loops, unrolling
+from backends.acrobat.frontend.evaluator.loops import by_turns, loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -164,17 +164,18 @@ known on one of the ways, such as a value that is None. Otherwise, and of more r
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs, s = _iterated(f, s)
     with unrolling.walking_over(f, s):
-        _loop_over(f, s, xs)
+        sizes = {} if isinstance(xs, TupleV) else sizes_after(f, s, changed_in)
+        with by_turns.checked(f, s):
+            _loop_over(f, s, xs)
+        for name, size in sizes.items():
+            if variable_of(f.env.get(name)):
+                f.sizes[variable_of(f.env[name])] = size
 
 
 def _loop_over(f: Frame, s: ast.For | ast.While, xs: Value | None) -> None:
     """Compile a loop over what it iterates, which `_iterated` gives."""
     if not isinstance(xs, TupleV):
-        sizes = sizes_after(f, s, changed_in)
         loops.loop(f, s, xs)
-        for name, size in sizes.items():
-            if variable_of(f.env.get(name)):
-                f.sizes[variable_of(f.env[name])] = size
         return
     done, begun = 0, False
     while not begun and done < len(xs.items) and not any(map(ends, s.body)):
@@ -246,9 +247,10 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
     xs, s = _iterated(f, s)
-    with unrolling.walking_over(f, s) as walked:
+    with unrolling.walking_over(f, s) as walked, by_turns.fields_checked(f, s) as end:
 
         def behind() -> Value:
+            end()
             f.owned -= walked
             return f.value_of(rest, exits)
 

@@ -1,4 +1,5 @@
-"""Lists that are given with `*` to functions of PyTorch: of run-time length to those of two tensors, written out to all."""
+"""Lists that are given with `*` to functions of PyTorch: of run-time length to those of two tensors, written out to all; and
+tuples that are given so to functions of the model."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -39,7 +40,30 @@ def written_out(self, xs):
     return joined, torch.ones(*[2, 3]), rows[0].view(*[2, 4]), torch.zeros(*[len(xs), 2]), torch.einsum("i,i->", *rows[:2])
 
 
-@pytest.mark.parametrize("forward", [of_two, of_an_equation, written_out])
+def renamed(self, pair):
+    word, rest = pair
+    return word + 1, [x + 1 for x in rest]
+
+
+def split(self, pair, depth):
+    head, rest = renamed(self, pair)
+    return (head, rest) if depth else None
+
+
+def nested(self, head, rest, depth, out):
+    if depth == 0:
+        return [*out, head, len(rest)]
+    found = split(self, (head, rest), depth)
+    if found is None:
+        return out
+    return nested(self, *found, depth - 1, out=[*out, head])
+
+
+def before_other_arguments(self, xs):
+    return nested(self, xs[0], [], 2, []), nested(self, xs[1], xs, len(xs), [])
+
+
+@pytest.mark.parametrize("forward", [of_two, of_an_equation, written_out, before_other_arguments])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(Model(), forward), [[1, 2], [4, 3], [2, 0]])
 

@@ -70,6 +70,15 @@ def methods(self, words):
     return numbers, tests, texts, all_of_them.split("-")
 
 
+NAMES = ("Abe", "x y", "Z")
+
+
+def methods_of_constants(self, words):
+    asked = [(w[0].isupper(), w.islower(), w.isalnum(), w.istitle()) for w in NAMES]
+    parts = NAMES[1].rsplit(" ", 1), NAMES[1].partition(" "), "ab\ncd".splitlines(), "abc".rindex("c")
+    return asked, parts, [w.swapcase() for w in NAMES], NAMES[2].casefold(), "12".isnumeric(), len(words)
+
+
 def columns(self, words):
     n = len(words)
     filled = [(w.zfill(n), w.ljust(n + 1, "*"), w.rjust(n), w.center(n + 2, "-"), w.center(n + 3)) for w in [*words, "-5", "+"]]
@@ -128,7 +137,7 @@ def once(self, words):
 
 
 WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
-FUNCTIONS = [letters, vowels, parts, methods, columns, without_letters, made, truth, halves, codes, once]
+FUNCTIONS = [letters, vowels, parts, methods, methods_of_constants, columns, without_letters, made, truth, halves, codes, once]
 
 
 def of(function: Any) -> nn.Module:

@@ -1,0 +1,88 @@
+"""Loops over what a function with `yield` gives that changes something: an attribute of the model, or a list that it is given.
+
+    for proof in self.proofs(goal):      # `proofs` counts in `self.counter`
+        best = max(best, proof.score)
+
+Python runs the function and the body by turns, the program all of the function first. That is the same where neither of the two
+touches what the other one changes, and where the loop is not left early. Where a function with `yield` gives on what another
+one gives, by `yield from`, nothing of its own comes between: it is the loop over the first one that has to be so."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FunctionType
+
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.frame_state import Turns
+from backends.acrobat.frontend.evaluator.frame.services import Heard
+from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily
+from backends.acrobat.frontend.evaluator.loops.laziness import names_read
+from backends.acrobat.frontend.evaluator.syntax.bodies import ends, stored
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.values import Static, Value
+
+
+def computed_at_once(f: Frame, s: ast.For, work: Callable[[], Value]) -> Value:
+    """`work()`, which gives what the loop `s` iterates. It may call a function with `yield` that changes something, which
+    `checked` then looks after."""
+    if not isinstance(s.iter, ast.Call) or any(map(ends, s.body)) or generator_called(f, s.iter) is None:
+        return work()
+    f.by_turns[s.iter] = Turns(set(), Heard())
+    with f.changes() as changed, f.program.carried.heard() as heard:
+        value = work()
+    f.by_turns[s.iter] = Turns(changed & f.env.keys(), heard)
+    return value
+
+
+def generator_called(f: Frame, call: ast.Call) -> Value | None:
+    """The function with `yield` that a call calls; None for other calls."""
+    with f.trial():
+        callee = f.borrowed(call.func)
+    match callee:
+        case Nested(definition):
+            return callee if is_generator(definition) else None
+        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
+            return callee if function.__code__.co_flags & inspect.CO_GENERATOR else None
+    return None
+
+
+@contextmanager
+def checked(f: Frame, s: ast.For | ast.While) -> Iterator[None]:
+    """A context for the body of a loop that is not left by `return`. Raises Refused where it touches what a function with
+    `yield` changes over which the loop walks, or changes what that touches, or from what elements of another iterator are
+    computed."""
+    turns = f.by_turns.get(s.iter) if isinstance(s, ast.For) else None
+    if turns is None:
+        with fields_checked(f, s):
+            yield
+        return
+    bound, read = stored(s.body), {x for b in s.body for x in names_read(f, b)}
+    with fields_checked(f, s), f.changes() as changed, f.program.carried.heard() as body:
+        yield
+    objects = f.program.carried.types.keys() - f.program.carried.attributes
+    met = (turns.changed - objects) & (read | body.touched | bound) | (turns.heard.touched - objects) & (changed | bound)
+    met |= {name for name, _ in turns.heard.written & (body.read | body.written) | turns.heard.read & body.written}
+    if met:
+        raise _both_use(f, min(met))
+
+
+@contextmanager
+def fields_checked(f: Frame, s: ast.For | ast.While) -> Iterator[Callable[[], None]]:
+    """A context for the body of a loop. Raises Refused where it writes fields of objects from which elements of the iterator
+    are computed over which the loop walks. Gives what is to be called where the body has ended before the context does."""
+    read = fields_read_lazily(f, s.iter) if isinstance(s, ast.For) else set()
+    with ExitStack() as stack:
+        body = stack.enter_context(f.program.carried.heard())
+        yield stack.close
+    if met := read & body.written:
+        raise _both_use(f, min(met)[0])
+
+
+def _both_use(f: Frame, name: str) -> Refused:
+    what = f"an iterator and the loop that walks over it run by turns, and both use {f.shown(name)}"
+    return Refused(what, "write `list(...)` around the iterator, if all of it may run first, or keep what they use apart")

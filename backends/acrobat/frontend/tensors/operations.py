@@ -23,7 +23,7 @@ from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_placeholder, unknown
 
 Operation = Callable[[Frame, CallArguments], Value]
 OPERATIONS: dict[str, Operation] = {}
@@ -118,6 +118,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         if name not in NOT_OF_TENSOR:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language")
     elif name not in NOT_OF_TENSOR:
+        if call.args and is_placeholder(call.args[0]) and is_number(call.args[0]):
+            f.program.incomplete = True  # such as a sum of what a later round knows to be tensors
+            return unknown()
         _tensor_first(call)
     if handler is None:
         raise Refused(*refusal(name, f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations"))

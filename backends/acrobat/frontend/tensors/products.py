@@ -250,6 +250,8 @@ def _einsum_of_two(f: Frame, terms: list[str], output: str, operands: list[Any])
         for _ in left:
             y = move(f, y, "unsqueeze", len(batch))
         product: Value = elementwise(f, [x, y], lambda v: op(f, "mul", v))
+    elif not batch and not right and len(summed) == 1:  # a matrix product with a vector, as it is
+        product = call_operation(f, "matmul", CallArguments("matmul", [x, y], {}))
     else:
         sizes = {c: e for v, term in zip(operands, terms, strict=True) for c, e in zip(term, shape(v), strict=True)}
         x, y = (

@@ -38,7 +38,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_empty, unknown
+from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, is_empty, unknown
 
 
 @handles(STATEMENTS, ast.Assign)
@@ -233,6 +233,8 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
         f.problem(s, text, f"write `{name} = {name} {sign} ...`")
         return
+    if before is not None and kind(before) == "list" and isinstance(s.op, ast.Add) and _is_walked(f, s.value):
+        sum = ast.copy_location(ast.BinOp(sum.left, s.op, _listed(s.value)), s)
     if before is not None and is_container(before):
         f.changed_in_place.add(name)
         f.moves.append(Moved(f"{name}[]", "+" if kind(before) == "list" else ""))
@@ -246,6 +248,18 @@ def _operated(f: Frame, s: ast.AugAssign, whole: ast.BinOp, hint: str = "") -> V
     if isinstance(s.op, ast.Sub):
         f.added.pop(variable_of(result), None)  # Python walks over a set from which it has taken elements in another order
     return result
+
+
+def _is_walked(f: Frame, added: ast.expr) -> bool:
+    """Whether `xs += added` adds what a range, tuple or dictionary goes through, where `xs + added` would be an error."""
+    with f.trial():
+        value = f.borrowed(added)
+    is_tuple = isinstance(value, TupleV) and not isinstance(value, ListedV)
+    return kind(value) == "dict" or is_tuple or isinstance(value, Static) and isinstance(value.value, (range, tuple, dict))
+
+
+def _listed(whole: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(Given(Static(list)), [whole], []), whole)
 
 
 def _is_tuple(node: ast.expr) -> bool:

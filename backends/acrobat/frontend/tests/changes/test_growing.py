@@ -29,6 +29,19 @@ def none_first(self, xs):
     return found, before, [*found[:1], 7]
 
 
+def by_what_is_walked_over(self, xs):
+    found = []
+    if len(xs) > 1:
+        found += range(1, 4)
+    found += (7, len(xs))
+    found += range(len(xs))
+    found += dict.fromkeys(xs, 2)
+    rows = [[0]]
+    rows += ([8], [len(xs)])
+    rows[-1].append(9)
+    return found, rows
+
+
 def empty_lists_first(self, xs):
     found = []
     found.append([])
@@ -98,7 +111,7 @@ def pairs(self, xs):
 
 @pytest.mark.parametrize(
     "function",
-    [none_first, empty_lists_first, at_both_ends, by_slices, by_sums, entries, nothing_but_none, pairs],
+    [none_first, by_what_is_walked_over, empty_lists_first, at_both_ends, by_slices, by_sums, entries, nothing_but_none, pairs],
     ids=lambda f: f.__name__,
 )
 def test_all_elements_are_there(function):

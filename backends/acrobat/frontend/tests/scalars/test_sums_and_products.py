@@ -60,6 +60,8 @@ class Heads(nn.Module):
             torch.einsum("qhk,phk->qp", by_word, by_word * 2),
             torch.einsum("qhk,qhk->q", by_word, by_word),
             torch.einsum("qhk,qde->hkde", by_word, by_word),
+            torch.einsum("hqk,k->hq", heads, self.out[0, :, 0]),
+            torch.einsum("k,qhk->qh", self.out[0, :, 0], by_word),
         )
 
 

@@ -976,7 +976,7 @@ REFUSED = {
     "repeated_row": "may be seen elsewhere",
     "alias_by_a_loop": "walks over",
     "alias_by_a_method": "may be seen under another name",
-    "generator_that_is_fed": "while it is walked over",
+    "generator_that_is_fed": "is walked over",
     "changed_while_walked": "walks over",
     "late_binding": "has another value by now",
     "order_of_walrus": ":=",

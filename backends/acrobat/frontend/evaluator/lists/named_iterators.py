@@ -73,16 +73,18 @@ def gives_iterator(f: Frame, node: ast.AST | None) -> bool:
     return False
 
 
-def _always_iterator(f: Frame, node: ast.expr | None) -> bool:
+def _always_iterator(f: Frame, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> bool:
     """Whether an expression whose value stands for an iterator gives one whenever it is computed, and never a list, which may
-    be walked over again."""
+    be walked over again. `seen` has the names that were followed to get there."""
     match node:
         case ast.GeneratorExp():
             return True
         case ast.IfExp(body=one, orelse=other):
-            return _always_iterator(f, one) and _always_iterator(f, other)
+            return _always_iterator(f, one, seen) and _always_iterator(f, other, seen)
         case ast.Name(name):
-            return name in f.iterators_named and _always_iterator(f, f.iterators_named[name])
+            return (
+                name in f.iterators_named and name not in seen and _always_iterator(f, f.iterators_named[name], seen | {name})
+            )
         case ast.Call():
             match f.callees.get(node):
                 case Nested(definition):
@@ -165,6 +167,8 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
             f.rebind(name, unknown())
             raise Refused(HELD["iterator"])
         return _remaining(f, s, value)
+    if name in _names_read(source) and name in f.iterators_named:  # `order = reversed(order)`
+        f.read_lazily[source] = fields
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
     f.iterators_named[name] = source
     return None
@@ -183,14 +187,14 @@ def _names_read(source: ast.AST) -> set[str]:
     return {name for x in children(source) for name in _names_read(x)}
 
 
-def fields_read_lazily(f: Frame, node: ast.expr) -> set[Key]:
+def fields_read_lazily(f: Frame, node: ast.expr, seen: frozenset[str] = frozenset()) -> set[Key]:
     """The fields of objects from which elements of iterators in an expression are computed, where not all of them are taken at
-    once."""
+    once. `seen` has the names of iterators that were followed to get there."""
     if node in f.taken_at_once or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
         return set()
-    if isinstance(node, ast.Name) and node.id in f.iterators_named:
-        return fields_read_lazily(f, f.iterators_named[node.id])
-    inside = (fields_read_lazily(f, x) for x in children(node) if isinstance(x, ast.expr))
+    if isinstance(node, ast.Name) and node.id in f.iterators_named and node.id not in seen:
+        return fields_read_lazily(f, f.iterators_named[node.id], seen | {node.id})
+    inside = (fields_read_lazily(f, x, seen) for x in children(node) if isinstance(x, ast.expr))
     return f.read_lazily.get(node, set()).union(*inside)
 
 

@@ -221,9 +221,8 @@ def test_a_dictionary_is_changed_under_another_name():
 
 
 @pytest.mark.parametrize("forward", [put_in_several_times, read_after_it_was_put_in])
-def test_what_two_names_refer_to_is_not_changed(forward):
-    with pytest.raises(CompileError, match="may be seen"):
-        build(with_forward(Model(), forward), sample=GIVEN)
+def test_what_two_names_refer_to_is_changed(forward):
+    agrees(with_forward(Model(), forward), GIVEN)
 
 
 def int_beside_float_and_string(self, given):

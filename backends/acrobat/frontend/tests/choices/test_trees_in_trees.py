@@ -3,12 +3,9 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import CompileError
-from backends.acrobat.frontend import build
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
@@ -54,9 +51,8 @@ def reduced(self, actions):
     return stack[-1].tree, stack[-1].state
 
 
-def test_a_tree_that_each_round_puts_into_a_larger_one_is_refused():
-    with pytest.raises(CompileError, match="the field `tree` of Item: a string here, a list of a string or None there"):
-        build(with_forward(nn.Module(), reduced), sample=[[1, 1, 2], [1]])
+def test_a_tree_that_each_round_puts_into_a_larger_one():
+    agrees(with_forward(nn.Module(), reduced), [[1, 1, 2], [1], [0], [0, 1, 1, 2, 2]])
 
 
 class Found(nn.Module):

@@ -165,6 +165,14 @@ def in_one_arm_only(self, xs):
     return total, [a * b for a, b in pairs]
 
 
+def under_one_name_again_and_again(self, xs):
+    order = iter(xs)
+    order = order if len(xs) > 2 else reversed(xs)
+    order = zip(order, xs)
+    order = enumerate(order)
+    return [i * (x + y) for i, (x, y) in order]
+
+
 def in_each_arm(self, xs):
     if self.training:
         order = enumerate(xs)
@@ -196,6 +204,7 @@ FORWARDS = [
     used_once,
     used_once_on_each_path,
     in_one_arm_only,
+    under_one_name_again_and_again,
     in_each_arm,
     of_generators,
 ]

@@ -14,7 +14,6 @@ from backends.acrobat.frontend.evaluator.expressions.indexing import as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths_of
-from backends.acrobat.frontend.evaluator.syntax.reading import is_kept
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.kinds import is_held_tensor, is_list, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
@@ -24,8 +23,6 @@ from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, 
 from backends.acrobat.frontend.tensors.replacing import Bounds, Index, replaced
 from backends.acrobat.frontend.tensors.several_indices import index_value, ints_in
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value
-
-BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 @handles(ITEMS_PUT, "tensor", "ragged")
@@ -128,17 +125,6 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
     else:
         advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
-
-
-@handles(AUGMENTED, "number")
-def _number_changed(f: Frame, s: ast.AugAssign, name: str, before: Dyn, sum: ast.BinOp) -> None:
-    """`m &= n` of what is a number in the program. Where a bool is a tensor of one element in Python, the operator changes it
-    under all of its names."""
-    if before.type == BOOL and isinstance(s.op, BITWISE) and f.definition is not None and is_kept(f.definition, name):
-        advice = f"write `{name} = {name} ...`, which makes a new one"
-        f.problem(s, "this may change a tensor of one bool in place that is seen elsewhere too", advice)
-        return
-    f.straight([ast.copy_location(ast.Assign([s.target], sum), s)])
 
 
 @handles(AUGMENTED, Held)

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
     may_change_inside,
+    named_part,
     note_seen_elsewhere,
     read_attribute,
     walked_over,
@@ -125,7 +126,7 @@ def _no_place(what: str) -> tuple[str, str]:
 def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value] | None:
     """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
     which is NOTHING where a problem is noted. None for other places."""
-    part = _named_part(node)
+    part = named_part(node)
     with f.trial():
         whole = f.borrowed(node)
         owner = whole if part is None else f.borrowed(part[0])
@@ -162,14 +163,6 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         write_attribute(f, s, owner, name, value, still=True)
 
     return ChangedPlace(put), inner
-
-
-def _named_part(node: ast.expr) -> tuple[ast.expr, str] | None:
-    """The owner and the name of `node.x` or `node["x"]`; None for other expressions."""
-    match node:
-        case ast.Attribute(owner, name) | ast.Subscript(owner, ast.Constant(str(name))):
-            return owner, name
-    return None
 
 
 def _with_owner(node: ast.expr, owner: Value) -> ast.expr:

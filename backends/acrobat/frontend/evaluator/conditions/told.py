@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.conditions.narrowing import path_of, to
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, position
 from backends.acrobat.frontend.evaluator.objects.constants import constants as list_of_constants
-from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, named_part
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.kinds import in_python, is_object, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
@@ -182,5 +182,5 @@ def _is_member(x: Any) -> bool:
 
 
 def lasting_path(f: Frame, node: ast.expr) -> str | None:
-    """As `path_of`; None for attributes of objects that are numbers, which may get other values under other names."""
-    return None if isinstance(node, ast.Attribute) and lists_reached(f, node) else path_of(node)
+    """As `path_of`; None for named parts of objects that are numbers, which may get other values under other names."""
+    return None if named_part(node) and lists_reached(f, node) else path_of(node)

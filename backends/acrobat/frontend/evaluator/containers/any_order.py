@@ -209,8 +209,12 @@ def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:
                     asked.add(whole.func.value)  # type: ignore[attr-defined]
             case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault" | "update" | "subtract" | "total")):
                 asked.add(whole)
-            case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole)) as view]) if (
-                counts and _is_view(view, "values") and function in ("min", "max", "sum", "sorted") and f.is_builtin(function)
+            case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole)) as view], named) if (
+                counts
+                and not any(k.arg == "key" for k in named)
+                and _is_view(view, "values")
+                and function in ("min", "max", "sum", "sorted")
+                and f.is_builtin(function)
             ):
                 asked.add(whole)
             case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):

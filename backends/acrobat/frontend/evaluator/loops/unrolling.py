@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entr
 from backends.acrobat.frontend.evaluator.loops.unordered import in_any_order, is_set, without_list
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
-from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, names_part, shared_reached
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, named_part, shared_reached
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.kinds import is_container, is_ragged, is_unknown, known, type_of, type_or_none
@@ -166,7 +166,7 @@ def _named_parts(node: ast.expr) -> list[ast.expr]:
     match node:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             return [x for a in args for x in _named_parts(a)]
-    return [node] if names_part(node) else []
+    return [node] if named_part(node) else []
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, open_optional
@@ -181,17 +181,18 @@ def lists_reached(f: Frame, node: ast.expr) -> set[str]:
     """The lists of objects into which an expression with items and attributes leads."""
     names: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
-        if names_part(node):
-            names |= {name_of_objects(f, c) for c in _classes_of_owner(f, node)}
+        if part := named_part(node):
+            names |= {name_of_objects(f, c) for c in _numbered_classes(f, part[0])}
         node = node.value
     return names
 
 
-def names_part(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Subscript]:
-    """Whether an expression is an attribute, or an item with a written name as its key, `node["children"]`."""
-    return isinstance(node, ast.Attribute) or (
-        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-    )
+def named_part(node: ast.AST) -> tuple[ast.expr, str] | None:
+    """The owner and the name of an attribute, `node.x`, or of an item with a written key, `node["x"]`; None for others."""
+    match node:
+        case ast.Attribute(owner, name) | ast.Subscript(owner, ast.Constant(str(name))):
+            return owner, name
+    return None
 
 
 def claims_on_objects(f: Frame, node: ast.expr) -> Claims:
@@ -269,9 +270,9 @@ def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
         f.ended_claims |= claims(name)
 
 
-def _classes_of_owner(f: Frame, node: ast.Attribute | ast.Subscript) -> Sequence[type]:
-    """The classes of the object of which `node` names a part, if objects of these are numbers."""
+def _numbered_classes(f: Frame, node: ast.expr) -> Sequence[type]:
+    """The classes of the object that an expression gives, if objects of these are numbers."""
     with f.trial():
-        t = f.without_none(type_or_none(f.borrowed(node.value)))
+        t = f.without_none(type_or_none(f.borrowed(node)))
     is_number = isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name)
     return f.program.datatypes.cases[t.name] if is_number else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place, refuse_tensor
@@ -18,12 +18,13 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
-from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, names_part
+from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
+from backends.acrobat.frontend.evaluator.syntax.reading import is_kept
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import (
     is_array,
@@ -39,6 +40,8 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, is_empty, unknown
+
+BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 @handles(STATEMENTS, ast.Assign)
@@ -70,7 +73,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     shown = viewed(f, s.value)
     for target in s.targets:
         _assign_or_lose(f, target, v)
-    if names_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
+    if named_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
         f.owned |= claims_on_objects(f, s.targets[0]) & owned
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
@@ -223,6 +226,11 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         return
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)
+        return
+    is_bool = isinstance(before, Dyn) and before.type == BOOL
+    if is_bool and isinstance(s.op, BITWISE) and f.definition is not None and is_kept(f.definition, name):
+        advice = f"write `{name} = {name} ...`, which makes a new one"
+        f.problem(s, "this may change a tensor of one bool in place that is seen elsewhere too", advice)
         return
     # The program has lists of tensors of several shapes, and of functions, as tuples.
     was_list = isinstance(before, TupleV) and not _is_tuple(s.value)

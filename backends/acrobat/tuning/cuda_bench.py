@@ -17,7 +17,7 @@ import numpy as np
 from backends.acrobat.core.units import Mode, displacements
 from backends.acrobat.kernels.cuda.build import cubin
 from backends.acrobat.kernels.cuda.emit import emit
-from backends.acrobat.kernels.cuda.module import kernel_index, module_text, walk_shared
+from backends.acrobat.kernels.cuda.module import BARRIER_BYTES, kernel_index, module_text, walk_shared
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
@@ -54,7 +54,7 @@ class Walker:
         self.driver("cuFuncSetAttribute", self.function, DYNAMIC_SHARED, self.shared)
         for event in self.events:
             self.driver("cuEventCreate", ctypes.byref(event), 0)
-        self.bar = self.upload(np.zeros(ALIGN, np.uint8))
+        self.bar = self.upload(np.zeros(BARRIER_BYTES, np.uint8))
 
     def close(self) -> None:
         self.driver("cuCtxSynchronize")
@@ -86,12 +86,13 @@ class Walker:
         self.driver("cuMemcpyDtoH_v2", ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(at), size)
         return values
 
-    def steps(self, emitted: Emitted[CudaCode], arguments: int, rows: int, count: int) -> int:
-        """The address, on the device, of a schedule with `count` steps that all run this kernel with these arguments."""
-        table = np.zeros((count, 3), np.int64)
+    def steps(self, emitted: Emitted[CudaCode], arguments: tuple[int, int], rows: int, count: int) -> int:
+        """The address, on the device, of a schedule with `count` steps that all run this kernel with these arguments, given as
+        their address and how many they are."""
+        table = np.zeros((count, 4), np.int64)
         number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
-        table.view(np.int32).reshape(count, 6)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
-        table[:, 2] = arguments
+        table.view(np.int32).reshape(count, 8)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
+        table[:, 2:] = arguments
         return self.upload(table)
 
     def milliseconds(self, steps: int, count: int) -> float:
@@ -138,12 +139,13 @@ class CudaOperands:
         gathered = request.out_mode is Mode.GATHERED
         self.out = [walker.upload(np.arange(rows) * kernel.row_size), 0] if gathered else [0, kernel.row_size]
 
-    def arguments(self, weights: dict[str, int]) -> int:
-        """The address of the kernel's arguments. `weights`: param -> address of the packed weight."""
+    def arguments(self, weights: dict[str, int]) -> tuple[int, int]:
+        """The address of the kernel's arguments, and how many there are. `weights`: param -> address of the packed weight."""
         words = [self.base, self.rows]
         for p in self.request.kernel.params:
             words += [weights[p.name]] if p.mode is Mode.SHARED else self.words[p.name]
-        return self.walker.upload(np.array([*words, *self.out], np.int64))
+        words += self.out
+        return self.walker.upload(np.array(words, np.int64)), len(words)
 
 
 class CudaBench:
@@ -192,7 +194,7 @@ class CudaBench:
         return weights
 
     def _check(
-        self, walker: Walker, operands: CudaOperands, runs: Sequence[tuple[Any, int]], schedule: CudaSchedule | None
+        self, walker: Walker, operands: CudaOperands, runs: Sequence[tuple[Any, tuple[int, int]]], schedule: CudaSchedule | None
     ) -> None:
         """Raises ScheduleWrong if the runs, pairs of a kernel and its arguments' address, give different results."""
         answers = []
@@ -202,12 +204,12 @@ class CudaBench:
             answers.append(walker.download(operands.base, operands.size))
         check_results(self.request.kernel.name, schedule, operands.rows, answers[-1], answers[0])
 
-    def _turns(self, walker: Walker, rows: int, runs: Sequence[tuple[Any, int]]) -> Timing:
+    def _turns(self, walker: Walker, rows: int, runs: Sequence[tuple[Any, tuple[int, int]]]) -> Timing:
         """Times the runs in turns, in the other order in every second round."""
         once = walker.milliseconds(walker.steps(*runs[0], rows, 1), 1)
         count = max(1, min(MOST_STEPS, int(TURN_MS / max(once, 1e-6))))
 
-        def timed(emitted: Any, arguments: int) -> Callable[[], float]:
+        def timed(emitted: Any, arguments: tuple[int, int]) -> Callable[[], float]:
             steps = walker.steps(emitted, arguments, rows, count)
             return lambda: walker.milliseconds(steps, count) / count / 1e3
 

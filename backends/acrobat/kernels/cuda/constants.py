@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.kernels.cuda.build import cubin
-from backends.acrobat.kernels.cuda.module import emulated_entry
+from backends.acrobat.kernels.cuda.module import BARRIER_BYTES, emulated_entry
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, UnsupportedCuda
 
 THREADS = 256
@@ -36,9 +36,8 @@ inline int64_t __ldcg(const int64_t* from) {{ return *from; }}
 #endif
 ACROBAT_KERNEL void nothing(int64_t* memory, int64_t count) {{}}
 ACROBAT_KERNEL void barriers(int64_t* memory, int64_t count) {{
-    uint32_t* const bar = reinterpret_cast<uint32_t*>(memory);
-    uint32_t last = grid_start(bar);
-    for (int64_t i = 0; i < count; ++i) grid_sync(bar, last);
+    Barrier barrier(reinterpret_cast<uint32_t*>(memory));
+    for (int64_t i = 0; i < count; ++i) barrier.arrive(), barrier.wait();
 }}
 // Each load's address is what the one before brought: index i of the table holds another index.
 ACROBAT_KERNEL void chase(int64_t* memory, int64_t count) {{
@@ -156,7 +155,9 @@ def measure(target: CudaTarget) -> dict[str, float]:
     count = 1 << 16
     table = (ctypes.c_int64 * count)(*((i * 4099 + 17) % count for i in range(count)))
     table[0] = 0
-    memory, host, mapped = ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_uint64()
+    memory, words, host, mapped = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_uint64()
+    device.driver("cuMemAlloc_v2", ctypes.byref(words), ctypes.c_size_t(BARRIER_BYTES))
+    device.driver("cuMemsetD32Async", words, 0, ctypes.c_size_t(BARRIER_BYTES // 4), ctypes.c_void_p())
     device.driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(ctypes.sizeof(table)))
     device.driver("cuMemcpyHtoDAsync_v2", memory, table, ctypes.c_size_t(ctypes.sizeof(table)), ctypes.c_void_p())
     device.synchronise()
@@ -166,7 +167,7 @@ def measure(target: CudaTarget) -> dict[str, float]:
     told[0] = 0
     multiply = device.each("multiply", 4 * target.sms, memory.value)
     return {
-        "barrier": device.each("barriers", target.sms, memory.value),
+        "barrier": device.each("barriers", target.sms, words.value),
         "launch": device.each_launch(target.sms, memory.value),
         "round trip": device.round_trip(mapped.value, told),
         "dependent load": device.each("chase", 1, memory.value),

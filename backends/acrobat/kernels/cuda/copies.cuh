@@ -29,11 +29,13 @@ ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, int thread
         reinterpret_cast<uint32_t*>(to)[e] = reinterpret_cast<const uint32_t*>(from)[e];
 }
 
-ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles) {
+ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles, Barrier& barrier) {
     const copy_rows_args& a = *reinterpret_cast<const copy_rows_args*>(shared_memory() + arguments);
-    const int blocks = gridDim.x, thread = thread_index();
-    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks)
+    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();
+    for (int tile = block < first ? block + blocks - first : block - first; tile < tiles; tile += blocks) {
+        barrier.wait();
         copy_rows_tile(a, tile, thread);
+    }
 }
 
 // Writes `elements` words of each row to memory of the host, row i to `to + i * elements`. Each is written together with the tag, which
@@ -55,9 +57,11 @@ ACROBAT_DEVICE void tell_rows_tile(const tell_rows_args& a, int tile, int thread
         tell_host(a.to + row * a.elements + e, int64_t(uint64_t(a.tag) << 32 | from[e]));
 }
 
-ACROBAT_DEVICE void tell_rows_tiles(int arguments, int first, int tiles) {
+ACROBAT_DEVICE void tell_rows_tiles(int arguments, int first, int tiles, Barrier& barrier) {
     const tell_rows_args& a = *reinterpret_cast<const tell_rows_args*>(shared_memory() + arguments);
-    const int blocks = gridDim.x, thread = thread_index();
-    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks)
+    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();
+    for (int tile = block < first ? block + blocks - first : block - first; tile < tiles; tile += blocks) {
+        barrier.wait();
         tell_rows_tile(a, tile, thread);
+    }
 }

@@ -2,6 +2,8 @@
 // has none). With ACROBAT_EMULATE defined, g++ compiles the same kernels against the same names in emulate.h, where
 // CUDA threads are fibres on the processor.
 #pragma once
+constexpr int kCounters = 8, kCounterStride = 64;  // the words of a barrier of all blocks; each has two cache lines of its own
+
 #ifdef ACROBAT_EMULATE
 #include "emulate.h"
 #else
@@ -85,27 +87,32 @@ ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Barriers of all blocks of a cooperative launch: grid_sync waits until all have come. Then each sees what the others wrote
-// before. `*bar` is 0 at first; its sign bit changes when the last block has come. A block's first thread remembers the word as it
-// was after the last barrier (`last`), so it need not wait for an answer to its own arrival before it looks for the others'. With
-// that answer, and a second fence before it, a barrier of 132 blocks took 1.36 us on an H100; it takes 1.04.
-ACROBAT_DEVICE uint32_t grid_start(const uint32_t* bar) {
-    uint32_t now;
-    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(now) : "l"(bar) : "memory");
+// The two halves of a barrier of all blocks, for the class Barrier. A block adds to one of kCounters words, so that fewer blocks
+// wait for each other's additions (a barrier of 132 blocks took 1.04 us on an H100 with one word, 0.98 with eight). A word is 0 at
+// first; its sign bit changes when the last of its blocks has come. Thread t of each block watches word t, and remembers in `last`
+// how that was after the last barrier: so no block has to wait for an answer to its own arrival before it looks for the others'.
+ACROBAT_DEVICE uint32_t grid_start(const uint32_t* words) {
+    uint32_t now = 0;
+    if (threadIdx.x < kCounters) asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(now) : "l"(words + threadIdx.x * kCounterStride) : "memory");
     return now;
 }
-ACROBAT_DEVICE void grid_sync(uint32_t* bar, uint32_t& last) {
+ACROBAT_DEVICE void grid_arrive(uint32_t* words) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        const uint32_t add = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
-        uint32_t now;
-        asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(bar), "r"(add) : "memory");
+        const uint32_t counter = blockIdx.x % kCounters, others = (gridDim.x - counter - 1) / kCounters;
+        const uint32_t add = blockIdx.x < kCounters ? 0x80000000u - others : 1u;
+        asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(words + counter * kCounterStride), "r"(add) : "memory");
+    }
+}
+ACROBAT_DEVICE uint32_t grid_wait(const uint32_t* words, uint32_t last) {
+    if (threadIdx.x < kCounters && threadIdx.x < gridDim.x) {
+        const uint32_t before = last;
         do {
-            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(bar) : "memory");
-        } while (((last ^ now) & 0x80000000u) == 0);
-        last = now;
+            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(last) : "l"(words + threadIdx.x * kCounterStride) : "memory");
+        } while (((before ^ last) & 0x80000000u) == 0);
     }
     __syncthreads();
+    return last;
 }
 
 // The cycles that this multiprocessor has counted, at the rate of its clock.
@@ -135,6 +142,34 @@ ACROBAT_DEVICE float minimum(float a, float b) {
 
 constexpr int kThreads = 256;  // in every block
 constexpr int kWarps = kThreads / 32;
+
+// A barrier of all blocks of a cooperative launch, in two halves: `arrive` says that this block has done its part, and `wait` returns
+// when all blocks have arrived; then this block sees what they wrote before. Between the two a block does what depends on nothing
+// that others write: it finds out what it has to do next, and reads tables and weights. All threads of a block have to call both.
+// Waiting takes longer than anything else between two steps of a walk, and this work used to come after it (1000 cycles and more
+// of 5000 to 7000 for a step on an H100).
+class Barrier {
+   public:
+    Barrier() = default;  // one that nobody has arrived at
+    explicit ACROBAT_DEVICE Barrier(uint32_t* words) : words_(words), last_(grid_start(words)) {}
+
+    ACROBAT_DEVICE void arrive() {
+        wait();
+        grid_arrive(words_);
+        arrived_ = true;
+    }
+    // Waits if this block has arrived and has not waited since.
+    ACROBAT_DEVICE void wait() {
+        if (!arrived_) return;
+        last_ = grid_wait(words_, last_);
+        arrived_ = false;
+    }
+
+   private:
+    uint32_t* words_ = nullptr;
+    uint32_t last_ = 0;
+    bool arrived_ = false;
+};
 
 ACROBAT_DEVICE bool aligned16(const void* p) { return reinterpret_cast<uint64_t>(p) % 16 == 0; }
 constexpr ACROBAT_DEVICE int ceil_div(int a, int b) { return (a + b - 1) / b; }

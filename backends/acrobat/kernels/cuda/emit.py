@@ -48,18 +48,19 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSched
         *indented([f"{m};" for m in members(kernel, out_mode)]),
         "};",
         *written.definitions,
-        f"ACROBAT_DEVICE void {name}_tile(const {name}_args& a, int tile, char* shared, int thread) {{",
+        f"ACROBAT_DEVICE void {name}_tile(const {name}_args& a, int tile, char* shared, int thread, Barrier& barrier) {{",
         "    (void)a, (void)tile, (void)shared, (void)thread;",
+        *([] if written.ahead is None else indented([*written.ahead, "barrier.wait();"])),
         *indented(written.body),
         "}",
         f"// The tiles of a call that fall to this block; {name}_args lie in shared memory at `arguments`.",
-        f"ACROBAT_DEVICE void {name}_tiles(int arguments, int first, int tiles) {{",
+        f"ACROBAT_DEVICE void {name}_tiles(int arguments, int first, int tiles, Barrier& barrier) {{",
         f"    const {name}_args& a = *reinterpret_cast<const {name}_args*>(shared_memory() + arguments);",
-        f"    const int blocks = smaller(gridDim.x, {written.blocks}), block = blockIdx.x, thread = thread_index();",
-        "    if (block >= blocks) return;",
-        "    for (int tile = (block + blocks - first % blocks) % blocks; tile < tiles; tile += blocks) {",
-        f"        {name}_tile(a, tile, shared_memory() + {SHARED_HEADER}, thread);",
-        "        block_sync();  // the next tile writes to shared memory",
+        *_own_tile(written.blocks),
+        "    while (tile < tiles) {",
+        f"        {name}_tile(a, tile, shared_memory() + {SHARED_HEADER}, thread, barrier);",
+        "        tile += blocks;",
+        "        if (tile < tiles) block_sync();  // the next tile writes to shared memory",
         "    }",
         "}",
     ]
@@ -73,6 +74,20 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSched
             "\n".join(text), written.tile_rows, written.tile_columns, written.product_rows, SHARED_HEADER + written.shared_bytes
         ),
     )
+
+
+def _own_tile(most: int | None) -> list[str]:
+    """Declares a block's first tile of a call. `most`: how many blocks may compute tiles, if not all may."""
+    if most is None:
+        return [
+            "    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();",
+            "    int tile = block < first ? block + blocks - first : block - first;  // a remainder would take longer",
+        ]
+    return [
+        f"    const int blocks = smaller(gridDim.x, {most}), block = blockIdx.x, thread = thread_index();",
+        "    if (block >= blocks) return;",
+        "    int tile = (block + blocks - first % blocks) % blocks;",
+    ]
 
 
 def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedule: CudaSchedule) -> WrittenText:

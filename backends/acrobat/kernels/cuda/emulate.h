@@ -126,6 +126,7 @@ struct Grid {
     std::function<void()> body;
     void* scheduler = nullptr;
     int now = 0;  // the running fibre
+    std::vector<int> arrivals;  // at barriers of all blocks, of each block that runs
 
     Fibre& running() { return fibres[size_t(now)]; }
 };
@@ -242,6 +243,7 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
             s.shrink_to_fit();
             s.resize(shared_bytes, char(0xff));
         }
+        g.arrivals.assign(size_t(together), 0);
         for (int i = 0; i < together * threads; ++i) {
             Fibre& f = g.fibres[size_t(i)];
             if (!f.memory) f.memory.reset(new Stack);
@@ -260,12 +262,19 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
                 const At at = g.fibres[size_t(b * threads)].at;
                 if (at == At::Grid) ++waiting;
                 else if (at == At::Done) ++done;
-                else run_block(g, b * threads, first, random);
+                else do run_block(g, b * threads, first, random);  // as far as it can: others are not there to wait for
+                    while (g.fibres[size_t(b * threads)].at == At::Block);
             }
             if (done == together) break;
             if (waiting + done < together) continue;
-            if (done) fail("some blocks have ended, others wait for them");
-            for (int i = 0; i < together * threads; ++i) g.fibres[size_t(i)].at = At::Start;
+            // A block may end after its last arrival, while others still wait for each other.
+            const int all = *std::min_element(g.arrivals.begin(), g.arrivals.end());
+            for (int i = 0; i < together * threads; ++i) {
+                At& at = g.fibres[size_t(i)].at;
+                if (at != At::Grid) continue;
+                if (g.arrivals[size_t(i / threads)] > all) fail("blocks wait for others that never arrive");
+                at = At::Start;
+            }
             if (acrobat_pause) acrobat_pause();
         }
     }
@@ -288,7 +297,14 @@ ACROBAT_DEVICE int64_t clock_cycles() {
     return cycles += 1000;
 }
 ACROBAT_DEVICE uint32_t grid_start(const uint32_t*) { return 0; }
-ACROBAT_DEVICE void grid_sync(uint32_t*, uint32_t&) { emulate::pause(emulate::At::Grid); }
+ACROBAT_DEVICE void grid_arrive(uint32_t*) {
+    emulate::pause(emulate::At::Block);
+    if (threadIdx.x == 0) ++emulate::grid->arrivals[size_t(emulate::grid->now / emulate::grid->threads)];
+}
+ACROBAT_DEVICE uint32_t grid_wait(const uint32_t*, uint32_t) {
+    emulate::pause(emulate::At::Grid);
+    return 0;
+}
 ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE float maximum(float a, float b) { return a > b || a != a ? a : b; }

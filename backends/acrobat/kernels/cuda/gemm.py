@@ -25,8 +25,11 @@ class WrittenText:
     product_rows: int
     shared_bytes: int
     packs: dict[str, Packing]
-    blocks: int = 0x7FFFFFFF
-    """The most blocks that may compute tiles at once; limited if each block has memory of its own."""
+    blocks: int | None = None
+    """The most blocks that may compute tiles at once, if each block has memory of its own."""
+    ahead: tuple[str, ...] | None = ()
+    """What the tile function does before it waits for the barrier, where it reads what no other block writes; None if the body
+    has that wait within it."""
 
 
 def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
@@ -66,7 +69,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
     ]
     height, across = gemm_tile(schedule, units)
     if schedule.template == "few":
-        call = f"few_rows<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>(a, tile, shared, thread);"
+        call = f"few_rows<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>(a, tile, shared, thread, barrier);"
         shared = few_shared(plan, schedule)
         check = f"Few<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>"
     else:
@@ -76,7 +79,8 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         check = f"Many{shape}"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
     packed = dict.fromkeys((plan.weight, plan.bias), panels(gates, LANES, panel_count(units)))
-    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed))
+    ahead = None if schedule.template == "few" else ()
+    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed), ahead=ahead)
 
 
 FEW_ELEMENTS = 16384
@@ -136,10 +140,18 @@ def _place(plan: Gemm) -> list[str]:
 
 
 def _runs(plan: Gemm) -> list[str]:
-    """The function `runs`: calls f(k, pointer, width) for each stretch of a product row that lies contiguously in memory."""
-    lines, begin = ["template <class F>", "static ACROBAT_DEVICE void runs(const Args& a, int row, F&& f) {"], 0
+    """The struct `Input`, which says where the segments of a product row begin, the function that fills it, which reads tables
+    only, and the function `runs`: calls f(k, pointer, width) for each stretch of the row that lies contiguously in memory."""
+    starts = ", ".join(f"start(a, {i}, row)" for i in range(len(plan.segments)))
+    lines = [
+        f"struct Input {{ int64_t start[{len(plan.segments)}]; }};",
+        f"static ACROBAT_DEVICE Input input(const Args& a, int row) {{ return {{{{{starts}}}}}; }}",
+        "template <class F>",
+        "static ACROBAT_DEVICE void runs(const Args& a, const Input& input, F&& f) {",
+    ]
+    begin = 0
     for i, s in enumerate(plan.segments):
-        start = f"a.base + start(a, {i}, row)"
+        start = f"a.base + input.start[{i}]"
         if s.count == 1:
             lines.append(f"    f({begin}, {start}, {s.width});")
         else:

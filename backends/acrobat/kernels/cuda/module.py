@@ -13,16 +13,20 @@ BUILT_IN = ("copy_rows", "tell_rows")
 """The built-in kernels, with which every module begins (copies.cuh)."""
 BUILT_INS = len(BUILT_IN)
 
+BARRIER_BYTES = 2048
+"""The memory of a barrier of all blocks, which is zero at first."""
+
 HEADERS = ("device.cuh", "few.cuh", "mma.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
 """The headers that a module's text includes. They lie beside this file."""
 
 STEP = f"""
-// One call of a kernel, within a schedule. `args` is the device's address of the kernel's arguments, `barrier` whether all
-// blocks wait for each other after it, `first` the block that takes its first tile.
+// One call of a kernel, within a schedule. `args` is the device's address of the kernel's arguments, of which there are `words`
+// (of 8 bytes), `barrier` whether all blocks wait for each other after it, `first` the block that takes its first tile.
 struct Step {{
     int32_t kernel, barrier, first, tiles;
-    int64_t args;
+    int64_t args, words;
 }};
+static_assert(4 * kCounters * kCounterStride == {BARRIER_BYTES});
 
 // What the walker keeps in shared memory: the arguments of this step and the next, in turns, and three steps, likewise.
 constexpr int kArgumentsBytes = {8 * MOST_ARGUMENTS};
@@ -77,26 +81,19 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
 
 def _walk(kernels: Sequence[str]) -> str:
     """The kernel `walk`. While a step runs, the arguments of the next and the step two ahead are fetched to shared memory.
+    After the last of its tiles a block arrives at the step's barrier, goes on to the next step, and waits in its first tile
+    there, as late as the kernel allows.
     `clocks` is null, or gets the first block's clock before the first step and after each (cycles).
     Kernels are inlined: if the walker called them, each would save the registers that a caller may use, up to 200 bytes of
     every thread and step, though the walker keeps hardly any."""
-    words, cases = [], []
+    cases = []
     for i, name in enumerate(kernels):
-        words += [
-            f"        case {i}:",
+        cases += [
             f"            static_assert(sizeof({name}_args) <= kArgumentsBytes);",
-            f"            return sizeof({name}_args) / 8;",
+            f"            case {i}: {name}_tiles(arguments, first, tiles, barrier); break;",
         ]
-        cases.append(f"            case {i}: {name}_tiles(arguments, first, tiles); break;")
     return "\n".join(
         [
-            "ACROBAT_DEVICE int argument_words(int kernel) {",
-            "    switch (kernel) {",
-            *words,
-            "    }",
-            "    return 0;",
-            "}",
-            "",
             "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
             "walk(const Step* steps, int64_t count, uint32_t* bar, int64_t* clocks) {",
             "    char* const header = shared_memory();",
@@ -108,12 +105,12 @@ def _walk(kernels: Sequence[str]) -> str:
             "    };",
             "    const auto fetch_step = [&](int i) { fetch(step_of(i), steps + i, i <= last ? sizeof(Step) / 4 : 0); };",
             "    const auto fetch_arguments = [&](int i) {",
-            "        const int words = i <= last ? 2 * argument_words(step_of(i)->kernel) : 0;",
-            "        if (!words) return;",
-            "        fetch(header + i % 2 * kArgumentsBytes, reinterpret_cast<const void*>(step_of(i)->args), words);",
+            "        if (i > last) return;",
+            "        const void* const from = reinterpret_cast<const void*>(step_of(i)->args);",
+            "        fetch(header + i % 2 * kArgumentsBytes, from, 2 * int(step_of(i)->words));",
             "    };",
             "    const auto fetched = [&] { copies_commit(), copies_wait<0>(), block_sync(); };",
-            "    uint32_t barrier = grid_start(bar);",
+            "    Barrier barrier(bar);",
             "    fetch_step(0), fetch_step(1), fetched();",
             "    fetch_arguments(0), fetched();",
             "    if (clocks && blockIdx.x == 0 && thread == 0) clocks[0] = clock_cycles();",
@@ -124,7 +121,7 @@ def _walk(kernels: Sequence[str]) -> str:
             *cases,
             "        }",
             "        copies_wait<0>();",
-            "        if (step_of(i)->barrier) grid_sync(bar, barrier);",
+            "        if (step_of(i)->barrier) barrier.arrive();",
             "        else block_sync();",
             "        if (clocks && blockIdx.x == 0 && thread == 0) clocks[i + 1] = clock_cycles();",
             "    }",
@@ -143,7 +140,8 @@ def _launch(name: str) -> str:
             f"    if (threadIdx.x < sizeof({name}_args) / 8)",
             "        arguments[threadIdx.x] = reinterpret_cast<const int64_t*>(args)[threadIdx.x];",
             "    block_sync();",
-            f"    {name}_tiles(0, 0, int(tiles));",
+            "    Barrier none;",
+            f"    {name}_tiles(0, 0, int(tiles), none);",
             "}",
             "",
         ]

@@ -41,7 +41,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         *(f"    static constexpr int {name} = {value};" for name, value in fields.items()),
         *indented(_operand("left", plan.left, addresses)),
         *indented(_operand("right", plan.right, addresses)),
-        *indented(CudaEpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias)),
+        *indented(CudaEpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias, of_rows=True)),
         "};",
     ]
     packs = layouts(kernel)

@@ -34,21 +34,23 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, s
     packs = layouts(kernel)
     match schedule.template:
         case "elements":
-            body, rows, columns = write_elements(kernel, out_mode)
-            return WrittenText([], body, rows, columns, 1, 0, packs)
+            ahead, body, rows, columns = write_elements(kernel, out_mode)
+            return WrittenText([], body, rows, columns, 1, 0, packs, ahead=ahead)
         case "slices":
             slices = plan_slices(kernel)
             assert slices
-            body = Slices(kernel, out_mode, slices).write()
+            ahead, body = Slices(kernel, out_mode, slices).write()
             each = WARPS if slices.width == 32 else 1
-            return WrittenText([], body, each, 1, slices.outer, 0 if slices.width == 32 else 2 * WARPS * 4, packs)
+            shared = 0 if slices.width == 32 else 2 * WARPS * 4
+            return WrittenText([], body, each, 1, slices.outer, shared, packs, ahead=ahead)
     definitions, body, bytes_wanted = write_general(kernel, out_mode, symbol, shared, blocks)
-    return WrittenText(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else 0x7FFFFFFF)
+    return WrittenText(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else None)
 
 
-def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]:
-    """The body of the tile function, the rows of a tile, and the number of tiles that cover the elements of a row."""
-    addresses = Addresses(kernel, out_mode)
+def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[tuple[str, ...], list[str], int, int]:
+    """What the tile function does before and after the barrier, the rows of a tile, and the number of tiles that cover the
+    elements of a row."""
+    addresses = Addresses(kernel, out_mode, known="row")
     values = Values(kernel, addresses)
     most = max(t.size for t in kernel.result_types)
     lanes = next(n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256) if n >= min(most, THREADS))
@@ -56,8 +58,11 @@ def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]
     rows = THREADS // lanes
     row = f"tile / {columns}" if columns > 1 else "tile"
     first = f"thread % {lanes}" + (f" + tile % {columns} * {lanes}" if columns > 1 else "")
-    body = [
+    ahead = (
         f"const int row = {row} * {rows} + thread / {lanes};" if rows > 1 else f"const int row = {row};",
+        *addresses.read_tables("smaller(row, int(a.rows) - 1)" if rows > 1 else "row"),
+    )
+    body = [
         *(["if (row >= a.rows) return;"] if rows > 1 else []),
         f"float* const result = {addresses.result('row')};",
     ]
@@ -71,4 +76,4 @@ def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]
                 to = f"result + {at}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {at})"
                 stores.append(f"({to})[e] = {value};")
         body += [f"for (int e = {first}; e < {size}; e += {lanes * columns}) {{", *indented([*lines, *stores]), "}"]
-    return body, rows, columns
+    return ahead, body, rows, columns

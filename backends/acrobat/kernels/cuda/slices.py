@@ -105,19 +105,22 @@ class Slices:
     def __init__(self, kernel: Kernel, out_mode: Mode, plan: SlicePlan) -> None:
         self.kernel = kernel
         self.plan = plan
-        self.addresses = Addresses(kernel, out_mode)
+        self.addresses = Addresses(kernel, out_mode, known="row")
         self.values = Values(kernel, self.addresses)
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
 
-    def write(self) -> list[str]:
-        """The body of the tile function."""
+    def write(self) -> tuple[tuple[str, ...], list[str]]:
+        """What the tile function does before and after the barrier."""
         p = self.plan
         slice_number = f"tile * {WARPS} + thread / 32" if p.width == 32 else "tile"
-        self.lines = [
+        ahead = (
             f"const int slice = {slice_number}, lane = thread % {p.width};",
+            f"const int row = smaller(slice / {p.outer}, int(a.rows) - 1), outer = slice % {p.outer};",
+            *self.addresses.read_tables("row"),
+        )
+        self.lines = [
             f"if (slice >= int(a.rows) * {p.outer}) return;",
-            f"const int row = slice / {p.outer}, outer = slice % {p.outer};",
             "float* const words = reinterpret_cast<float*>(shared);",
             f"float* const result = {self.addresses.result('row')};",
             "(void)outer, (void)words;",
@@ -131,7 +134,7 @@ class Slices:
                 self.lines.append(f"if (lane == 0) ({to})[outer] = {self.names[name]};")
             else:
                 self._store(name, at)
-        return self.lines
+        return ahead, self.lines
 
     def _store(self, name: str, start: int) -> None:
         """Stores a value's slice in the row of results, where the value begins at `start`."""

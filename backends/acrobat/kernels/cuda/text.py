@@ -61,9 +61,11 @@ def members(kernel: Kernel, out_mode: Mode) -> list[str]:
 class Addresses:
     """Where a kernel's operands and results lie, as C++ expressions over the arguments `a`."""
 
-    def __init__(self, kernel: Kernel, out_mode: Mode) -> None:
+    def __init__(self, kernel: Kernel, out_mode: Mode, known: str = "") -> None:
+        """`known`: the C++ name of an instance whose tables the lines of `read_tables` have read."""
         self.kernel = kernel
         self.out_mode = out_mode
+        self.known = known
         self.number = {p.name: i for i, p in enumerate(kernel.params)}
         self.modes = {p.name: p.mode for p in kernel.params}
 
@@ -71,7 +73,7 @@ class Addresses:
         """Where the row operand of an instance begins, in elements from the base."""
         i = self.number[param]
         if self.modes[param] is Mode.GATHERED:
-            return f"a.p{i}[{instance}] + a.p{i}_by"
+            return f"p{i}_at" if instance == self.known else f"a.p{i}[{instance}] + a.p{i}_by"
         assert self.modes[param] is Mode.CONTIGUOUS
         return f"a.p{i}_start + {instance} * a.p{i}_stride"
 
@@ -84,14 +86,34 @@ class Addresses:
     def items(self, param: str, instance: str, item: str = "item") -> tuple[str, str]:
         """The head of a loop over the items of an instance's list, and a pointer to the item for use in the loop."""
         i = self.number[param]
-        head = f"for (int64_t {item} = a.p{i}_starts[{instance}]; {item} < a.p{i}_starts[{instance} + 1]; ++{item})"
+        begin, end = f"a.p{i}_starts[{instance}]", f"a.p{i}_starts[{instance} + 1]"
+        if instance == self.known:
+            begin, end = f"p{i}_from", f"p{i}_to"
+        head = f"for (int64_t {item} = {begin}; {item} < {end}; ++{item})"
         return head, f"a.base + a.p{i}_items[{item}] + a.p{i}_by"
+
+    def result_offset(self, instance: str) -> str:
+        """Where the results of an instance begin, in elements from the base."""
+        if self.out_mode is Mode.GATHERED:
+            return "out_at" if instance == self.known else f"a.out[{instance}] + a.out_by"
+        return f"a.out_start + {instance} * a.out_stride"
+
+    def read_tables(self, instance: str) -> list[str]:
+        """Declares where the operands and results of the known instance lie, from what tables say of `instance`."""
+        lines = []
+        for param, mode in self.modes.items():
+            i = self.number[param]
+            if mode is Mode.GATHERED:
+                lines.append(f"const int64_t p{i}_at = a.p{i}[{instance}] + a.p{i}_by;")
+            elif mode is Mode.LIST:
+                lines.append(f"const int64_t p{i}_from = a.p{i}_starts[{instance}], p{i}_to = a.p{i}_starts[{instance} + 1];")
+        if self.out_mode is Mode.GATHERED:
+            lines.append(f"const int64_t out_at = a.out[{instance}] + a.out_by;")
+        return lines
 
     def result(self, instance: str) -> str:
         """A pointer to the results of an instance."""
-        if self.out_mode is Mode.GATHERED:
-            return f"a.base + a.out[{instance}] + a.out_by"
-        return f"a.base + a.out_start + {instance} * a.out_stride"
+        return f"a.base + {self.result_offset(instance)}"
 
 
 def walk(w: Walk, index: str) -> str:

@@ -86,8 +86,8 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
         kernels_.push_back(function(image.kernels[i], image.shared[i]));
         shared_.push_back(unsigned(image.shared[i]));
     }
-    check(driver.cuMemAlloc_v2(&barrier_, 64), "taking memory of the device");
-    check(driver.cuMemsetD32Async(barrier_, 0, 16, nullptr), "clearing the barrier");
+    check(driver.cuMemAlloc_v2(&barrier_, kBarrierBytes), "taking memory of the device");
+    check(driver.cuMemsetD32Async(barrier_, 0, kBarrierBytes / 4, nullptr), "clearing the barrier");
     check(driver.cuStreamSynchronize(nullptr), "clearing the barrier");
     uploaded_ = Owned(new Mark(false));
     submitted_ = Owned(new Mark(false));

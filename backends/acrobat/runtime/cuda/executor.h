@@ -157,7 +157,7 @@ class CudaDevice final : public Device {
     unsigned walk_shared_ = 0;
     std::vector<Function> kernels_;
     std::vector<unsigned> shared_;
-    Pointer barrier_ = 0;  // the word for the barriers of the walk's blocks
+    Pointer barrier_ = 0;  // the words for the barriers of the walk's blocks
     Stream stream_ = nullptr;
     Owned<Mark> uploaded_, submitted_;  // the last upload and launch
     bool in_use_ = false;               // whether these have been recorded

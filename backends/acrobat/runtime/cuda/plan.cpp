@@ -50,9 +50,9 @@ Tensor Plan::rows(int64_t elements) {
     return cx_.place(elements);
 }
 
-void Plan::add(int kernel, int chain, int64_t tiles, Pointer args) {
+void Plan::add(int kernel, int chain, int64_t tiles, Pointer args, int64_t words) {
     if (tiles > INT32_MAX) throw ResourceError("a kernel call has too many rows for the device: give fewer instances at once");
-    steps_.push_back({kernel, 0, 0, int32_t(tiles), int64_t(args)});
+    steps_.push_back({kernel, 0, 0, int32_t(tiles), int64_t(args), words});
     chains_.push_back(chain);
 }
 

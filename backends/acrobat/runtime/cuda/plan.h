@@ -51,7 +51,7 @@ class Plan {
         if (tiles == 0) return;
         const Staging::Piece piece = staging_.take(sizeof(Args));
         std::memcpy(piece.host, &args, sizeof(Args));
-        add(kernel, chain, tiles, piece.device);
+        add(kernel, chain, tiles, piece.device, sizeof(Args) / 8);
     }
     void copy_rows(int chain, const int64_t* from, int64_t rows, int64_t elements, void* to, int64_t stride) {
         call(kCopyRows, chain, CopyRows::tiles(rows), CopyRows{base, rows, from, 0, elements, static_cast<float*>(to), stride});
@@ -76,7 +76,7 @@ class Plan {
         const int64_t* device;
     };
     Table numbers(int64_t n);
-    void add(int kernel, int chain, int64_t tiles, Pointer args);
+    void add(int kernel, int chain, int64_t tiles, Pointer args, int64_t words);
 
     Context& cx_;
     Device& device_;

@@ -32,6 +32,9 @@ struct TellRows {
     static int64_t tiles(int64_t rows) { return (rows + 7) / 8; }
 };
 
+// The bytes of the words by which all blocks of a walk wait for each other.
+constexpr int kBarrierBytes = 2048;
+
 // A kernel call in the form in which the device reads it.
 struct Step {
     int32_t kernel;
@@ -39,6 +42,7 @@ struct Step {
     int32_t first;    // the block that takes its first tile
     int32_t tiles;
     int64_t args;     // on the device
+    int64_t words;    // of 8 bytes, of the arguments
 };
 
 }  // namespace acrobat::cuda

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from backends.acrobat.core.units import Kernel, Mode, displacements
-from backends.acrobat.kernels.cpu.tests.support import UNTOUCHED, Run
+from backends.acrobat.kernels.cpu.tests.support import UNTOUCHED, Builder, Run, check, param, random_run
 from backends.acrobat.kernels.cuda.build import emulated
 from backends.acrobat.kernels.cuda.emit import emit
-from backends.acrobat.kernels.cuda.module import MODES, kernel_index, module_text, walk_shared
+from backends.acrobat.kernels.cuda.module import BARRIER_BYTES, MODES, kernel_index, module_text, walk_shared
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.interface import CudaCode, Emitted
@@ -41,7 +41,8 @@ class Module:
         self.kernels = list({e.symbol: e for e in kernels}.values())
         text = module_text(self.kernels, modes)
         for old, new in replaced:
-            assert old in text
+            if old not in text:
+                raise ValueError(f"the text has no {old!r} that could be replaced")
             text = text.replace(old, new)
         with tempfile.TemporaryDirectory(prefix="acrobat-kernels-") as name:  # a library that is loaded does not need its file
             path = Path(name) / "kernels.so"
@@ -65,16 +66,16 @@ class Module:
 
     def walk(self, steps: Sequence[tuple[Emitted[CudaCode], np.ndarray, int, bool]], blocks: int) -> None:
         """One launch that walks through calls, each given as kernel, arguments, rows, and whether a barrier follows."""
-        out = np.zeros((len(steps), 3), np.int64)
-        halves = out.view(np.int32).reshape(len(steps), 6)
+        out = np.zeros((len(steps), 4), np.int64)
+        halves = out.view(np.int32).reshape(len(steps), 8)
         first = 0
         for i, (emitted, arguments, rows, barrier) in enumerate(steps):
             number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
             tiles = emitted.code.tiles(rows)
             halves[i, :4] = number, barrier, first % blocks, tiles
-            out[i, 2] = arguments.ctypes.data
+            out[i, 2:] = arguments.ctypes.data, len(arguments)
             first += tiles
-        bar = np.zeros(1, np.uint32)
+        bar = np.zeros(BARRIER_BYTES // 4, np.uint32)
         self.launch("walk", blocks, walk_shared(self.kernels), out.ctypes.data, len(steps), bar.ctypes.data, 0)
 
 
@@ -183,3 +184,59 @@ def execute(
     module.order(order)
     module.call(emitted, operands.arguments, run.rows, blocks)
     return operands.results()
+
+
+WORDS = {Mode.SHARED: 1, Mode.GATHERED: 2, Mode.CONTIGUOUS: 2, Mode.LIST: 3}
+"""How many members of the arguments a param of each mode has."""
+
+
+class Chain:
+    """A kernel whose result is its param `state` at the next level: each row goes through `levels` levels in one walk. Each
+    level is two calls that share a barrier."""
+
+    def __init__(self, kernel: Kernel, state: str, emitted: Emitted[CudaCode], rows: int = 9, levels: int = 4) -> None:
+        self.kernel, self.state, self.emitted, self.rows, self.levels = kernel, state, emitted, rows, levels
+        self.run = random_run(kernel, rows)
+        wanted = self.run
+        for _ in range(levels - 1):
+            states = [row[0].astype(np.float32) for row in wanted.expected()]
+            wanted = Run(kernel, rows, self.run.weights, {**self.run.operands, state: states})
+        self.wanted = wanted
+
+    def check(self, built: Module, blocks: int, order: int, barriers: bool = True) -> None:
+        """Raises AssertionError if the last level's results are wrong after a walk. `barriers`: whether levels have them."""
+        operands = Operands(self.run, self.emitted, Mode.GATHERED)
+        width = self.kernel.result_types[0].size
+        room = np.full(self.levels * self.rows * width + 16, np.nan, np.float32)
+        room = room[-room.ctypes.data % 64 // 4 :]
+        first = (room.ctypes.data - int(operands.arguments[0])) // 4
+        places = first + np.arange(self.levels * self.rows, dtype=np.int64).reshape(self.levels, self.rows) * width
+        params = self.kernel.params
+        where = {p.name: 2 + sum(WORDS[q.mode] for q in params[:i]) for i, p in enumerate(params)}
+        steps = []
+        for level in range(self.levels):
+            for begin, end in ((0, 4), (4, self.rows)):
+                arguments = operands.arguments.copy()
+                arguments[1] = end - begin
+                for p in params:
+                    arguments[where[p.name]] += 8 * begin if p.mode is Mode.GATHERED else 0
+                if level:
+                    arguments[where[self.state]] = places[level - 1, begin:].ctypes.data
+                    arguments[where[self.state] + 1] = 0
+                arguments[-2:] = places[level, begin:].ctypes.data, 0
+                steps.append((self.emitted, arguments, end - begin, barriers and end == self.rows))
+        built.order(order)
+        built.walk(steps, blocks)
+        last = room[(self.levels - 1) * self.rows * width :][: self.rows * width]
+        check(self.wanted, [[row] for row in last.reshape(self.rows, width)], 5e-5)
+
+
+def residual(width: int) -> Kernel:
+    """sigmoid(W [x, s] + b) + s: its product and its epilogue read the state."""
+    b = Builder(
+        param("x", Mode.GATHERED, width),
+        param("s", Mode.GATHERED, width),
+        param("W", Mode.SHARED, width, 2 * width),
+        param("b", Mode.SHARED, width),
+    )
+    return b.kernel(b("add", b("sigmoid", b("linear", b("cat", "x", "s", dim=0), "W", "b")), "s"))

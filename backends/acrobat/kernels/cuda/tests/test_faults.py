@@ -8,18 +8,21 @@ import sys
 import numpy as np
 import pytest
 
-from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.tests.support import check, random_run
 from backends.acrobat.kernels.cuda.build import HERE
 from backends.acrobat.kernels.cuda.module import HEADERS
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
-from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, emitted_for, execute
+from backends.acrobat.kernels.cuda.tests.support import ORDERS, Chain, Module, emitted_for, execute, residual
 
 FEW, SHARED_FEW, MANY = CudaSchedule("few", 4, 8, 8), CudaSchedule("few", 8, 1, 16), CudaSchedule("many", 2, 1)
 
 FAULTS = {
-    "rows beyond the last are read": (FEW, "K::runs(a, smaller(row0 + r, total - 1), ", "K::runs(a, row0 + r, "),
+    "rows beyond the last are read": (
+        FEW,
+        "K::input(a, smaller(row0 + thread / kEach, total - 1))",
+        "K::input(a, row0 + thread / kEach)",
+    ),
     "copies are not waited for": (FEW, "        copies_wait<0>();\n        block_sync();\n", "        block_sync();\n"),
     "no barrier after the input's copies": (
         FEW,
@@ -29,7 +32,7 @@ FAULTS = {
     "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads are done", "// all threads are done"),
 }
 MORE_FAULTS = {
-    "rows beyond the last are stored": (FEW, "row >= total) return;", "false) return;"),
+    "rows beyond the last are stored": (FEW, "return row < total && unit < K::kUnits", "return unit < K::kUnits"),
     "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
     "the first step is not waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
     "the next step is not waited for": (MANY, "copies_wait<kStages - 3>();", "copies_wait<kStages - 2>();"),
@@ -38,19 +41,36 @@ MORE_FAULTS = {
         "    block_sync();\n    const float *const weights",
         "    const float *const weights",
     ),
-    "no barrier between tiles": (FEW, "        block_sync();  // the next tile writes to shared memory\n", ""),
+    "no barrier between tiles": (FEW, "if (tile < tiles) block_sync();  // the next tile", "// the next tile"),
+}
+WALK_FAULTS = {
+    "the input is read before the barrier": (FEW, "        else barrier.wait();\n", ""),
+    "the epilogue's operands are read before the barrier": (
+        FEW,
+        "        else barrier.wait();\n",
+        "        else { if (reads()) K::read(a, at, row, unit, operands); barrier.wait(); }\n",
+    ),
+    "a tile does not wait": (MANY, "    barrier.wait();\n    many_rows", "    many_rows"),
 }
 
 
 def attempt(fault: str) -> None:
     """Runs a kernel with a fault (or "" for none) in all orders. Raises AssertionError if it shows in the results."""
-    schedule, old, new = {**FAULTS, **MORE_FAULTS}.get(fault, (FEW, "", ""))
-    kernel = models.birnn(32)
+    schedule, old, new = {**FAULTS, **MORE_FAULTS, **WALK_FAULTS}.get(fault, (FEW, "", ""))
+    in_walk = fault in WALK_FAULTS or not fault
+    kernel = residual(32)
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
     # The text of the headers replaces their includes, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
     once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # the headers' own includes
-    built = Module([emitted], [*texts, *once, *([(old, new)] if old else [])], modes=("launches",))
+    planted = [(old, new)] if old else []
+    if "operands are read before" in fault:
+        planted.append(("if (begin == 0 && reads()) K::read(a, at, row, unit, operands);", ""))
+    built = Module([emitted], [*texts, *once, *planted])
+    if in_walk:
+        chain = Chain(kernel, "s", emitted)
+        for order in ORDERS:
+            chain.check(built, 7, order)
     run = random_run(kernel, 13)
     run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}
     for order in ORDERS:
@@ -75,7 +95,7 @@ def outcome(fault: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [*FAULTS, *WALK_FAULTS])
 def test_faults_show(fault: str) -> None:
     assert outcome(fault) in ("wrong", "ended")
 

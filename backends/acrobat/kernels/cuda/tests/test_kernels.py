@@ -7,16 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from backends.acrobat.benchmarks import models
 from backends.acrobat.core.ops import ITEMWISE, OPS, Fusion
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_rowwise, test_segments
-from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, param, random_run
+from backends.acrobat.kernels.cpu.tests.support import Builder, check, param, random_run
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
 from backends.acrobat.kernels.cuda.stages import ALONG
-from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
+from backends.acrobat.kernels.cuda.tests.support import ORDERS, Chain, Module, emitted_for, execute, residual
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 
 G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
@@ -159,46 +158,21 @@ def test_argmax_takes_the_first_of_equals_and_the_first_nan() -> None:
         assert [int(r[0]) for r in results[:2]] == [2, 3]
 
 
-WORDS = {S: 1, G: 2, C: 2, L: 3}
-"""How many members of the arguments a param of each mode has."""
-
-
-def test_a_walk_runs_steps_in_order() -> None:
+@pytest.mark.parametrize("name", ["few", "many", "elements", "slices"])
+def test_a_walk_runs_steps_in_order(name: str) -> None:
     """The levels of a chain: the state of each row is computed from that of the level before, by two calls that share a
     barrier. Without barriers the results are wrong."""
-    rows, width, levels = 9, 32, 4
-    kernel = models.birnn(width)
-    emitted = emitted_for(kernel, G, CudaSchedule("few", 4, 1, 8))  # several tiles for a row, so that blocks depend on others
-    built = Module([emitted], modes=("walk",))
-    run = random_run(kernel, rows)
-    where = {p.name: 2 + sum(WORDS[q.mode] for q in kernel.params[:i]) for i, p in enumerate(kernel.params)}
-    state = next(p.name for p in kernel.params if p.mode is G and p.type.shape == (width,))
-    wanted = run
-    for _ in range(levels - 1):
-        states = [row[0].astype(np.float32) for row in wanted.expected()]
-        wanted = Run(kernel, rows, run.weights, {**run.operands, state: states})
-    for blocks, order, barriers in ((1, 1, True), (5, -1, True), (4, 7, True), (7, -1, True), (7, -1, False)):
-        operands = Operands(run, emitted, G)
-        room = np.full(levels * rows * width + 16, np.nan, np.float32)
-        room = room[-room.ctypes.data % 64 // 4 :]
-        first = (room.ctypes.data - int(operands.arguments[0])) // 4
-        places = first + np.arange(levels * rows, dtype=np.int64).reshape(levels, rows) * width
-        steps = []
-        for level in range(levels):
-            for begin, end in ((0, 4), (4, rows)):
-                arguments = operands.arguments.copy()
-                arguments[1] = end - begin
-                for p in kernel.params:
-                    arguments[where[p.name]] += 8 * begin if p.mode is G else 0
-                if level:
-                    arguments[where[state] : where[state] + 2] = places[level - 1, begin:].ctypes.data, 0
-                arguments[-2:] = places[level, begin:].ctypes.data, 0
-                steps.append((emitted, arguments, end - begin, barriers and end == rows))
-        built.order(order)
-        built.walk(steps, blocks)
-        got = [[row] for row in room[(levels - 1) * rows * width :][: rows * width].reshape(rows, width)]
-        if barriers:
-            check(wanted, got, 5e-5)
-        else:
-            with pytest.raises(AssertionError):
-                check(wanted, got, 5e-5)
+    kernel = residual(32)
+    if name in ("elements", "slices"):
+        b = Builder(param("x", G, 40), param("s", G, 40))
+        y = b("add", "x", "s")
+        kernel = b.kernel(b("softmax", y, dim=0) if name == "slices" else y)
+    # Several tiles for a row, so that blocks depend on others.
+    schedule = {"few": CudaSchedule("few", 4, 1, 8), "many": CudaSchedule("many", 2, 1)}.get(name)
+    chain = Chain(kernel, "s", emitted_for(kernel, G, schedule))
+    assert chain.emitted.schedule.template == name
+    built = Module([chain.emitted], modes=("walk",))
+    for blocks, order in ((1, 1), (5, -1), (4, 7), (7, -1)):
+        chain.check(built, blocks, order)
+    with pytest.raises(AssertionError):
+        chain.check(built, 7, -1, barriers=False)

@@ -9,7 +9,7 @@ namespace {
 
 struct Step {
     int32_t kernel, barrier, first, tiles;
-    int64_t args;
+    int64_t args, words;
 };
 struct CopyRows {
     float* base;

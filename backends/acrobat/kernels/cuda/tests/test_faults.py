@@ -32,7 +32,11 @@ FAULTS = {
     "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads are done", "// all threads are done"),
 }
 MORE_FAULTS = {
-    "rows beyond the last are stored": (FEW, "return row < total && unit < K::kUnits", "return unit < K::kUnits"),
+    "places of rows beyond the last are read": (
+        FEW,
+        "auto at = K::places(a, smaller(row, total - 1));",
+        "auto at = K::places(a, row);",
+    ),
     "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
     "the first step is not waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
     "the next step is not waited for": (MANY, "copies_wait<kStages - 3>();", "copies_wait<kStages - 2>();"),

@@ -29,7 +29,7 @@ from backends.acrobat.frontend import build_with_reads
 from backends.acrobat.kernels.cuda import gemm
 from backends.acrobat.kernels.cuda.build import compiled
 from backends.acrobat.kernels.cuda.emit import variants
-from backends.acrobat.kernels.cuda.module import module_text, walk_shared
+from backends.acrobat.kernels.cuda.module import module_text, resident_blocks, walk_shared
 from backends.acrobat.kernels.cuda.schedule import gemm_cycles
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Variant
@@ -149,7 +149,7 @@ def work_of(launches: Iterable[tuple[int, int, str, str, int]], kernels: dict[st
 
 def registers(kernels: dict[str, KernelOnDevice]) -> str:
     emitted = list({v.emitted.symbol: v.emitted for k in kernels.values() for v in k.made}.values())
-    usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage["walk"]
+    usage = compiled(module_text(emitted, ("walk",), resident_blocks(emitted, H200)), H200.arch).usage["walk"]
     return f"{usage.registers} registers, {usage.spilled} bytes spilled, {walk_shared(emitted) / 1024:.0f} KiB shared"
 
 

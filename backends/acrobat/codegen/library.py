@@ -55,7 +55,7 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_lower_bound": (ctypes.c_int64, [void]),
         "acrobat_learn": (py_object, [void, ctypes.c_int64, ctypes.c_uint64]),
         "acrobat_set_policy": (integer, [void, integer, py_object]),
-        "acrobat_cuda_open": (integer, [void, integer, integer, void, integer, integer, void, void, integer]),
+        "acrobat_cuda_open": (integer, [void, integer, integer, void, integer, integer, integer, void, void, integer]),
         "acrobat_cuda_hold": (ctypes.c_uint64, [void, void, ctypes.c_uint64]),
         "acrobat_cuda_refill": (integer, [void, ctypes.c_uint64, void, ctypes.c_uint64]),
         "acrobat_cuda_stream": (integer, [void, void]),

@@ -63,6 +63,9 @@ class CudaCode:
     """The rows of the matrix product that one row of the call has."""
     shared_bytes: int
     """The bytes of shared memory that a block needs for a tile."""
+    resident: int = 0
+    """How many blocks each multiprocessor should run at once: 2 for products of many rows, where one block's instructions fill
+    the time that another one waits; 1 if a thread needs more than half of its registers; 0 if either will do."""
 
     def tiles(self, rows: int) -> int:
         """The number of tiles of a call of `rows` rows."""

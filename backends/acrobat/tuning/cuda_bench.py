@@ -17,7 +17,7 @@ import numpy as np
 from backends.acrobat.core.units import Mode, displacements
 from backends.acrobat.kernels.cuda.build import cubin
 from backends.acrobat.kernels.cuda.emit import emit
-from backends.acrobat.kernels.cuda.module import kernel_index, module_text, walk_shared
+from backends.acrobat.kernels.cuda.module import kernel_index, module_text, resident_blocks, walk_shared
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
@@ -49,7 +49,9 @@ class Walker:
         self.driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.driver("cuCtxPushCurrent_v2", context)
         self.shared = walk_shared(self.kernels)
-        self.driver("cuModuleLoadData", ctypes.byref(self.module), cubin(module_text(self.kernels, ("walk",)), target).content)
+        self.blocks = resident_blocks(self.kernels, target)  # of a multiprocessor
+        text = module_text(self.kernels, ("walk",), self.blocks)
+        self.driver("cuModuleLoadData", ctypes.byref(self.module), cubin(text, target).content)
         self.driver("cuModuleGetFunction", ctypes.byref(self.function), self.module, b"walk")
         self.driver("cuFuncSetAttribute", self.function, DYNAMIC_SHARED, self.shared)
         for event in self.events:
@@ -101,7 +103,7 @@ class Walker:
         stream, took = ctypes.c_void_p(), ctypes.c_float()
         before, after = self.events
         self.driver("cuEventRecord", before, stream)
-        shape = (self.target.sms, 1, 1, THREADS, 1, 1, self.shared)
+        shape = (self.target.sms * self.blocks, 1, 1, THREADS, 1, 1, self.shared)
         self.driver("cuLaunchCooperativeKernel", self.function, *shape, stream, parameters)
         self.driver("cuEventRecord", after, stream)
         self.driver("cuEventSynchronize", after)

@@ -23,7 +23,7 @@ from backends.acrobat.errors import DeviceError
 from backends.acrobat.kernels.cuda.build import EMULATION, Image, Usage, cubin, version
 from backends.acrobat.kernels.cuda.build import HERE as KERNELS
 from backends.acrobat.kernels.cuda.emit import symbol, variants
-from backends.acrobat.kernels.cuda.module import HEADERS, module_text, names, walk_shared
+from backends.acrobat.kernels.cuda.module import HEADERS, module_text, names, resident_blocks, walk_shared
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, UnsupportedCuda
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
 from backends.acrobat.options import Options
@@ -82,7 +82,8 @@ class Cuda(Device):
     ) -> Artefacts:
         codes = list(kernels.values())
         is_walk = options.launch == "walk"
-        text = module_text(codes, (options.launch,))
+        blocks = resident_blocks(codes, target)
+        text = module_text(codes, (options.launch,), blocks)
         image = image_of(text, target, flags)
         shared = {e.symbol: e.code.shared_bytes for e in codes}
         manifest = {
@@ -92,6 +93,7 @@ class Cuda(Device):
             "generator": "emulated" if target.emulated else "NVRTC {}.{}".format(*version()),
             "target": asdict(target),
             "walk_shared": walk_shared(codes),
+            "resident_blocks": blocks,
             "launch": options.launch,
             "entries": [] if is_walk else [{"name": f"launch_{name}", "shared": shared.get(name, 0)} for name in names(codes)],
             "kernels": {
@@ -169,7 +171,7 @@ class CudaMemory(Memory):
             torch.zeros(1, device=self.outputs).cpu()
         lib.acrobat_cuda_open(
             *(session, ORDINAL, int(self._manifest["launch"] == "walk"), self._image, self._manifest["walk_shared"]),
-            *(len(entries), launches, shared, int(self._emulated)),
+            *(self._manifest["resident_blocks"], len(entries), launches, shared, int(self._emulated)),
         )
 
     def arrays(self, arrays: Sequence[np.ndarray]) -> CudaArrays:

@@ -22,10 +22,13 @@ EMULATION = "emulate.h"
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What one entry of a cubin needs, together with the functions that it calls: registers of a thread, bytes of spilled
-    registers stored to and loaded from local memory, bytes of the stack, and bytes of static shared memory."""
+    registers stored to and loaded from local memory, bytes of the stack, and bytes of static shared memory. `saved` is the most
+    bytes of registers that one of the functions stores, as a function does with those of its caller: as many loads belong to
+    that, and only further ones count as spilled."""
 
     registers: int
     spilled: int
+    saved: int
     stack: int
     shared: int
 
@@ -103,8 +106,10 @@ def usage_of(log: str) -> dict[str, Usage]:
         shared = re.search(r"(\d+) bytes smem", part)
         if name and spills and registers:
             stack = max(int(s) for s, _, _ in spills)
-            spilled = sum(int(stores) + int(loads) for _, stores, loads in spills)
-            usage[name[1]] = Usage(int(registers[1]), spilled, stack, int(shared[1]) if shared else 0)
+            (_, stores, loads), *functions = [tuple(map(int, s)) for s in spills]
+            spilled = stores + loads + sum(max(again - once, 0) for _, once, again in functions)
+            saved = max((once for _, once, _ in functions), default=0)
+            usage[name[1]] = Usage(int(registers[1]), spilled, saved, stack, int(shared[1]) if shared else 0)
     return usage
 
 

@@ -70,7 +70,12 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSched
         packs=written.packs,
         flops_per_row=flops(kernel),
         code=CudaCode(
-            "\n".join(text), written.tile_rows, written.tile_columns, written.product_rows, SHARED_HEADER + written.shared_bytes
+            "\n".join(text),
+            written.tile_rows,
+            written.tile_columns,
+            written.product_rows,
+            SHARED_HEADER + written.shared_bytes,
+            written.resident,
         ),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
-from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count, widest
+from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count, resident_blocks, widest
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import Packing, layouts, panels
 from backends.acrobat.kernels.plan import Gemm, plan_gemm
@@ -27,6 +27,7 @@ class WrittenText:
     packs: dict[str, Packing]
     blocks: int = 0x7FFFFFFF
     """The most blocks that may compute tiles at once; limited if each block has memory of its own."""
+    resident: int = 0
 
 
 def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
@@ -76,7 +77,8 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         check = f"Many{shape}"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
     packed = dict.fromkeys((plan.weight, plan.bias), panels(gates, LANES, panel_count(units)))
-    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed))
+    resident = resident_blocks(schedule, plan.rows, gates)
+    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, layouts(kernel, packed), resident=resident)
 
 
 FEW_ELEMENTS = 16384
@@ -94,18 +96,19 @@ def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
 
 
 POLICY: Mapping[Precision, str] = {"fp32": "Exact", "tf32": "Tf32", "bf16": "Bf16"}
-"""The struct in mma.cuh by which a precision multiplies tiles."""
+"""The struct in exact.cuh or mma.cuh by which a precision multiplies tiles."""
 STEP_PAD = {2: 12, 4: 4}
-"""Tiled::kStepPad of tiled.cuh, by the number of gates."""
+"""Tiled::kStepPad of tensor.cuh, by the number of gates."""
 
 
 def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
-    """The same number of bytes as Tiled::kRingBytes in tiled.cuh."""
+    """The same number of bytes as Tiled::kRingBytes in exact.cuh or tensor.cuh."""
     rows, columns = 16 * schedule.rows, 64 * schedule.panels
-    pad = 0 if precision == "fp32" else STEP_PAD.get(gates, 0)
-    ring = 3 * (rows * (16 + 4) + 16 * (gates * (columns + 4) + pad))
-    sums = 4 * schedule.rows * schedule.panels * gates * THREADS if precision == "fp32" else rows * (gates * columns + 8)
-    return 4 * max(ring, sums)
+    if precision == "fp32":
+        ring = 4 * 8 * (rows + 4 + gates * (columns + 4))
+        return 4 * max(ring, 4 * schedule.rows * schedule.panels * gates * THREADS)
+    ring = 3 * (rows * (16 + 4) + 16 * (gates * (columns + 4) + STEP_PAD.get(gates, 0)))
+    return 4 * max(ring, rows * (gates * columns + 8))
 
 
 def _instance(rows: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
+from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.fusible import MOST_ARGUMENTS
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 
@@ -13,7 +14,18 @@ BUILT_IN = ("copy_rows", "tell_rows")
 """The built-in kernels, with which every module begins (copies.cuh)."""
 BUILT_INS = len(BUILT_IN)
 
-HEADERS = ("device.cuh", "few.cuh", "mma.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
+HEADERS = (
+    "device.cuh",
+    "few.cuh",
+    "mma.cuh",
+    "ring.cuh",
+    "exact.cuh",
+    "tensor.cuh",
+    "tiled.cuh",
+    "dots.cuh",
+    "rowwise.cuh",
+    "copies.cuh",
+)
 """The headers that a module's text includes. They lie beside this file."""
 
 STEP = f"""
@@ -46,14 +58,26 @@ def walk_shared(codes: Iterable[Emitted[CudaCode]]) -> int:
     return max((e.code.shared_bytes for e in codes), default=SHARED_HEADER)
 
 
+def resident_blocks(codes: Iterable[Emitted[CudaCode]], target: CudaTarget) -> int:
+    """How many blocks of a module with these kernels each multiprocessor runs at once, 1 or 2. Two have half of the registers
+    each, and a barrier of all blocks takes longer, so it is two only where a kernel asks for it and all can do with half."""
+    codes = list(codes)
+    wanted = {e.code.resident for e in codes}
+    half = (target.shared + RESERVED) // 2 - RESERVED
+    return 2 if 2 in wanted and 1 not in wanted and walk_shared(codes) <= half else 1
+
+
+RESERVED = 1024
+"""The bytes of shared memory that a device takes for itself for each block."""
 MODES = ("walk", "launches")
 
 
-def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES) -> str:
+def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES, blocks: int = 1) -> str:
     """The module as CUDA C++. Its entries are `walk(const Step* steps, int64_t count, uint32_t* bar, int64_t* clocks)` and, for
     each kernel S, the built-in ones included, `launch_S(const S_args* args, int64_t tiles)`. For an emulated device there is
     also `emulated_E(blocks, threads, shared, parameters)` for each entry E, which runs E with parameters as the driver takes
-    them. `modes` says which of the two ways of running kernels gets entries, since each takes its time to compile."""
+    them. `modes` says which of the two ways of running kernels gets entries, since each takes its time to compile; `blocks` for
+    how many blocks of a multiprocessor they are compiled (`resident_blocks`)."""
     kernels = names(codes)
     entries: list[tuple[str, tuple[str, ...], bool]] = []
     if "walk" in modes:
@@ -62,6 +86,7 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
         entries += [(f"launch_{name}", (f"const {name}_args*", "int64_t"), False) for name in kernels]
     parts = [
         *(f'#include "{header}"' for header in HEADERS),
+        f"constexpr int kBlocks = {blocks};  // that each multiprocessor runs at once",
         "",
         *(e.code.text + "\n" for e in codes),
         *([STEP, _walk(kernels)] if "walk" in modes else []),
@@ -97,7 +122,7 @@ def _walk(kernels: Sequence[str]) -> str:
             "    return 0;",
             "}",
             "",
-            "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, kBlocks)",
             "walk(const Step* steps, int64_t count, uint32_t* bar, int64_t* clocks) {",
             "    char* const header = shared_memory();",
             "    const int thread = threadIdx.x, last = int(count) - 1;",
@@ -138,7 +163,8 @@ def _launch(name: str) -> str:
     """An entry that runs one kernel on its own. It puts the arguments in shared memory, where a kernel finds them in a walk."""
     return "\n".join(
         [
-            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, kBlocks)",
+            f"launch_{name}(const {name}_args* args, int64_t tiles) {{",
             "    int64_t* const arguments = reinterpret_cast<int64_t*>(shared_memory());",
             f"    if (threadIdx.x < sizeof({name}_args) / 8)",
             "        arguments[threadIdx.x] = reinterpret_cast<const int64_t*>(args)[threadIdx.x];",
@@ -154,7 +180,8 @@ def _launch_built_in(name: str) -> str:
     """An entry for a built-in kernel, which needs no shared memory."""
     return "\n".join(
         [
-            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, kBlocks)",
+            f"launch_{name}(const {name}_args* args, int64_t tiles) {{",
             f"    const {name}_args a = *args;",
             f"    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {name}_tile(a, tile, threadIdx.x);",
             "}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
 from backends.acrobat.kernels.cuda.gemm import POLICY, WrittenText, ring_bytes
-from backends.acrobat.kernels.cuda.schedule import WARPS, CudaSchedule, widest
+from backends.acrobat.kernels.cuda.schedule import WARPS, CudaSchedule, resident_blocks, widest
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import layouts
 from backends.acrobat.kernels.plan import Operand, Product, plan_product
@@ -58,7 +58,8 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
     both = f"Both{shape}"
     definitions.append(f"static_assert({both}::kSharedBytes == {shared} && {both}::kTiles == {across});")
     call = f"both_rows{shape}(a, tile, shared, thread);"
-    return WrittenText(definitions, [call], 1, across, 1, shared, packs)
+    resident = resident_blocks(schedule, plan.rows, 1)
+    return WrittenText(definitions, [call], 1, across, 1, shared, packs, resident=resident)
 
 
 def _operand(name: str, operand: Operand, addresses: Addresses) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, log
 from typing import Literal, TypeVar
@@ -22,9 +22,14 @@ VARIANTS = 6
 LEAST_SAVING = 0.02
 """What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
 
-SHARE_OF_PEAK = {2: 0.35, 4: 0.55, 8: 0.75}
-"""The share of 128 multiply-adds a cycle that the tiled templates reach, by their rows (RT). An H100 gave 0.34, 0.44 and 0.55
-with two panels, before `reduce` read ahead."""
+MANY_ROWS = 128
+"""A product with so many rows for each instance has tiles of many rows at all times, and much to compute between two barriers.
+So its tiles are made for two blocks on each multiprocessor."""
+MOST_SUMS = 64
+"""The most sums that a thread of the tiled templates keeps if two blocks share the registers of a multiprocessor."""
+SHARE_OF_PEAK: Mapping[int, Mapping[int, float]] = {1: {2: 0.36, 4: 0.47, 8: 0.58}, 2: {2: 0.50, 4: 0.64, 8: 0.75}}
+"""The share of 128 multiply-adds a cycle that the tiled templates reach with one or two blocks on a multiprocessor, by their
+rows (RT). A prototype of 8 rows and two panels gave 0.58 with one block; the others are assumed."""
 ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
 """The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
 instructions) and far below what tensor cores can do."""
@@ -61,14 +66,17 @@ def panel_count(units: int) -> int:
 def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
     """All schedules of a product with a shared weight."""
     gates = plan.epilogue.gates
+    # Where two blocks share the registers, the walker has room for half of the sums.
+    few_values = FEW_VALUES if plan.rows < MANY_ROWS else FEW_VALUES // 2
     for rows in (1, 2, 4, 8):
-        if rows * LANES * gates <= FEW_VALUES:
+        if rows * LANES * gates <= few_values:
             for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
                 yield CudaSchedule("few", rows, warps, lanes)
     for rows in (2, 4, 8):
         for panels in (1, 2):
-            if panels * gates <= 4:
-                yield CudaSchedule("many", rows, panels)
+            schedule = CudaSchedule("many", rows, panels)
+            if panels * gates <= 4 and (plan.rows < MANY_ROWS or resident_blocks(schedule, plan.rows, gates) == 2):
+                yield schedule
 
 
 def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
@@ -77,6 +85,15 @@ def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
         width = schedule.panels * 32 // schedule.lanes
         return schedule.rows, ceil(panel_count(units) / width)
     return 16 * schedule.rows, ceil(panel_count(units) / (16 * schedule.panels))
+
+
+def resident_blocks(schedule: CudaSchedule, rows: int, gates: int) -> int:
+    """How many blocks of a multiprocessor a product with `rows` rows for each instance is made for (`CudaCode.resident`)."""
+    if schedule.template not in ("many", "both"):
+        return 0
+    if 4 * schedule.rows * schedule.panels * gates > MOST_SUMS:
+        return 1
+    return 2 if rows >= MANY_ROWS else 0
 
 
 def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precision: Precision = "fp32") -> float:
@@ -96,12 +113,20 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precisi
         between_warps = 910 if schedule.panels < WARPS else 0
         input_and_weight = (1.59 * width + 1.31 * height) * depth * 4 / 64
         each = 375 + input_and_weight + 0.865 * height * width * depth / 128 + 4.32 * exchanges + between_warps
-    else:
-        width = 64 * schedule.panels * gates
-        share = (SHARE_OF_PEAK if precision == "fp32" else ON_TENSOR_CORES)[schedule.rows]
+        return FIXED_CYCLES + ceil(tiles / sms) * each
+    width = 64 * schedule.panels * gates
+
+    def at_once(blocks: int) -> float:
+        """The cycles of so many tiles at once on a multiprocessor."""
+        share = SHARE_OF_PEAK[blocks][schedule.rows] if precision == "fp32" else ON_TENSOR_CORES[schedule.rows]
         share *= 1.0 if schedule.panels * gates > 1 else 0.8
-        each = 1400 + height * width * depth / 128 / share + (width + height) * depth / 64
-    return FIXED_CYCLES + ceil(tiles / sms) * each
+        return 1400 + blocks * height * width * depth / 128 / share + (width + height) * depth / 64
+
+    blocks = max(resident_blocks(schedule, plan.rows, gates), 1)
+    rounds, left = divmod(
+        tiles, blocks * sms
+    )  # left over are tiles of less than a round: some multiprocessors have fewer at once
+    return FIXED_CYCLES + rounds * at_once(blocks) + (at_once(ceil(left / sms)) if left else 0.0)
 
 
 FIXED_CYCLES = 700

@@ -6,10 +6,10 @@
 
 using namespace acrobat;
 
-ACROBAT_EXPORT int acrobat_cuda_open(Session* s, int ordinal, int walk, const void* module, int walk_shared, int kernels,
-                                     const char* const* names, const int* shared, int emulated) {
+ACROBAT_EXPORT int acrobat_cuda_open(Session* s, int ordinal, int walk, const void* module, int walk_shared, int resident,
+                                     int kernels, const char* const* names, const int* shared, int emulated) {
     return guarded(*s->python, [&] {
-        cuda::Image image{module, walk_shared, {names, names + kernels}, {shared, shared + kernels}};
+        cuda::Image image{module, walk_shared, resident, {names, names + kernels}, {shared, shared + kernels}};
         cuda::cuda_of(*s->device).open(ordinal, walk != 0, image, emulated != 0);
     });
 }

@@ -81,6 +81,7 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
         int blocks = 0;  // that fit a multiprocessor: all blocks of a walk run together
         check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walker_, int(kThreads), walk_shared_), "placing the kernel walk");
         if (blocks < 1) throw DeviceError("CUDA: a block of the kernel walk does not fit a multiprocessor; run the model with launches");
+        grid_ = primary_->multiprocessors * std::min(blocks, image.resident);
     }
     for (size_t i = 0; i < image.kernels.size(); ++i) {
         kernels_.push_back(function(image.kernels[i], image.shared[i]));
@@ -91,7 +92,7 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     check(driver.cuStreamSynchronize(nullptr), "clearing the barrier");
     uploaded_ = Owned(new Mark(false));
     submitted_ = Owned(new Mark(false));
-    plan_ = Owned(new Plan(cx_, *this, *staging_, primary_->multiprocessors, gather_fusion_));
+    plan_ = Owned(new Plan(cx_, *this, *staging_, std::max(grid_, 1), gather_fusion_));
 }
 
 Function CudaDevice::function(const char* kernel, int shared) {
@@ -279,7 +280,7 @@ void CudaDevice::submit() {
             Pointer clocks = 0;
             if (reads_clocks_) check(driver.cuMemAlloc_v2(&clocks, size_t(count + 1) * 8), "taking memory for clocks");
             void* parameters[] = {&walked, &count, &barrier_, &clocks};
-            check(driver.cuLaunchCooperativeKernel(walker_, unsigned(primary_->multiprocessors), 1, 1, kThreads, 1, 1, walk_shared_,
+            check(driver.cuLaunchCooperativeKernel(walker_, unsigned(grid_), 1, 1, kThreads, 1, 1, walk_shared_,
                                                    stream_, parameters),
                   "launching the kernels");
             counters.device_launches += 1;

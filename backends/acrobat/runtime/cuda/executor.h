@@ -23,6 +23,7 @@ namespace acrobat::cuda {
 struct Image {
     const void* module;                // cubin
     int walk_shared;                   // bytes of shared memory of the kernel `walk`, if the build has it
+    int resident;                      // blocks of it that it is made to run at once on each multiprocessor
     std::vector<const char*> kernels;  // if not: the kernels that run one step each, in the order of their numbers in steps
     std::vector<int> shared;           // their bytes of shared memory
 };
@@ -155,6 +156,7 @@ class CudaDevice final : public Device {
     ModuleHandle module_ = nullptr;
     Function walker_ = nullptr;
     unsigned walk_shared_ = 0;
+    int grid_ = 0;  // blocks of the walk
     std::vector<Function> kernels_;
     std::vector<unsigned> shared_;
     Pointer barrier_ = 0;  // the word for the barriers of the walk's blocks

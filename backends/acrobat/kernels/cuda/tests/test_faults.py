@@ -26,17 +26,30 @@ FAULTS = {
         "        copies_wait<0>();\n        block_sync();\n",
         "        copies_wait<0>();\n",
     ),
-    "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads are done", "// all threads are done"),
+    "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads have read", "// all threads have read"),
 }
 MORE_FAULTS = {
     "rows beyond the last are stored": (FEW, "row >= total) return;", "false) return;"),
     "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
-    "the first step is not waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
-    "the next step is not waited for": (MANY, "copies_wait<kStages - 3>();", "copies_wait<kStages - 2>();"),
+    "the first step is not waited for": (
+        MANY,
+        "copies_wait<T::kStages - 2>();  // for the first",
+        "copies_wait<T::kStages - 1>();  // for the first",
+    ),
+    "the next step is not waited for": (
+        MANY,
+        "copies_wait<T::kStages - 2>();  // for the next",
+        "copies_wait<T::kStages - 1>();  // for the next",
+    ),
+    "the next copies replace the stage that is read": (
+        MANY,
+        "if (k == 0) fetch_stage(s + T::kStages - 1);",
+        "if (k == 0) fetch_stage(s + T::kStages);",
+    ),
     "no barrier after the table of rows": (
         MANY,
-        "    block_sync();\n    const float *const weights",
-        "    const float *const weights",
+        "    block_sync();\n    const float* const weights",
+        "    const float* const weights",
     ),
     "no barrier between tiles": (FEW, "        block_sync();  // the next tile writes to shared memory\n", ""),
 }
@@ -45,11 +58,13 @@ MORE_FAULTS = {
 def attempt(fault: str) -> None:
     """Runs a kernel with a fault (or "" for none) in all orders. Raises AssertionError if it shows in the results."""
     schedule, old, new = {**FAULTS, **MORE_FAULTS}.get(fault, (FEW, "", ""))
-    kernel = models.birnn(32)
+    kernel = models.birnn(32)  # 64 steps of the reduction: each stage of the ring is used twice
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
     # The text of the headers replaces their includes, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
-    once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # the headers' own includes
+    once = [
+        (f'#include "{name}"', "") for name in ("mma.cuh", "ring.cuh", "exact.cuh", "tensor.cuh", "device.cuh")
+    ]  # their own
     built = Module([emitted], [*texts, *once, *([(old, new)] if old else [])], modes=("launches",))
     run = random_run(kernel, 13)
     run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}

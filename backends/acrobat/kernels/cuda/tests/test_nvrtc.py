@@ -6,11 +6,14 @@ import pytest
 
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.core.units import Mode
 from backends.acrobat.frontend import build_with_reads
-from backends.acrobat.kernels.cuda import constants
+from backends.acrobat.kernels.cpu.tests import test_gemm, test_product
+from backends.acrobat.kernels.cuda import constants, gemm
 from backends.acrobat.kernels.cuda.build import compiled, version
-from backends.acrobat.kernels.cuda.emit import variants
-from backends.acrobat.kernels.cuda.module import module_text, walk_shared
+from backends.acrobat.kernels.cuda.emit import emit, variants
+from backends.acrobat.kernels.cuda.module import RESERVED, module_text, resident_blocks, walk_shared
+from backends.acrobat.kernels.cuda.schedule import MOST_SUMS, CudaSchedule, gemm_schedules
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.cuda.tests.support import H200
 from backends.acrobat.kernels.interface import CudaCode, Emitted
@@ -21,6 +24,11 @@ from workloads.tests.conftest import NAMES, spec
 
 CHEAP = ("treelstm", "mvrnn", "drnn", "berxit")
 """Workloads that need all templates between them."""
+
+
+SAVED, SPILLED = 264, 8
+"""Bytes of registers that a function for many rows may save for its caller, of which there are 61, and that it may load once
+more. One that spilled registers in its loop had 150 bytes and more beside the 61."""
 
 
 def kernels_of(name: str, size: str, target: CudaTarget) -> list[Emitted[CudaCode]]:
@@ -42,14 +50,19 @@ def check(name: str, size: str) -> None:
     """All kernels of a workload are inlined into the walker, so a kernel that lacks registers shows in the walker's usage."""
     emitted = kernels_of(name, size, H200)
     assert emitted
-    usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage
+    blocks = resident_blocks(emitted, H200)
+    assert blocks == (2 if name == "berxit" else 1)
+    usage = compiled(module_text(emitted, ("walk",), blocks), H200.arch).usage
     assert set(usage) == {"walk"}
-    assert usage["walk"].spilled == 0 and usage["walk"].stack == 0, usage
-    assert usage["walk"].registers <= 255  # of 65536 for the 256 threads that each multiprocessor runs
-    assert walk_shared(emitted) <= H200.shared
+    assert usage["walk"].spilled <= SPILLED * sum(e.schedule.template in ("many", "both") for e in emitted), usage
+    assert usage["walk"].stack - usage["walk"].saved < 16, usage  # the stack has nothing but the registers of callers
+    assert usage["walk"].registers <= 65536 // (256 * blocks)  # a multiprocessor has 65536, a block 256 threads
+    assert blocks * (walk_shared(emitted) + RESERVED) <= H200.shared + RESERVED
 
 
-@pytest.mark.parametrize("name", [n if n == CHEAP[0] else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
+@pytest.mark.parametrize(
+    "name", [n if n in (CHEAP[0], "berxit") else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES]
+)
 def test_a_workload_compiles(name: str) -> None:
     check(name, "small")
 
@@ -70,6 +83,21 @@ def test_all_templates_compile_for_launches() -> None:
     image = compiled(module_text(list(by_template.values()), ("launches",)), H200.arch)
     assert {"launch_copy_rows", "launch_tell_rows", *(f"launch_{e.symbol}" for e in by_template.values())} == set(image.usage)
     assert not any(u.spilled for u in image.usage.values())
+
+
+@pytest.mark.parametrize("gates", [1, 2, 3, 4])
+def test_products_of_many_rows_have_room_beside_another_block(gates: int) -> None:
+    """All tiles of products of many rows, and of two row operands, with half of a multiprocessor's registers and memory."""
+    kernel = test_gemm.gated(gates, 200)
+    plan = gemm.plan_of(kernel)
+    assert plan
+    schedules = [s for s in gemm_schedules(plan[0]) if s.template == "many" and 4 * s.rows * s.panels * gates <= MOST_SUMS]
+    emitted = [emit(kernel, Mode.GATHERED, H200, s) for s in schedules]
+    both = [CudaSchedule("both", s.rows, s.panels) for s in schedules]
+    emitted += [emit(test_product.scores(3, 130, 64), Mode.GATHERED, H200, s) for s in both]
+    usage = compiled(module_text(emitted, ("walk",), 2), H200.arch).usage["walk"]
+    assert usage.registers <= 128 and usage.spilled <= SPILLED and 0 < usage.saved <= SAVED, usage
+    assert 2 * (walk_shared(emitted) + RESERVED) <= H200.shared + RESERVED
 
 
 def test_what_nvrtc_refuses_is_an_error_with_its_words() -> None:

@@ -88,7 +88,7 @@ def test_operands_are_rounded_and_sums_are_not(precision: Precision) -> None:
 
 
 def test_many_rows_run_on_tensor_cores_and_few_do_not() -> None:
-    plan = gemm.plan_of(test_gemm.plain(512, 512))
+    plan = gemm.plan_of(test_gemm.plain(512, 1024))
     assert plan
     for precision in FRACTION:
         chosen = gemm_variants(plan[0], 132, precision)

@@ -354,9 +354,14 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
     static_cast<Kernel*>(function)->shared = value;
     return kSuccess;
 }
+// How many blocks with so much shared memory each run on a multiprocessor at once.
+static int resident_blocks(size_t shared) {
+    const int reserved = 1024, bytes = int(shared);  // `reserved`: of each block, and not for it
+    return bytes > attributes[97] ? 0 : std::min(8, (attributes[97] + reserved) / (bytes + reserved));
+}
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t shared) {
     ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-    *blocks = int(shared) <= attributes[97] ? 1 : 0;
+    *blocks = resident_blocks(shared);
     return kSuccess;
 }
 
@@ -501,7 +506,7 @@ int cuLaunchKernel(void* function, unsigned x, unsigned, unsigned, unsigned thre
 int cuLaunchCooperativeKernel(void* function, unsigned x, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared,
                               void* stream, void** parameters) {
     ENTER("cuLaunchCooperativeKernel");
-    if (int(x) > attributes[16]) return kTooLarge;
+    if (int(x) > attributes[16] * resident_blocks(shared)) return kTooLarge;
     return launch(function, x, threads, shared, stream, parameters);
 }
 

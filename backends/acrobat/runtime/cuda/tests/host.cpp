@@ -75,10 +75,11 @@ struct Program {
     Driver driver;
     int64_t early = 0;  // how many values were read while the device had still work to do
 
-    Program(const std::string& module, bool walks, bool emulated, bool gather_fusion = true, bool checked = false)
+    Program(const std::string& module, bool walks, bool emulated, bool gather_fusion = true, bool checked = false,
+            int shared = 1024)
         : cx(settings(gather_fusion, checked)), device(cx, settings(gather_fusion, checked)), walk(walks) {
         cx.device = &device;
-        cuda::Image image{module.data(), 1024, {}, {}};
+        cuda::Image image{module.data(), shared, 2, {}, {}};
         if (!walk) image.kernels = {"launch_copy_rows", "launch_tell_rows", "launch_add"}, image.shared = {0, 0, 0};
         device.open(0, walk, image, emulated);
         const float ones[kElements] = {1, 1, 1, 1, 1};
@@ -300,6 +301,8 @@ void run(const std::string& module, const std::string& which, bool walk) {
         driver.memory(size_t{4} << 30);
         Program p(module, walk, true);
         right(p.run(20, 4, true), 20, 4, true);
+        Program large(module, walk, true, true, false, 150 << 10);  // of which only one block fits a multiprocessor
+        right(large.run(20, 4, true), 20, 4, true);
     } else {
         wrong("there is no such case");
     }

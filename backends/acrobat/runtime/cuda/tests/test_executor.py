@@ -98,6 +98,7 @@ MISTAKES = {
     "staging is used again too early": (
         *("executor", 'check(Driver::get().cuEventSynchronize(uploaded_->get()), "waiting for an upload");', "", "behind"),
     ),
+    "more blocks are launched than fit": ("executor", "std::min(blocks, image.resident)", "image.resident", "opening"),
     "a stream does not wait for the other": ("executor", "if (in_use_) check(", "if (false) check(", "streams"),
     "what is written later is not uploaded": ("staging", "if (b.used == b.uploaded)", "if (b.uploaded)", "waits"),
     "the host writes to the device's memory": (
@@ -119,7 +120,8 @@ def test_a_mistake_is_found(parts: Parts, mistake: str) -> None:
     text = (RUNTIME / "cuda" / f"{part}.cpp").read_text()
     assert text.count(right) == 1, f"{part}.cpp has changed: plant this mistake anew"
     result = parts.run(parts.program("wrong", **{part: text.replace(right, wrong)}), case, "walk")
-    seen = result.stderr.startswith(("wrong: the results", "wrong: CUDA: the device has ended its work without an answer"))
+    signs = ("wrong: the results", "wrong: CUDA: the device has ended its work without an answer", "wrong: CUDA: launching")
+    seen = result.stderr.startswith(signs)
     assert (result.returncode == 1 and seen) or result.returncode == -signal.SIGSEGV, result
 
 

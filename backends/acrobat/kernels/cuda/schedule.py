@@ -72,8 +72,9 @@ def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
         if rows * LANES * gates <= few_values:
             for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
                 yield CudaSchedule("few", rows, warps, lanes)
+    # Three panels make columns of 192 units, of which 768 are a multiple: their tiles divide better among two blocks.
     for rows in (2, 4, 8):
-        for panels in (1, 2):
+        for panels in (1, 2) if plan.rows < MANY_ROWS else (1, 2, 3):
             schedule = CudaSchedule("many", rows, panels)
             if panels * gates <= 4 and (plan.rows < MANY_ROWS or resident_blocks(schedule, plan.rows, gates) == 2):
                 yield schedule

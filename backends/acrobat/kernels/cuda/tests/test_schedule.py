@@ -49,7 +49,7 @@ def test_products_of_many_rows_have_only_schedules_for_two_blocks() -> None:
     plan = gemm.plan_of(of_rows(128))
     assert plan
     many = [s for s in gemm_schedules(plan[0]) if s.template == "many"]
-    assert {(s.rows, s.panels) for s in many} == {(r, p) for r in (2, 4, 8) for p in (1, 2)}
+    assert {(s.rows, s.panels) for s in many} == {(r, p) for r in (2, 4, 8) for p in (1, 2, 3)} - {(8, 3)}
     assert {e.code.resident for e in made(of_rows(128), *many)} == {2}
 
 

@@ -34,7 +34,7 @@ def in_place(run: Run, precision: Precision) -> None:
                 array[...] = rounded(array, precision)
 
 
-SHAPES = [(rows, panels) for rows in (2, 4, 8) for panels in (1, 2)]
+SHAPES = [(rows, panels) for rows in (2, 4, 8) for panels in (1, 2, 3)]
 
 
 def test_every_element_meets_its_partner() -> None:

@@ -77,7 +77,9 @@ def tune(
             )
 
         chosen.append(request)
-        tasks.append(Task(frequencies, PredictedSchedule(default), sorted(gemm_schedules(plan), key=predicted)))
+        tasks.append(
+            Task(frequencies, PredictedSchedule(default), sorted(gemm_schedules(plan, target.precision), key=predicted))
+        )
     chosen_schedules = search(tasks, trials, CudaMeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     result = {request: expanded(schedules) for request, schedules in zip(chosen, chosen_schedules, strict=True)}
     return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}

@@ -15,6 +15,14 @@ using uint64_t = unsigned long long;
 #define ACROBAT_DEVICE __device__ __forceinline__
 // A function with much code, which is compiled by itself: with all such code in one walker, compiling it took five times as long.
 #define ACROBAT_LARGE __device__ __noinline__
+
+// The same value. The compiler does not know that, so it computes again what is made of it, instead of keeping that in registers.
+ACROBAT_DEVICE int anew(int value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+// Tells the compiler that the pointer is one to shared memory. It cannot see that in a function of its own.
+ACROBAT_DEVICE void is_shared(const void* p) { __builtin_assume(__isShared(p)); }
 #define ACROBAT_KERNEL extern "C" __global__
 #define ACROBAT_GLOBAL __device__
 

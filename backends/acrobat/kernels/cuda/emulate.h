@@ -291,6 +291,8 @@ ACROBAT_DEVICE char* shared_memory() {
     return at;
 }
 ACROBAT_DEVICE int thread_index() { return threadIdx.x; }
+ACROBAT_DEVICE int anew(int value) { return value; }
+ACROBAT_DEVICE void is_shared(const void*) {}
 ACROBAT_DEVICE void block_sync() { emulate::pause(emulate::At::Block); }
 ACROBAT_DEVICE int64_t clock_cycles() {
     static int64_t cycles = 0;

@@ -32,8 +32,8 @@ struct Few {
     static constexpr int kHeld = kValues > L ? kValues / L : 1;                          // sums that a lane has after the exchange
     static constexpr int kHolders = kValues > L ? 1 : L / kValues;                       // lanes that have the same sums
     static constexpr int kSteps = (kChunk + kStep - 1) / kStep;
-    static constexpr int kReady = K::kGates > 8 ? 1 : 8 / K::kGates;
-    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are being read at any time
+    static constexpr int kReady = (kValues * K::kGates > 32 ? 4 : 8) / K::kGates;  // 16 or 32 registers
+    static constexpr int kAhead = kReady < 1 ? 1 : kSteps < kReady ? kSteps : kReady;  // steps whose weights are being read at any time
     // Whether all lanes have the same number of steps, and whether that number is also a multiple of kAhead.
     static constexpr bool kEven = K::kDepth == kChunk && kChunk % kStep == 0, kWhole = kEven && kSteps % kAhead == 0;
     // The product elements that a thread finishes at once, and how often if the sums of several warps are added.

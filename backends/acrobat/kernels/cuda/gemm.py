@@ -98,18 +98,19 @@ def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
 
 
 POLICY: Mapping[Precision, str] = {"fp32": "Exact", "tf32": "Tf32", "bf16": "Bf16"}
-"""The struct in mma.cuh by which a precision multiplies tiles."""
+"""The struct in exact.cuh or mma.cuh by which a precision multiplies tiles."""
 STEP_PAD = {2: 12, 4: 4}
-"""Tiled::kStepPad of tiled.cuh, by the number of gates."""
+"""Tiled::kStepPad of tensor.cuh, by the number of gates."""
 
 
 def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
-    """The same number of bytes as Tiled::kRingBytes in tiled.cuh."""
+    """The same number of bytes as Tiled::kRingBytes in exact.cuh or tensor.cuh."""
     rows, columns = 16 * schedule.rows, 64 * schedule.panels
-    pad = 0 if precision == "fp32" else STEP_PAD.get(gates, 0)
-    ring = 3 * (rows * (16 + 4) + 16 * (gates * (columns + 4) + pad))
-    sums = 4 * schedule.rows * schedule.panels * gates * THREADS if precision == "fp32" else rows * (gates * columns + 8)
-    return 4 * max(ring, sums)
+    if precision == "fp32":
+        ring = 4 * 8 * (rows + 4 + gates * (columns + 4))
+        return 4 * max(ring, 4 * schedule.rows * schedule.panels * gates * THREADS)
+    ring = 3 * (rows * (16 + 4) + 16 * (gates * (columns + 4) + STEP_PAD.get(gates, 0)))
+    return 4 * max(ring, rows * (gates * columns + 8))
 
 
 def _instance(rows: int) -> str:

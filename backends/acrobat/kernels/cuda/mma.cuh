@@ -9,13 +9,7 @@
 #pragma once
 #include "device.cuh"
 
-// Nothing is rounded, and nothing runs on tensor cores: products are float32.
-struct Exact {
-    static constexpr bool kExact = true;
-};
-
 struct Tf32 {  // 10 bits of fraction
-    static constexpr bool kExact = false;
     static constexpr int kSteps = 8;
     // One word of a lane; the operand lies in shared memory with `stride` elements from one step of the reduction to the next.
     static ACROBAT_DEVICE uint32_t word(const float* from, int stride, int member, int half) {
@@ -27,7 +21,6 @@ struct Tf32 {  // 10 bits of fraction
 };
 
 struct Bf16 {  // 7 bits of fraction
-    static constexpr bool kExact = false;
     static constexpr int kSteps = 16;
     static ACROBAT_DEVICE uint32_t word(const float* from, int stride, int member, int half) {
         const float* const first = from + (half * 8 + member * 2) * stride;

@@ -16,7 +16,18 @@ BUILT_INS = len(BUILT_IN)
 BARRIER_BYTES = 2048
 """The memory of a barrier of all blocks, which is zero at first."""
 
-HEADERS = ("device.cuh", "few.cuh", "mma.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
+HEADERS = (
+    "device.cuh",
+    "few.cuh",
+    "mma.cuh",
+    "ring.cuh",
+    "exact.cuh",
+    "tensor.cuh",
+    "tiled.cuh",
+    "dots.cuh",
+    "rowwise.cuh",
+    "copies.cuh",
+)
 """The headers that a module's text includes. They lie beside this file."""
 
 STEP = f"""
@@ -135,7 +146,8 @@ def _launch(name: str) -> str:
     """An entry that runs one kernel on its own. It puts the arguments in shared memory, where a kernel finds them in a walk."""
     return "\n".join(
         [
-            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
+            f"launch_{name}(const {name}_args* args, int64_t tiles) {{",
             "    int64_t* const arguments = reinterpret_cast<int64_t*>(shared_memory());",
             f"    if (threadIdx.x < sizeof({name}_args) / 8)",
             "        arguments[threadIdx.x] = reinterpret_cast<const int64_t*>(args)[threadIdx.x];",
@@ -152,7 +164,8 @@ def _launch_built_in(name: str) -> str:
     """An entry for a built-in kernel, which needs no shared memory."""
     return "\n".join(
         [
-            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
+            f"launch_{name}(const {name}_args* args, int64_t tiles) {{",
             f"    const {name}_args a = *args;",
             f"    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {name}_tile(a, tile, threadIdx.x);",
             "}",

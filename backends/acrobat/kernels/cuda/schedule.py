@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, log
 from typing import Literal, TypeVar
@@ -22,9 +22,20 @@ VARIANTS = 6
 LEAST_SAVING = 0.02
 """What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
 
-SHARE_OF_PEAK = {2: 0.35, 4: 0.55, 8: 0.75}
-"""The share of 128 multiply-adds a cycle that the tiled templates reach, by their rows (RT). An H100 gave 0.34, 0.44 and 0.55
-with two panels, before `reduce` read ahead."""
+MANY_ROWS = 128
+"""A product with so many rows for each instance always has many rows. Tiles for it may be large, and its schedules are chosen
+for every number of instances: there are few tiles, so how they divide among multiprocessors decides."""
+MOST_SUMS = 128
+"""The most sums that a thread of the tiled templates keeps."""
+SHARE_OF_PEAK: Mapping[int, tuple[float, ...]] = {
+    2: (0.30, 0.36, 0.38, 0.40),
+    4: (0.40, 0.48, 0.50, 0.53),
+    8: (0.50, 0.59, 0.61, 0.63),
+    12: (0.53, 0.61),
+}
+"""The share of 128 multiply-adds a cycle that the tiled templates reach, by their rows (RT) and then by panels times gates. An
+H100 gave 0.48, 0.53, 0.59, 0.61, 0.63 and, with twelve rows, 0.61 where tiles fill all multiprocessors; others are assumed.
+With two blocks of 128 x 128 on each multiprocessor it was 0.63 too, but tiles then divide worse."""
 ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
 """The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
 instructions) and far below what tensor cores can do."""
@@ -58,16 +69,17 @@ def panel_count(units: int) -> int:
     return ceil(units / LANES)
 
 
-def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
+def gemm_schedules(plan: Gemm, precision: Precision = "fp32") -> Iterator[CudaSchedule]:
     """All schedules of a product with a shared weight."""
     gates = plan.epilogue.gates
     for rows in (1, 2, 4, 8):
         if rows * LANES * gates <= FEW_VALUES:
             for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
                 yield CudaSchedule("few", rows, warps, lanes)
-    for rows in (2, 4, 8):
-        for panels in (1, 2):
-            if panels * gates <= 4:
+    large = plan.rows >= MANY_ROWS and precision == "fp32"
+    for rows in (2, 4, 8, 12) if large else (2, 4, 8):
+        for panels in (1, 2, 3, 4) if large else (1, 2):
+            if panels * gates <= 4 and rows * panels * gates * LANES <= MOST_SUMS:
                 yield CudaSchedule("many", rows, panels)
 
 
@@ -96,11 +108,13 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precisi
         between_warps = 910 if schedule.panels < WARPS else 0
         input_and_weight = (1.59 * width + 1.31 * height) * depth * 4 / 64
         each = 375 + input_and_weight + 0.865 * height * width * depth / 128 + 4.32 * exchanges + between_warps
+        return FIXED_CYCLES + ceil(tiles / sms) * each
+    width = 64 * schedule.panels * gates
+    if precision == "fp32":
+        share = SHARE_OF_PEAK[schedule.rows][schedule.panels * gates - 1]
     else:
-        width = 64 * schedule.panels * gates
-        share = (SHARE_OF_PEAK if precision == "fp32" else ON_TENSOR_CORES)[schedule.rows]
-        share *= 1.0 if schedule.panels * gates > 1 else 0.8
-        each = 1400 + height * width * depth / 128 / share + (width + height) * depth / 64
+        share = ON_TENSOR_CORES[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
+    each = 1400 + height * width * depth / 128 / share + (width + height) * depth / 64
     return FIXED_CYCLES + ceil(tiles / sms) * each
 
 
@@ -108,13 +122,19 @@ FIXED_CYCLES = 700
 """What a step takes beside its tiles and its barrier."""
 ROWS = (1, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256, 384, 512, 1024, 2048)
 """The numbers of instances for which variants are chosen; most launches of the paper's models have 1 to 256."""
+ROWS_OF_MANY = (*range(1, 65), 80, 96, 128, 192, 256)
+"""The same for products with MANY_ROWS rows for each instance."""
+LEAST_GAIN = 0.01
+"""By how much another variant must be faster to be used from a number of rows on."""
 
 
 def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules, each with the number of instances from which on it is used; the first begins at 0. They are those,
-    VARIANTS at most, of which the fastest takes least for each of ROWS, on average over the logarithms of predicted times."""
-    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in ROWS] for s in gemm_schedules(plan)}
-    candidates = {min(times, key=lambda s: times[s][i]): None for i in range(len(ROWS))}
+    VARIANTS at most, of which the fastest takes least for each of ROWS, on average over the logarithms of predicted times. One
+    may be used for several ranges."""
+    numbers = ROWS_OF_MANY if plan.rows >= MANY_ROWS else ROWS
+    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in numbers] for s in gemm_schedules(plan, precision)}
+    candidates = {min(times, key=lambda s: times[s][i]): None for i in range(len(numbers))}
 
     def cost(chosen: list[CudaSchedule]) -> float:
         return sum(log(min(column)) for column in zip(*(times[s] for s in chosen), strict=True))
@@ -125,17 +145,14 @@ def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[
         for i in range(len(larger)):  # one that was taken early may be needless beside those taken later
             rest = larger[:i] + larger[i + 1 :]
             larger = [*rest, min(candidates, key=lambda s: cost([*rest, s]))]
-        if cost(selection) - cost(larger) < LEAST_SAVING * len(ROWS):
+        if cost(selection) - cost(larger) < LEAST_SAVING * len(numbers):
             break
         selection = larger
     out: list[tuple[int, CudaSchedule]] = []
-    for i, instances in enumerate(ROWS):
+    for i, instances in enumerate(numbers):
         fastest = min(selection, key=lambda s: times[s][i])
-        if not out or times[fastest][i] < times[out[-1][1]][i]:
+        if not out or times[fastest][i] < (1 - LEAST_GAIN) * times[out[-1][1]][i]:
             out.append((instances if out else 0, fastest))
-            selection.remove(fastest)
-            if not selection:
-                break
     return tuple(out)
 
 

@@ -29,7 +29,7 @@ FAULTS = {
         "        copies_wait<0>();\n        block_sync();\n",
         "        copies_wait<0>();\n",
     ),
-    "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads are done", "// all threads are done"),
+    "no barrier between the steps of the ring": (MANY, "block_sync();  // all threads have read", "// all threads have read"),
 }
 MORE_FAULTS = {
     "places of rows beyond the last are read": (
@@ -38,12 +38,25 @@ MORE_FAULTS = {
         "auto at = K::places(a, row);",
     ),
     "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
-    "the first step is not waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
-    "the next step is not waited for": (MANY, "copies_wait<kStages - 3>();", "copies_wait<kStages - 2>();"),
+    "the first step is not waited for": (
+        MANY,
+        "copies_wait<T::kStages - 2>();  // for the first",
+        "copies_wait<T::kStages - 1>();  // for the first",
+    ),
+    "the next step is not waited for": (
+        MANY,
+        "copies_wait<T::kStages - 2>();  // for the next",
+        "copies_wait<T::kStages - 1>();  // for the next",
+    ),
+    "the next copies replace the stage that is read": (
+        MANY,
+        "if (k == 0) fetch_stage(s + T::kStages - 1);",
+        "if (k == 0) fetch_stage(s + T::kStages);",
+    ),
     "no barrier after the table of rows": (
         MANY,
-        "    block_sync();\n    const float *const weights",
-        "    const float *const weights",
+        "    block_sync();\n    const float* const weights",
+        "    const float* const weights",
     ),
     "no barrier between tiles": (FEW, "if (tile < tiles) block_sync();  // the next tile", "// the next tile"),
 }
@@ -66,7 +79,9 @@ def attempt(fault: str) -> None:
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
     # The text of the headers replaces their includes, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
-    once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # the headers' own includes
+    once = [
+        (f'#include "{name}"', "") for name in ("mma.cuh", "ring.cuh", "exact.cuh", "tensor.cuh", "device.cuh")
+    ]  # the headers' own includes
     planted = [(old, new)] if old else []
     if "operands are read before" in fault:
         planted.append(("if (begin == 0 && reads()) K::read(a, at, row, unit, operands);", ""))

@@ -79,6 +79,24 @@ def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
     return [emitted_for(kernel, G).schedule]
 
 
+def many_rows() -> Kernel:
+    """A product with so many rows for each instance that its tiles may be large, with odd extents."""
+    b = Builder(param("x", G, 130, 43), param("w", S, 203, 43), param("b", S, 203))
+    return b.kernel(b("relu", b("linear", "x", "w", "b")))
+
+
+def test_many_rows_of_each_instance() -> None:
+    kernel = many_rows()
+    plan = gemm.plan_of(kernel)
+    assert plan
+    made = [emitted_for(kernel, G, s) for s in gemm_schedules(plan[0]) if s.template == "many"]
+    assert {e.schedule.panels for e in made} == {1, 2, 3, 4} and {e.schedule.rows for e in made} == {2, 4, 8, 12}
+    built = Module(made, modes=("launches",))
+    for number, emitted in enumerate(made):
+        run = test_gemm.prepared(kernel, 1 + number % 2)
+        check(run, execute(built, run, emitted, G, order=ORDERS[number % 3]), 5e-5)
+
+
 @cache
 def module(kind: str) -> tuple[Module, dict[str, list]]:
     """All kernels of a kind, built together."""

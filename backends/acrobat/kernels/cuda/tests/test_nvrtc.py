@@ -6,11 +6,14 @@ import pytest
 
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.core.units import Mode
 from backends.acrobat.frontend import build_with_reads
-from backends.acrobat.kernels.cuda import constants
+from backends.acrobat.kernels.cpu.tests.support import Builder, param
+from backends.acrobat.kernels.cuda import constants, gemm
 from backends.acrobat.kernels.cuda.build import compiled, version
-from backends.acrobat.kernels.cuda.emit import variants
+from backends.acrobat.kernels.cuda.emit import emit, variants
 from backends.acrobat.kernels.cuda.module import module_text, walk_shared
+from backends.acrobat.kernels.cuda.schedule import MANY_ROWS, gemm_schedules
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.cuda.tests.support import H200
 from backends.acrobat.kernels.interface import CudaCode, Emitted
@@ -49,7 +52,9 @@ def check(name: str, size: str) -> None:
     assert walk_shared(emitted) <= H200.shared
 
 
-@pytest.mark.parametrize("name", [n if n == CHEAP[0] else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
+@pytest.mark.parametrize(
+    "name", [n if n in (CHEAP[0], "berxit") else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES]
+)
 def test_a_workload_compiles(name: str) -> None:
     check(name, "small")
 
@@ -70,6 +75,20 @@ def test_all_templates_compile_for_launches() -> None:
     image = compiled(module_text(list(by_template.values()), ("launches",)), H200.arch)
     assert {"launch_copy_rows", "launch_tell_rows", *(f"launch_{e.symbol}" for e in by_template.values())} == set(image.usage)
     assert not any(u.spilled for u in image.usage.values())
+
+
+def test_all_tiles_of_products_of_many_rows_fit_the_registers() -> None:
+    b = Builder(param("x", Mode.GATHERED, MANY_ROWS, 64), param("w", Mode.SHARED, 200, 64))
+    kernel = b.kernel(b("relu", b("linear", "x", "w")))
+    plan = gemm.plan_of(kernel)
+    assert plan
+    large = [s for s in gemm_schedules(plan[0]) if s.template == "many" and 4 * s.rows * s.panels >= 64]
+    assert {(s.rows, s.panels) for s in large} == {(4, 4), (8, 2), (8, 3), (8, 4), (12, 2)}
+    for schedule in large:
+        emitted = emit(kernel, Mode.GATHERED, H200, schedule)
+        usage = compiled(module_text([emitted], ("walk",)), H200.arch).usage["walk"]
+        assert usage.spilled == 0 and usage.stack == 0 and usage.registers <= 255, (schedule, usage)
+        assert walk_shared([emitted]) <= H200.shared
 
 
 def test_what_nvrtc_refuses_is_an_error_with_its_words() -> None:

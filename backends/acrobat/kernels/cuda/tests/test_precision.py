@@ -34,7 +34,7 @@ def in_place(run: Run, precision: Precision) -> None:
                 array[...] = rounded(array, precision)
 
 
-SHAPES = [(rows, panels) for rows in (2, 4, 8) for panels in (1, 2)]
+SHAPES = [(rows, panels) for rows in (2, 4, 8) for panels in (1, 2, 3)]
 
 
 def test_every_element_meets_its_partner() -> None:
@@ -88,7 +88,7 @@ def test_operands_are_rounded_and_sums_are_not(precision: Precision) -> None:
 
 
 def test_many_rows_run_on_tensor_cores_and_few_do_not() -> None:
-    plan = gemm.plan_of(test_gemm.plain(512, 512))
+    plan = gemm.plan_of(test_gemm.plain(512, 1024))
     assert plan
     for precision in FRACTION:
         chosen = gemm_variants(plan[0], 132, precision)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.codegen.slices import slices
+from backends.acrobat.codegen.slices import Maker, cut_unevenly
 
 
 class Results:
@@ -20,7 +20,7 @@ class Results:
             (tuple(t["shape"]), getattr(torch, t["dtype"]), "cpu" if t["number"] else device, t["extents"], t["order"])
             for t in types
         ]
-        self._slices = slices()
+        self.makers = [None if lists else Maker(dtype, lies, shape) for shape, dtype, lies, lists, _ in self._types]
 
     def allocate(self, index: int, counts: int | list[int]) -> tuple[int, Callable[[], tuple[torch.Tensor, ...]]]:
         """Allocates the memory of the tensors of type number `index` and returns its address and a function that makes the
@@ -29,14 +29,13 @@ class Results:
 
         They are slices of one buffer, the cheapest way to make tensors (`slices.py`)."""
         shape, dtype, device, _, _ = self._types[index]
-        lengths = counts if isinstance(counts, list) else None
-        if lengths is not None:
-            whole, count = (sum(lengths), *shape), len(lengths)
-        else:
-            assert isinstance(counts, int)
-            whole, count = (counts * shape[0], *shape[1:]) if shape else (counts,), counts
-        buffer = torch.empty(whole, dtype=dtype, device=device)
-        return buffer.data_ptr(), partial(self._slices, buffer, shape, count, lengths)
+        if isinstance(counts, list):
+            buffer = torch.empty((sum(counts), *shape), dtype=dtype, device=device)
+            return buffer.data_ptr(), partial(cut_unevenly, buffer, shape, counts)
+        maker = self.makers[index]
+        assert maker is not None
+        buffer = torch.empty((counts * shape[0], *shape[1:]) if shape else counts, dtype=dtype, device=device)
+        return buffer.data_ptr(), partial(maker.cut, buffer, counts)
 
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
         """Brings concatenated parts into the shape of their tensor; `sizes` are the lengths of the lists, outermost
@@ -47,3 +46,9 @@ class Results:
         sizes = tuple(size or extent or 0 for size, extent in zip(sizes, extents, strict=True))
         positions = sorted(range(len(order)), key=order.__getitem__)
         return parts.view((*sizes, *shape)).permute(positions).contiguous()
+
+    def clear(self) -> None:
+        """Drops tensors that were made ahead of a mini-batch that failed."""
+        for maker in self.makers:
+            if maker is not None:
+                maker.clear()

@@ -98,6 +98,9 @@ class Session:
         self._raw, self._packed = (shared._raw, shared._packed) if shared is not None else self._arrays(weights)
         self._introduce()
         self.results = Results(build.manifest["outputs"], self.memory.outputs)
+        for maker in self.results.makers:
+            if maker is not None and maker.work is not None:
+                self._lib.acrobat_add_idle(self._address, maker.work, maker.address)
         self._arrange = self.results.arrange
         boundary = build.boundary
         source = [] if boundary is None else boundary.symbols.of_the_source()
@@ -238,6 +241,7 @@ class Session:
             if not self._lib.acrobat_destroy(self._address):
                 raise RuntimeError("this executable is running: close it after the call")
             self._address = None
+            self.results.clear()
 
     def __del__(self) -> None:
         if getattr(self, "_address", None) is not None:

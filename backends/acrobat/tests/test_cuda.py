@@ -354,6 +354,23 @@ def test_tensors_of_results_are_made_when_the_device_has_its_work(cuda: Any, dri
     assert launches == [1]
 
 
+def test_tensors_of_results_are_made_while_the_host_waits(cuda: Any) -> None:
+    executable, instances = cuda("drnn"), draw("drnn", 5)
+    maker = executable._first.results.makers[0]
+    cut, made = maker.cut, []
+
+    def observed(buffer: torch.Tensor, count: int) -> Any:
+        made.append((maker.ready, count))
+        return cut(buffer, count)
+
+    maker.cut = observed
+    for batch in (instances, instances, instances[:2], instances):
+        check(executable, "drnn", batch)
+    (first, most), (second, _), (third, fewer), (fourth, _) = made
+    assert first == 0 and second == third == most > fewer == fourth > 0
+    assert maker.ready == 0
+
+
 def test_no_garbage_is_looked_for_while_results_are_made(cuda: Any) -> None:
     executable, instances = cuda("drnn"), draw("drnn", 5)
     executable(instances)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,32 +15,51 @@ import numpy as np
 import pytest
 import torch
 
-from backends.acrobat.codegen import slices as module
-from backends.acrobat.codegen.slices import Slices, by_pytorch, slices
+from backends.acrobat.codegen import slices
+from backends.acrobat.codegen.slices import Maker, cut_unevenly, library
 
-CUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], int, list[int] | None]] = {
-    "numbers": ((5,), (), 5, None),
-    "vectors": ((12,), (4,), 3, None),
-    "matrices": ((6, 3), (2, 3), 3, None),
-    "one row each": ((4, 3, 2, 2), (1, 3, 2, 2), 4, None),
-    "empty rows": ((0, 3), (0, 3), 2, None),
-    "of several lengths": ((6, 3), (3,), 4, [3, 0, 2, 1]),
-    "numbers of several lengths": ((6,), (), 3, [3, 1, 2]),
+SHAPES: dict[str, tuple[int, ...]] = {
+    "numbers": (),
+    "vectors": (4,),
+    "matrices": (2, 3),
+    "one row": (1, 3, 2, 2),
+    "empty": (0, 3),
+}
+UNEVEN: dict[str, tuple[tuple[int, ...], list[int]]] = {
+    "rows": ((3,), [3, 0, 2, 1]),
+    "numbers": ((), [3, 1, 2]),
+    "without rows": ((2, 3), [0, 0]),
 }
 DTYPES = [torch.float32, torch.int64, torch.bool]
+on_devices = pytest.mark.parametrize("device", ["cpu", "meta"])
+of_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+in_modes = pytest.mark.parametrize("inference", [False, True], ids=["", "inference"])
 
 
-@pytest.fixture(params=[slices, lambda: by_pytorch], ids=["direct", "by_pytorch"])
-def cut(request: pytest.FixtureRequest) -> Slices:
-    way: Slices = request.param()
-    return way
+@pytest.fixture(params=[0, 2, 3, 5, None], ids=["", "2 ahead", "3 ahead", "5 expected", "by PyTorch"])
+def maker(request: pytest.FixtureRequest) -> Maker:
+    """Makes vectors of two, and has as many ahead; or five more than are cut in these tests; or is PyTorch's way."""
+    return with_ahead(Maker(torch.float32, "cpu", (2,), direct=request.param is not None), request.param or 0)
 
 
 @pytest.fixture
 def afresh() -> Iterator[None]:
-    slices.cache_clear()
+    library.cache_clear()
     yield
-    slices.cache_clear()
+    library.cache_clear()
+
+
+def with_ahead(maker: Maker, count: int) -> Maker:
+    """The maker after it has made `count` tensors ahead."""
+    maker.cut(torch.zeros(2 * count), count)
+    while ahead(maker):
+        pass
+    assert maker.ready == count
+    return maker
+
+
+def ahead(maker: Maker) -> bool:
+    return maker._lib is not None and bool(maker._lib.acrobat_maker_ahead(maker.address))
 
 
 def facts(t: torch.Tensor) -> Any:
@@ -48,65 +69,130 @@ def facts(t: torch.Tensor) -> Any:
     return kind, t.shape, t.stride(), t.storage_offset(), t.untyped_storage().data_ptr(), t.is_contiguous(), t.numel()
 
 
-@pytest.mark.parametrize("inference", [False, True])
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("case", CUTS)
-def test_they_are_what_pytorch_makes(case: str, dtype: torch.dtype, device: str, inference: bool) -> None:
-    whole, shape, count, lengths = CUTS[case]
+def same(mine: tuple[torch.Tensor, ...], theirs: tuple[torch.Tensor, ...], buffer: torch.Tensor) -> bool:
+    assert isinstance(mine, tuple) and len(theirs) > 1
+    if buffer.device.type == "cpu":
+        buffer.copy_(torch.arange(buffer.numel()).view(buffer.shape))
+        assert all(torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
+    return [*map(facts, mine)] == [*map(facts, theirs)] and all(gc.is_tracked(t) for t in mine)
+
+
+@in_modes
+@on_devices
+@of_dtypes
+@pytest.mark.parametrize("shape", SHAPES)
+def test_they_are_what_pytorch_makes(shape: str, dtype: torch.dtype, device: str, inference: bool) -> None:
+    extents = SHAPES[shape]
+    makers = [Maker(dtype, device, extents, direct) for direct in (True, False)]
+    assert makers[0].work and not makers[1].work
     with torch.inference_mode(inference):
-        buffer = torch.empty(whole, dtype=dtype, device=device)
-        mine, theirs = slices()(buffer, shape, count, lengths), by_pytorch(buffer, shape, count, lengths)
-        assert isinstance(mine, tuple)
-        assert [*map(facts, mine)] == [*map(facts, theirs)]
-        if device == "cpu":
-            buffer.copy_(torch.arange(buffer.numel()).view(whole))
-            assert all(torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
+        for count in (3, 4, 2):
+            buffer = torch.empty((count * extents[0], *extents[1:]) if extents else count, dtype=dtype, device=device)
+            assert same(makers[0].cut(buffer, count), makers[1].cut(buffer, count), buffer)
+            while ahead(makers[0]):
+                pass
+            assert makers[0].ready == count
 
 
-def test_the_library_is_built_here() -> None:
-    assert slices() is not by_pytorch
+@in_modes
+@on_devices
+@of_dtypes
+@pytest.mark.parametrize("case", UNEVEN)
+def test_uneven_ones_are_too(case: str, dtype: torch.dtype, device: str, inference: bool) -> None:
+    shape, lengths = UNEVEN[case]
+    with torch.inference_mode(inference):
+        buffer = torch.empty((sum(lengths), *shape), dtype=dtype, device=device)
+        assert same(cut_unevenly(buffer, shape, lengths), cut_unevenly(buffer, shape, lengths, direct=False), buffer)
+
+
+# ---- the library
 
 
 def test_without_a_compiler_pytorch_cuts(afresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    assert slices() is by_pytorch
+    assert library() is None
+    assert len(Maker(torch.float32, "cpu", (2,)).cut(torch.zeros(6), 3)) == 3
 
 
 def test_where_headers_do_not_fit_pytorch_cuts(afresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module, "SOURCE", tmp_path / "slices.cpp")
-    module.SOURCE.write_text("#include <torch/no_such_header.h>\n")
-    assert slices() is by_pytorch
+    monkeypatch.setattr(slices, "SOURCE", tmp_path / "slices.cpp")
+    slices.SOURCE.write_text("#include <torch/no_such_header.h>\n")
+    assert library() is None
 
 
-def test_each_is_its_own_tensor(cut: Slices) -> None:
-    a, b, c = cut(torch.zeros(6, 2), (2, 2), 3, None)
+# ---- made ahead
+
+
+def test_no_more_are_made_ahead_than_the_last_buffer_had() -> None:
+    maker = Maker(torch.float32, "cpu", (2,))
+    assert not ahead(maker)
+    with_ahead(maker, 4)
+    assert not ahead(maker) and maker.ready == 4
+    maker.cut(torch.zeros(4), 2)
+    assert maker.ready == 0
+    with_ahead(maker, 2).clear()
+    assert maker.ready == 0
+
+
+def test_nobody_sees_them() -> None:
+    maker = Maker(torch.float32, "cpu", (7, 3))
+    maker.cut(torch.zeros(21, 3), 3)
+    while ahead(maker):
+        pass
+    seen = [o for o in gc.get_objects() if type(o) is torch.Tensor and o.shape == (7, 3)]
+    assert not seen and maker.ready == 3
+
+
+@in_modes
+def test_those_of_the_other_mode_are_dropped(inference: bool) -> None:
+    with torch.inference_mode(not inference):
+        maker = with_ahead(Maker(torch.float32, "cpu", (2,)), 3)
+    with torch.inference_mode(inference):
+        assert ahead(maker) is False or maker.ready == 1
+        assert [t.is_inference() for t in maker.cut(torch.zeros(6), 3)] == [inference] * 3
+
+
+def test_they_are_freed_with_the_maker() -> None:
+    makers = [Maker(torch.float32, "cpu", (2,)) for _ in range(10)]
+    before = sys.getallocatedblocks()
+    for maker in makers:
+        with_ahead(maker, 500)
+    held = sys.getallocatedblocks() - before
+    makers.clear()
+    del maker
+    assert held > 4000 and sys.getallocatedblocks() - before < 500
+
+
+# ---- each is an ordinary tensor
+
+
+def test_each_is_its_own_tensor(maker: Maker) -> None:
+    a, b, c = maker.cut(torch.zeros(6), 3)
     b += 1
     assert (a._version, b._version, c._version) == (0, 1, 0)
     assert a.sum() == c.sum() == 0
     c.requires_grad_()
     (c * b).sum().backward()  # type: ignore[no-untyped-call]
-    assert c.grad is not None and torch.equal(c.grad, torch.ones(2, 2)) and not a.requires_grad
-    b.resize_(1, 2)
-    assert b.shape == (1, 2) and a.shape == (2, 2)
+    assert c.grad is not None and torch.equal(c.grad, torch.ones(2)) and not a.requires_grad
+    b.resize_(1)
+    assert b.shape == (1,) and a.shape == (2,)
     b.kept = "an attribute"  # type: ignore[attr-defined]
     assert not hasattr(a, "kept")
 
 
-def test_they_are_copied_and_pickled(cut: Slices) -> None:
-    whole = torch.arange(6.0)
-    for t in cut(whole, (2,), 3, None):
+def test_they_are_copied_and_pickled(maker: Maker) -> None:
+    for t in maker.cut(torch.arange(6.0), 3):
         for other in (copy.deepcopy(t), pickle.loads(pickle.dumps(t)), copy.copy(t), t.clone()):
             assert torch.equal(other, t) and other.dtype == t.dtype and type(other) is torch.Tensor
 
 
-def test_the_last_one_frees_the_buffer(cut: Slices) -> None:
-    memory = np.ones((4, 2), np.float32)
+def test_the_last_one_frees_the_buffer(maker: Maker) -> None:
+    memory = np.ones(4, np.float32)
     freed = weakref.ref(memory)
-    tensors = [*cut(torch.from_numpy(memory), (2, 2), 2, None)]
+    tensors = [*maker.cut(torch.from_numpy(memory), 2)]
     del memory
     last = tensors.pop()
     first = weakref.ref(tensors.pop())
-    assert first() is None and freed() is not None and last.sum() == 4
+    assert first() is None and freed() is not None and last.sum() == 2
     del last
     assert freed() is None

@@ -430,6 +430,22 @@ class TestErrors:
             executable(draw("treelstm", 3))
         check(executable, "treelstm", draw("treelstm", 3))
 
+    def test_tensors_that_were_made_before_a_launch_failed(self, cuda: Any, driver: Emulated) -> None:
+        executable, instances = cuda("drnn"), draw("drnn", 5)
+        maker = executable._first.results.makers[0]
+        check(executable, "drnn", instances)
+        for _ in range(2):
+            driver.fail("cuLaunchCooperativeKernel", 701, after=2)
+            with pytest.raises(DeviceError):
+                executable(instances)
+            assert maker.ready > 0
+            check(executable, "drnn", instances)
+        driver.fail("cuLaunchCooperativeKernel", 701, after=2)
+        with pytest.raises(DeviceError):
+            executable(instances)
+        executable.close()
+        assert maker.ready == 0
+
     def test_a_kernel_that_fails_on_the_device(self, cuda: Any, driver: Emulated) -> None:
         """A kernel's illegal address makes a real device's context unusable, so that every later call fails too."""
         executable = cuda("treelstm")

@@ -14,6 +14,7 @@ from typing import cast
 
 from backends.acrobat.codegen.copies import CALL, HEAD, marked
 from backends.acrobat.codegen.cpp import Identifiers, c_string, identifier
+from backends.acrobat.codegen.numbers import Stretch, mentioned, stretches
 from backends.acrobat.codegen.values import ValueWriter
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT
 from backends.acrobat.ir import nodes as n
@@ -38,7 +39,7 @@ class FunctionWriter(ValueWriter):
 
     def write(self, f: s.HostFunction) -> str:
         """The C++ function as `Copies` takes it, with a comment that says where it stands in the source."""
-        self.waiting = f.waits
+        self.waiting, self.mentions = f.waits, mentioned(f)
         self.codes, self.depths, self.lines, self.local = {}, {}, [], Identifiers(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
         self.codes.update((p.name, name) for p, name in zip(f.params, names, strict=True))
@@ -78,12 +79,29 @@ class FunctionWriter(ValueWriter):
     # ---- bodies
 
     def body(self, body: s.Body, finish: Finish) -> None:
-        for statement in body.statements:
-            self.statement(statement)
+        for statement in stretches(body.statements, self.mentions) if self.waiting else body.statements:
+            if isinstance(statement, Stretch):
+                self.stretch(statement)
+            else:
+                self.statement(statement)
         if isinstance(body.end, s.IfBranch | s.MatchBranch):
             self.branch(body.end, finish)
         else:
             finish(body.end)
+
+    def stretch(self, x: Stretch) -> None:
+        """Prints a stretch as a lambda that is called at once; what is needed after it becomes variables outside."""
+        names = {v.name: self.local.fresh(v.name) for v in x.kept}
+        for v in x.kept:
+            self.line(f"{self.types.cpp(v.type)} {names[v.name]}{{}};")
+        self.line("[&] {")
+        self.waiting = False
+        self.inside(s.Body(x.statements, s.Next(())), lambda _: None)
+        self.waiting = True
+        for name, outside in names.items():
+            self.line(f"    {outside} = {self.codes[name]};")
+        self.line("}();")
+        self.codes.update(names)
 
     def inside(self, body: s.Body, finish: Finish, after: str = "") -> None:
         """Prints a body, indented, and then the line `after`. Depths that the body changes are forgotten at its end."""

@@ -44,6 +44,7 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_add_class": (integer, [void, py_object, py_object, integer]),
         "acrobat_set_outside": (py_object, [void, py_object, py_object, py_object, ctypes.c_char_p]),
         "acrobat_set_python": (integer, [void, py_object, py_object, py_object, py_object, py_object, py_object]),
+        "acrobat_add_idle": (None, [void, void, void]),
         "acrobat_watch": (integer, [void, py_object, py_object]),
         "acrobat_running": (integer, [void]),
         "acrobat_run": (py_object, [void, py_object, py_object, integer]),

@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
-"""The dispatch key that makes slices views for autograd. Excluded for `unbind`; splitting makes none, but keeps a dimension."""
+from backends.acrobat.codegen.slices import Maker, cut_unevenly
 
 
 class Results:
@@ -21,24 +20,22 @@ class Results:
             (tuple(t["shape"]), getattr(torch, t["dtype"]), "cpu" if t["number"] else device, t["extents"], t["order"])
             for t in types
         ]
+        self.makers = [None if lists else Maker(dtype, lies, shape) for shape, dtype, lies, lists, _ in self._types]
 
     def allocate(self, index: int, counts: int | list[int]) -> tuple[int, Callable[[], tuple[torch.Tensor, ...]]]:
         """Allocates the memory of the tensors of type number `index` and returns its address and a function that makes the
         tensors, which a caller may do while a device computes what they hold. `counts` is how many there are or, where extents
         vary, a list of how many parts each has.
 
-        They are slices of one buffer, the cheapest way to make tensors (250 to 280 ns each; 370 ns as views that autograd knows
-        of). Unlike views, each has its own version counter: writing to one does not count as a change of the others."""
+        They are slices of one buffer, the cheapest way to make tensors (`slices.py`)."""
         shape, dtype, device, _, _ = self._types[index]
         if isinstance(counts, list):
             buffer = torch.empty((sum(counts), *shape), dtype=dtype, device=device)
-            return buffer.data_ptr(), partial(torch.unsafe_split_with_sizes, buffer, counts)
-        if not shape:
-            buffer = torch.empty(counts, dtype=dtype, device=device)
-            return buffer.data_ptr(), partial(_elements, buffer)
-        rows, *inner = shape
-        buffer = torch.empty((counts * rows, *inner), dtype=dtype, device=device)
-        return buffer.data_ptr(), partial(torch.unsafe_split_with_sizes, buffer, [rows] * counts)
+            return buffer.data_ptr(), partial(cut_unevenly, buffer, shape, counts)
+        maker = self.makers[index]
+        assert maker is not None
+        buffer = torch.empty((counts * shape[0], *shape[1:]) if shape else counts, dtype=dtype, device=device)
+        return buffer.data_ptr(), partial(maker.cut, buffer, counts)
 
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
         """Brings concatenated parts into the shape of their tensor; `sizes` are the lengths of the lists, outermost
@@ -50,7 +47,8 @@ class Results:
         positions = sorted(range(len(order)), key=order.__getitem__)
         return parts.view((*sizes, *shape)).permute(positions).contiguous()
 
-
-def _elements(buffer: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    with torch._C._ExcludeDispatchKeyGuard(VIEWS):
-        return buffer.unbind(0)
+    def clear(self) -> None:
+        """Drops tensors that were made ahead of a mini-batch that failed."""
+        for maker in self.makers:
+            if maker is not None:
+                maker.clear()

@@ -91,13 +91,16 @@ class Session:
         device = DEVICES[build.manifest["device"]]
         shared = other if other is not None and other.memory.shared else None
         self.memory: Memory = shared.memory if shared else device.memory(build.manifest, build.folder)
+        self.results = Results(build.manifest["outputs"], self.memory.outputs)
         self._address = self._create(device)
         self.memory.open(self._lib, self._address, build.settings.options.effective())
         self._raw: Arrays
         self._packed: Arrays
         self._raw, self._packed = (shared._raw, shared._packed) if shared is not None else self._arrays(weights)
         self._introduce()
-        self.results = Results(build.manifest["outputs"], self.memory.outputs)
+        for maker in self.results.makers:
+            if maker is not None and maker.work is not None:
+                self._lib.acrobat_add_idle(self._address, maker.work, maker.address)
         self._arrange = self.results.arrange
         boundary = build.boundary
         source = [] if boundary is None else boundary.symbols.of_the_source()
@@ -238,6 +241,7 @@ class Session:
             if not self._lib.acrobat_destroy(self._address):
                 raise RuntimeError("this executable is running: close it after the call")
             self._address = None
+            self.results.clear()
 
     def __del__(self) -> None:
         if getattr(self, "_address", None) is not None:

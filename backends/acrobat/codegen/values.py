@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.codegen.copies import NUMBER, RECORD, marked
@@ -38,6 +39,7 @@ class ValueWriter:
         self.indent = 1
         self.local = Identifiers()
         self.waiting = False
+        self.mentions: Counter[str] = Counter()
 
     def line(self, text: str) -> None:
         """Appends a line, indented as the place it stands in."""

@@ -83,6 +83,9 @@ ACROBAT_EXPORT int acrobat_set_python(Session* s, PyObject* tensor, PyObject* pl
     });
 }
 
+// Adds a function that is called with `with` while the host waits for the device; see `Idle`.
+ACROBAT_EXPORT void acrobat_add_idle(Session* s, int (*work)(void*), void* with) { s->device->idle.push_back({work, with}); }
+
 ACROBAT_EXPORT int acrobat_watch(Session* s, PyObject* watched, PyObject* missing) {
     return guarded([&] { s->python->guard.set(watched, missing, s->python->tensor_reader); });
 }

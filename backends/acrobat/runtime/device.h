@@ -31,6 +31,12 @@ struct Room {
     Tensor tensor;
 };
 
+// What the host can do while it waits for the device, a little at each call. `work` says whether it did something.
+struct Idle {
+    int (*work)(void* with);
+    void* with;
+};
+
 class Device {
    public:
     explicit Device(Context& cx) : cx_(cx) {}
@@ -41,6 +47,7 @@ class Device {
     std::vector<const float*> packed;  // addresses of the packed weights
     std::vector<Launched> log;         // filled when `logging`
     bool logging = false;
+    std::vector<Idle> idle;            // what a device on which the host waits calls meanwhile
 
     Tensor address(const void* p) const { return cx_.address(p); }
 

@@ -16,6 +16,8 @@ void list_index_out_of_range(int64_t index, int64_t size) {
     throw InstanceError("list index " + std::to_string(index) + " is out of range: the list has " + std::to_string(size) + " elements");
 }
 
+void division_by_zero(const char* what) { throw InstanceError(std::string("integer ") + what + " by zero"); }
+
 void negative_shift() { throw InstanceError("negative shift count"); }
 
 std::string shown(bool value) { return value ? " b1" : " b0"; }

@@ -36,6 +36,7 @@ struct PythonError {};
 [[noreturn]] void too_large();
 [[noreturn]] void list_index_out_of_range(int64_t index, int64_t size);
 [[noreturn]] void negative_shift();
+[[noreturn]] void division_by_zero(const char* what);
 [[noreturn]] void empty_list(const char* what);
 [[noreturn]] void uneven_rows(int64_t size, int64_t other);
 

@@ -6,34 +6,6 @@
 
 namespace acrobat {
 
-int64_t shr(int64_t a, int64_t b) {
-    if (b < 0) negative_shift();
-    return a >> std::min<int64_t>(b, 63);
-}
-
-int64_t shl(int64_t a, int64_t b) {
-    if (b < 0) negative_shift();
-    if (a == 0) return 0;
-    const int64_t r = b > 63 ? 0 : int64_t(uint64_t(a) << b);
-    if (b > 63 || r >> b != a) [[unlikely]]
-        too_large();
-    return r;
-}
-
-int64_t floordiv(int64_t a, int64_t b) {
-    if (b == 0) throw InstanceError("integer division by zero");
-    if (b == -1) return neg(a);
-    const int64_t q = a / b;
-    return q - ((a % b != 0) & ((a < 0) != (b < 0)));
-}
-
-int64_t mod(int64_t a, int64_t b) {
-    if (b == 0) throw InstanceError("integer modulo by zero");
-    if (b == -1) return 0;
-    const int64_t r = a % b;
-    return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
-}
-
 double div(double a, double b) {
     if (b == 0) throw InstanceError("division by zero");
     return a / b;

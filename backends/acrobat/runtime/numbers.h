@@ -29,10 +29,34 @@ inline int64_t mul(int64_t a, int64_t b) {
 }
 inline int64_t neg(int64_t a) { return sub(0, a); }
 inline int64_t abs(int64_t a) { return a < 0 ? neg(a) : a; }
-int64_t shr(int64_t a, int64_t b);
-int64_t shl(int64_t a, int64_t b);
-int64_t floordiv(int64_t a, int64_t b);
-int64_t mod(int64_t a, int64_t b);
+inline int64_t shr(int64_t a, int64_t b) {
+    if (b < 0) [[unlikely]]
+        negative_shift();
+    return a >> (b > 63 ? 63 : b);
+}
+inline int64_t shl(int64_t a, int64_t b) {
+    if (b < 0) [[unlikely]]
+        negative_shift();
+    if (a == 0) return 0;
+    const int64_t r = b > 63 ? 0 : int64_t(uint64_t(a) << b);
+    if (b > 63 || r >> b != a) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t floordiv(int64_t a, int64_t b) {
+    if (b == 0) [[unlikely]]
+        division_by_zero("division");
+    if (b == -1) return neg(a);
+    const int64_t q = a / b;
+    return q - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+inline int64_t mod(int64_t a, int64_t b) {
+    if (b == 0) [[unlikely]]
+        division_by_zero("modulo");
+    if (b == -1) return 0;
+    const int64_t r = a % b;
+    return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
+}
 
 // ---- Python's arithmetic on floats, with Python's results for every pair of operands.
 double div(double a, double b);

@@ -30,7 +30,8 @@ void Waiting::prepare(const Context& cx, const Device& device, int last) {
     std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(next_), std::not_fn(later));
     std::erase_if(waiting_, std::not_fn(later));
     required_ = 0;
-    if (device.goes_on()) std::stable_sort(next_.begin(), next_.end(), [](const Waiter& a, const Waiter& b) { return a.depth < b.depth; });
+    const auto earlier = [](const Waiter& a, const Waiter& b) { return a.depth < b.depth; };
+    if (device.goes_on() && !std::is_sorted(next_.begin(), next_.end(), earlier)) std::stable_sort(next_.begin(), next_.end(), earlier);
 }
 
 void Waiting::require(Context& cx, Device& device, int64_t depth) {
@@ -41,14 +42,14 @@ void Waiting::require(Context& cx, Device& device, int64_t depth) {
 void Waiting::resume(Context& cx, Device& device) {
     require(cx, device, kAllDepths);
     device.proceed();
-    std::vector<Waiter> waiters;
-    waiters.swap(next_);
-    for (size_t i = 0; i < waiters.size(); ++i) {
-        const Waiter& w = waiters[i];
+    resumed_.clear();
+    resumed_.swap(next_);  // in turn, so that the memory of both is used again
+    for (size_t i = 0; i < resumed_.size(); ++i) {
+        const Waiter& w = resumed_[i];
         try {
             cx.awaited = device.values(int64_t(i), cx.now(w.tensor), w.elements);
         } catch (...) {
-            waiting_.insert(waiting_.end(), waiters.begin() + std::ptrdiff_t(i), waiters.end());  // for `cancel`
+            waiting_.insert(waiting_.end(), resumed_.begin() + std::ptrdiff_t(i), resumed_.end());  // for `cancel`
             throw;
         }
         cx.counters.waits += 1;

@@ -114,6 +114,7 @@ class Waiting {
 
     std::vector<Waiter> waiting_;
     std::vector<Waiter> next_;   // those that are resumed next, in this order
+    std::vector<Waiter> resumed_;  // those that are being resumed
     size_t required_ = 0;     // how many of these have been required
     bool cancelled_ = false;
 };

@@ -354,6 +354,23 @@ def test_tensors_of_results_are_made_when_the_device_has_its_work(cuda: Any, dri
     assert launches == [1]
 
 
+def test_tensors_of_results_are_made_while_the_host_waits(cuda: Any) -> None:
+    executable, instances = cuda("drnn"), draw("drnn", 5)
+    maker = executable._first.results.makers[0]
+    cut, made = maker.cut, []
+
+    def observed(buffer: torch.Tensor, count: int) -> Any:
+        made.append((maker.ready, count))
+        return cut(buffer, count)
+
+    maker.cut = observed
+    for batch in (instances, instances, instances[:2], instances):
+        check(executable, "drnn", batch)
+    (first, most), (second, _), (third, fewer), (fourth, _) = made
+    assert first == 0 and second == third == most > fewer == fourth > 0
+    assert maker.ready == 0
+
+
 def test_no_garbage_is_looked_for_while_results_are_made(cuda: Any) -> None:
     executable, instances = cuda("drnn"), draw("drnn", 5)
     executable(instances)
@@ -412,6 +429,22 @@ class TestErrors:
         with pytest.raises(DeviceError, match=r"launching (the kernels|a kernel) failed: [^;]*701\)$"):
             executable(draw("treelstm", 3))
         check(executable, "treelstm", draw("treelstm", 3))
+
+    def test_tensors_that_were_made_before_a_launch_failed(self, cuda: Any, driver: Emulated) -> None:
+        executable, instances = cuda("drnn"), draw("drnn", 5)
+        maker = executable._first.results.makers[0]
+        check(executable, "drnn", instances)
+        for _ in range(2):
+            driver.fail("cuLaunchCooperativeKernel", 701, after=2)
+            with pytest.raises(DeviceError):
+                executable(instances)
+            assert maker.ready > 0
+            check(executable, "drnn", instances)
+        driver.fail("cuLaunchCooperativeKernel", 701, after=2)
+        with pytest.raises(DeviceError):
+            executable(instances)
+        executable.close()
+        assert maker.ready == 0
 
     def test_a_kernel_that_fails_on_the_device(self, cuda: Any, driver: Emulated) -> None:
         """A kernel's illegal address makes a real device's context unusable, so that every later call fails too."""

@@ -230,7 +230,7 @@ void CudaDevice::wait_for(const Required& required) {
     const Current current(*primary_);
     for (int turns = 1; !has_words(required); ++turns) {
         if (turns % kTurns) {
-            __builtin_ia32_pause();
+            if (std::none_of(idle.begin(), idle.end(), [](const Idle& i) { return i.work(i.with) != 0; })) __builtin_ia32_pause();
             continue;
         }
         cx_.poll();

@@ -208,15 +208,17 @@ ACROBAT_DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 ACROBAT_DEVICE float gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f)); }
 ACROBAT_DEVICE float relu(float x) { return maximum(x, 0.0f); }
 
-// Reductions over all lanes of a warp; each lane gets the result.
+// Reductions over the lanes of a warp, or over each W neighbouring ones (a power of two) if W is less; each lane gets the result.
+template <int W = 32>
 ACROBAT_DEVICE float warp_sum(float v) {
 #pragma unroll
-    for (int by = 16; by; by /= 2) v += lane_xor(v, by);
+    for (int by = (W < 32 ? W : 32) / 2; by; by /= 2) v += lane_xor(v, by);
     return v;
 }
+template <int W = 32>
 ACROBAT_DEVICE float warp_max(float v) {
 #pragma unroll
-    for (int by = 16; by; by /= 2) v = maximum(v, lane_xor(v, by));
+    for (int by = (W < 32 ? W : 32) / 2; by; by /= 2) v = maximum(v, lane_xor(v, by));
     return v;
 }
 

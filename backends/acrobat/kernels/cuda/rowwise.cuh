@@ -1,11 +1,11 @@
-// Reductions for the row-wise templates, by a group of W threads: a warp (32) or the whole block (256). All threads of the group
-// have to call them, and each gets the result. `words` are 2 * kWarps words of shared memory, used only by whole blocks.
+// Reductions for the row-wise templates, by a group of W threads: a part of a warp (8), a warp (32) or the whole block (256). All
+// threads of the warp or block have to call them, and each gets the result. `words` are 2 * kWarps words of shared memory, used only by whole blocks.
 #pragma once
 #include "device.cuh"
 
 template <int W>
 ACROBAT_DEVICE float group_sum(float v, float* words, int thread) {
-    v = warp_sum(v);
+    v = warp_sum<W>(v);
     if constexpr (W > 32) {
         block_sync();  // the words may still be read
         if (thread % 32 == 0) words[thread / 32] = v;
@@ -18,7 +18,7 @@ ACROBAT_DEVICE float group_sum(float v, float* words, int thread) {
 
 template <int W>
 ACROBAT_DEVICE float group_max(float v, float* words, int thread) {
-    v = warp_max(v);
+    v = warp_max<W>(v);
     if constexpr (W > 32) {
         block_sync();
         if (thread % 32 == 0) words[thread / 32] = v;
@@ -39,7 +39,7 @@ ACROBAT_DEVICE bool leads(float a, int i, float b, int j) {
 template <int W>
 ACROBAT_DEVICE int group_first_max(float v, int index, float* words, int thread) {
 #pragma unroll
-    for (int by = 16; by; by /= 2) {
+    for (int by = (W < 32 ? W : 32) / 2; by; by /= 2) {
         const float other = lane_xor(v, by);
         const int32_t at = lane_xor(int32_t(index), by);
         if (leads(other, at, v, index)) v = other, index = at;

@@ -40,9 +40,8 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, s
             slices = plan_slices(kernel)
             assert slices
             ahead, body = Slices(kernel, out_mode, slices).write()
-            each = WARPS if slices.width == 32 else 1
-            shared = 0 if slices.width == 32 else 2 * WARPS * 4
-            return WrittenText([], body, each, 1, slices.outer, shared, packs, ahead=ahead)
+            shared = 2 * WARPS * 4 if slices.at_once == 1 else 0
+            return WrittenText([], body, slices.at_once, 1, slices.outer, shared, packs, ahead=ahead)
     definitions, body, bytes_wanted = write_general(kernel, out_mode, symbol, shared, blocks)
     return WrittenText(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else None)
 

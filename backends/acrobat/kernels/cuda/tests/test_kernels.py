@@ -14,6 +14,7 @@ from backends.acrobat.kernels.cpu.tests.support import Builder, check, param, ra
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
+from backends.acrobat.kernels.cuda.slices import plan_slices
 from backends.acrobat.kernels.cuda.stages import ALONG
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Chain, Module, emitted_for, execute, residual
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
@@ -33,6 +34,13 @@ def long_slices() -> Kernel:
     y = b("layer_norm", "x", "w", "v", eps=1e-5)
     share = b("div", y, b("add", b("sum", b("mul", y, y), dim=1, keepdim=True), 1.0))
     return b.kernel(b("softmax", share, dim=1), b("argmax", y, dim=1), b("max", "x", dim=1), share)
+
+
+def many_short_slices() -> Kernel:
+    """Slices of which a warp has several at once."""
+    b = Builder(param("x", G, 2, 33, 2, 19), param("w", S, 19), param("v", S, 19))
+    y = b("layer_norm", "x", "w", "v", eps=1e-5)
+    return b.kernel(b("softmax", y, dim=3), b("argmax", y, dim=3), b("max", "x", dim=3), b("sum", y, dim=3, keepdim=True))
 
 
 def reductions_of_inner() -> Kernel:
@@ -57,6 +65,7 @@ ROWWISE = {
     "attention": test_rowwise.attention(),
     "mixed": test_rowwise.mixed(),
     "long slices": long_slices(),
+    "many short slices": many_short_slices(),
     "reductions of inner": reductions_of_inner(),
     "large intermediate": large_intermediate(),
 }
@@ -133,6 +142,8 @@ def test_results(kind: str) -> None:
     if kind == "product":
         assert {t for t, *_ in tried} == {"both", "dots", "columns"}
     if kind == "rowwise":
+        plans = [plan_slices(many_short_slices()), plan_slices(long_slices())]
+        assert [plan and plan.at_once for plan in plans] == [32, 1]
         assert {t for t, *_ in tried} >= {"elements", "slices", "general", "dots", "both"}
 
 

@@ -19,6 +19,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
 from backends.acrobat.frontend.memos import with_memos
+from backends.acrobat.frontend.remembered import with_remembered
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -68,6 +69,7 @@ LIFTED: dict[FunctionType, Lifted] = {}
 def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
     compiled = [compile(tree, file, "exec", dont_inherit=True)]
+    with_remembered(tree)
     if with_memos(tree):
         compiled.append(compile(tree, file, "exec", dont_inherit=True))
     functions: Functions = {}

@@ -16,9 +16,10 @@ file that one function of it uses are treated alike.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 HARMLESS = ("torch.no_grad()", "torch.inference_mode()")
 """Decorators that such a method may have."""
@@ -35,37 +36,45 @@ def with_remembered(tree: ast.Module) -> bool:
     found = False
     classes = [s for s in tree.body if isinstance(s, ast.ClassDef)]
     for cls in classes:
-        for name in _first_empty(cls.body):
+        for name, first in _attributes_at_first(cls.body):
             methods = [m for m in cls.body if isinstance(m, ast.FunctionDef) and m.name != FIRST and _uses(m, name)]
             if len(methods) == 1 and _private(classes, cls, name, methods[0]) and _all_private(tree, name):
-                found |= _leave_out(methods[0], name, _Attribute(_me(methods[0]), name), methods[0].args.args[1:])
-    for name in (t.id for t in map(_target, filter(_is_empty, tree.body)) if isinstance(t, ast.Name)):
-        functions = [m for m in tree.body if isinstance(m, ast.FunctionDef) and _names(m, name)]
-        if len(functions) == 1 and _names(tree, name) == _names(functions[0], name) + 1:
-            found |= _leave_out(functions[0], name, _Global(name), functions[0].args.args)
+                attribute = _Attribute(_me(methods[0]), name)
+                found |= _leave_out(methods[0], name, attribute, first, methods[0].args.args[1:])
+    for s in tree.body:
+        entries, name = _entries(s), getattr(_target(s), "id", "")
+        functions = [m for m in tree.body if isinstance(m, ast.FunctionDef) and _names(m, name)] if name else []
+        if entries is not None and len(functions) == 1 and _names(tree, name) == _names(functions[0], name) + 1:
+            found |= _leave_out(functions[0], name, _Global(name), entries, functions[0].args.args)
     return found
 
 
-def _is_empty(s: ast.stmt) -> bool:
-    """Whether a statement assigns an empty dictionary."""
+def _entries(s: ast.stmt) -> dict[Any, Any] | None:
+    """The entries of the dictionary that a statement assigns, if they are constants; None for other statements."""
     match s:
-        case ast.Assign([_], value) | ast.AnnAssign(value=value):
-            return ast.unparse(value) in ("{}", "dict()") if value is not None else False
-    return False
+        case ast.Assign([_], value) | ast.AnnAssign(value=ast.expr() as value):
+            match value:
+                case ast.Dict(keys, values) if all(isinstance(x, ast.Constant) for x in (*keys, *values)):
+                    return dict(ast.literal_eval(value))
+                case ast.Call(ast.Name("dict"), [], []):
+                    return {}
+    return None
 
 
-def _target(s: ast.stmt) -> ast.expr:
-    assert isinstance(s, (ast.Assign, ast.AnnAssign))
-    return s.targets[0] if isinstance(s, ast.Assign) else s.target
+def _target(s: ast.stmt) -> ast.expr | None:
+    """What a statement assigns to; None for one that assigns nothing."""
+    return s.targets[0] if isinstance(s, ast.Assign) else s.target if isinstance(s, ast.AnnAssign) else None
 
 
-def _first_empty(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """The attributes that are an empty dictionary at first, and to which nothing else in the class is assigned."""
+def _attributes_at_first(body: Sequence[ast.stmt]) -> Iterator[tuple[str, dict[Any, Any]]]:
+    """The attributes that are a dictionary of constants at first, mostly an empty one, and to which nothing else in the class
+    is assigned, with its entries."""
     for m in (m for m in body if isinstance(m, ast.FunctionDef) and m.name == FIRST):
-        for target in map(_target, filter(_is_empty, m.body)):
-            match target:
-                case ast.Attribute(ast.Name(me), name) if me == _me(m) and sum(_stores(s, name) for s in body) == 1:
-                    yield name
+        for s in m.body:
+            match _target(s):
+                case ast.Attribute(ast.Name(me), name) if me == _me(m) and (entries := _entries(s)) is not None:
+                    if sum(_stores(x, name) for x in body) == 1:
+                        yield name, entries
 
 
 def _stores(node: ast.AST, name: str) -> int:
@@ -78,8 +87,9 @@ def _me(method: ast.FunctionDef) -> str:
 
 
 def _uses(node: ast.AST, name: str) -> int:
-    """How often attributes of a name are used."""
-    return sum(isinstance(x, ast.Attribute) and x.attr == name for x in ast.walk(node))
+    """How often attributes of a name are used, other than that of Python's module."""
+    found = [x for x in ast.walk(node) if isinstance(x, ast.Attribute) and x.attr == name]
+    return sum(ast.unparse(x.value) != "functools" for x in found)
 
 
 def _names(node: ast.AST, name: str) -> int:
@@ -134,13 +144,16 @@ class _Global:
         return isinstance(node, ast.Name) and node.id == self.name
 
 
-def _leave_out(m: ast.FunctionDef, name: str, is_cache: Callable[[ast.AST], bool], parameters: Sequence[ast.arg]) -> bool:
-    """Write a function without the dictionary, in place; False where its form does not allow that."""
+def _leave_out(
+    m: ast.FunctionDef, name: str, is_cache: _Attribute | _Global, first: dict[Any, Any], parameters: Sequence[ast.arg]
+) -> bool:
+    """Write a function without the dictionary, which has the entries `first` at first, in place; False where its form does not
+    allow that."""
     if [d for d in m.decorator_list if ast.unparse(d) not in HARMLESS] or m.args.vararg or m.args.kwarg or m.args.kwonlyargs:
         return False
     if m.args.posonlyargs or not parameters or any(isinstance(x, (ast.Global, ast.Nonlocal, ast.Yield)) for x in ast.walk(m)):
         return False
-    leaving = _Leaving(m, is_cache)
+    leaving = _Leaving(m, is_cache, first)
     body = leaving.body()
     if body is None or not leaving.has_all([a.arg for a in parameters]):
         return False
@@ -154,7 +167,8 @@ class _Leaving:
     """A function, and what has been left out of it."""
 
     method: ast.FunctionDef
-    is_cache: Callable[[ast.AST], bool]
+    is_cache: _Attribute | _Global
+    first: dict[Any, Any]
     keys: list[ast.expr] = field(default_factory=list)
     """The keys in what has been left out: one for each use of the dictionary."""
 
@@ -171,7 +185,7 @@ class _Leaving:
         m, key = self.method, self.keys[0]
         names = [x for s in m.body for x in ast.walk(s) if isinstance(x, ast.Name)]
         stored = [x.id for x in names if not isinstance(x.ctx, ast.Load)]
-        made = [s for s in m.body if isinstance(s, ast.Assign) and ast.dump(_target(s)) == ast.dump(_as_stored(key))]
+        made = [s for s in m.body if isinstance(s, ast.Assign) and ast.dump(s.targets[0]) == ast.dump(_as_stored(key))]
         if isinstance(key, ast.Name) and len(made) == 1 and stored.count(key.id) == 1 and len(made[0].targets) == 1:
             key = made[0].value  # `key = (a, b)`
         parts = key.elts if isinstance(key, ast.Tuple) else [key]
@@ -179,7 +193,8 @@ class _Leaving:
         if len(inside) < len(parts) or not inside <= set(parameters) or set(stored) & set(parameters):
             return False
         read = {x.id for x in names} & set(parameters)
-        itself = any(isinstance(x, (ast.Name, ast.Attribute)) and _called(x) == m.name for s in m.body for x in ast.walk(s))
+        of_itself = _names if isinstance(self.is_cache, _Global) else _uses
+        itself = any(of_itself(s, m.name) for s in m.body)
         return read <= inside and not itself
 
     def _test(self, test: ast.expr) -> str:
@@ -202,22 +217,29 @@ class _Leaving:
                     self._is_item(kept) and self._test(test) == "in"
                 ):
                     self.keys.append(kept.slice)
-                    out += orelse
+                    out += [*self._found_at_first(body[i]), *orelse]
                 case [ast.If(test, [*inside, ast.Assign([target], value)], []), ast.Return(ast.Subscript() as kept), *_] if (
                     self._is_item(kept) and self._is_item(target) and self._test(test) == "not in"
                 ):
                     self.keys += [target.slice, kept.slice]  # type: ignore[attr-defined]
-                    out += [*inside, ast.copy_location(ast.Return(value), body[i + 1])]
+                    out += [*self._found_at_first(body[i]), *inside, ast.copy_location(ast.Return(value), body[i + 1])]
+                    i += 1
+                case [
+                    ast.If(test, [ast.Assign([ast.Name(name)], ast.Subscript() as kept)], orelse),
+                    ast.Return(ast.Name(given)),
+                ] if given == name and orelse and self._is_item(kept) and self._test(test) == "in":
+                    self.keys.append(kept.slice)
+                    out += self._without_stores([*self._found_at_first(body[i]), *orelse, body[i + 1]])
                     i += 1
                 case [ast.Assign([ast.Name(name)], found), ast.If(test, [ast.Return(ast.Name(given))], []), *_] if (
-                    given == name and ast.unparse(test) in (name, f"{name} is not None") and self._got(found)
+                    given == name and ast.unparse(test) in (name, f"{name} is not None") and not self.first and self._got(found)
                 ):
                     i += 1
                     if _names(self.method, name) > 3:
                         out.append(ast.copy_location(ast.Assign([body[i - 1].targets[0]], ast.Constant(None)), body[i - 1]))  # type: ignore[attr-defined]
                         ast.fix_missing_locations(out[-1])
                 case [ast.Assign([ast.Name(name)], found), ast.If(test, inside, []), ast.Return(ast.Name(given))] if (
-                    given == name and ast.unparse(test) == f"{name} is None" and self._got(found)
+                    given == name and ast.unparse(test) == f"{name} is None" and not self.first and self._got(found)
                 ):
                     out += self._without_stores([*inside, body[i + 2]])
                     i += 2
@@ -225,6 +247,18 @@ class _Leaving:
                     out.append(s)
             i += 1
         return out
+
+    def _found_at_first(self, at: ast.stmt) -> list[ast.stmt]:
+        """The statement that looks the key up among the entries that the dictionary has at first."""
+        if not self.first:
+            return []
+        item = ast.Subscript(ast.Constant(self.first), self.keys[-1], ast.Load())  # type: ignore[arg-type]
+        test = ast.Compare(self.keys[-1], [ast.In()], [ast.Constant(self.first)])  # type: ignore[arg-type]
+        statement = ast.copy_location(ast.If(test, [ast.Return(item)], []), at)
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.stmt, ast.expr)) and not hasattr(node, "lineno"):
+                ast.copy_location(node, at)
+        return [statement]
 
     def _got(self, node: ast.expr) -> bool:
         """Whether an expression gets an item of the dictionary or None, and its key is noted then."""
@@ -276,7 +310,3 @@ class _Leaving:
 
 def _as_stored(key: ast.expr) -> ast.expr:
     return ast.Name(key.id, ast.Store()) if isinstance(key, ast.Name) else key
-
-
-def _called(x: ast.Name | ast.Attribute) -> str:
-    return x.id if isinstance(x, ast.Name) else x.attr

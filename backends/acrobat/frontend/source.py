@@ -69,9 +69,9 @@ LIFTED: dict[FunctionType, Lifted] = {}
 def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
     compiled = [compile(tree, file, "exec", dont_inherit=True)]
-    with_remembered(tree)
     if with_memos(tree):
         compiled.append(compile(tree, file, "exec", dont_inherit=True))
+    with_remembered(tree)
     functions: Functions = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

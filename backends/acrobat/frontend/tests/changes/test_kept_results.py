@@ -33,6 +33,8 @@ class Tokenizer:
         self.by_place: dict = {}
         self.found = dict()  # noqa: C408
         self.numbers = {}
+        self.special = {"<s>": "start", "</s>": "end"}
+        self.lowercase = {}
 
     def bpe(self, token):
         if token in self.kept:
@@ -81,6 +83,22 @@ class Tokenizer:
             self.numbers[word] = n
         return n
 
+    def name(self, word):
+        """With entries that are there at first."""
+        if word in self.special:
+            return self.special[word]
+        short = word[:2] + word[-1]
+        self.special[word] = short
+        return short
+
+    def lowered(self, word):
+        if word in self.lowercase:
+            result = self.lowercase[word]
+        else:
+            result = word.lower()
+            self.lowercase[word] = result
+        return result
+
 
 LENGTHS = {}
 
@@ -119,11 +137,12 @@ class Reader(nn.Module):
         ids = [self.tokenizer.ids.get(piece, 0) for word in pieces for piece in word]
         x = self.table(torch.tensor(ids)) + torch.stack([self.place(i) for i in range(len(ids))])
         x = torch.softmax(x @ x.t() + self.mask(len(ids)), dim=-1) @ x
+        names = [self.tokenizer.name(w) + self.tokenizer.lowered(w) for w in words]
         numbers = [self.tokenizer.number(word, i) + half(i) for i, word in enumerate(words)]
-        return x, pieces, numbers, [self.tokenizer.shape(w) for w in words], [self.tokenizer.total(w) for w in words]
+        return x, pieces, numbers, names, [self.tokenizer.shape(w) for w in words], [self.tokenizer.total(w) for w in words]
 
 
-TEXTS = ["low lower newest", "new", "slow slow lowlow", "a er nerd lone low", "low"]
+TEXTS = ["low lower newest", "new", "slow slow lowlow", "a er nerd lone low", "low", "<s> Low </s>"]
 
 
 @pytest.mark.parametrize("ran", [False, True])
@@ -156,7 +175,7 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.lin = nn.Linear(2, 2)
-        self.cache = {}
+        self.cache = {FIRST}
         self.scale = None
 
 METHODS
@@ -231,8 +250,9 @@ def instance(n):
     return {"n": n, "xs": [0.5 * i for i in range(n)], "x": torch.ones(2)}
 
 
-def model_of(methods, forward, folder):
-    return load(folder, SOURCE.replace("METHODS", methods).replace("FORWARD", forward), "kept_results").Model()
+def model_of(methods, forward, folder, first=""):
+    source = SOURCE.replace("METHODS", methods).replace("FORWARD", forward).replace("FIRST", first)
+    return load(folder, source, "kept_results").Model()
 
 
 @pytest.mark.parametrize(("methods", "forward", "message"), DEPENDS.values(), ids=DEPENDS)
@@ -259,3 +279,16 @@ def test_a_global_dictionary_that_something_else_uses(tmp_path):
     methods = KEPT.replace("self.cache", "CACHE").replace("BODY", "n * 2")
     with pytest.raises(CompileError):
         build(model_of(methods, "self.f(s['n']) + len(CACHE)", tmp_path), sample=[instance(1), instance(3)])
+
+
+@pytest.mark.parametrize(("first", "n"), [("2: 7", 2), ("2: 7", 3), ("", 2)])
+def test_entries_that_are_there_at_first(first, n, tmp_path):
+    model = model_of(KEPT.replace("BODY", "n + 1"), "self.f(s['n']) + 0 * self.scale", tmp_path, first)
+    agrees(model, [instance(1), instance(3)], [instance(n)])
+
+
+def test_entries_that_are_computed_at_first_are_refused(tmp_path):
+    with pytest.raises(CompileError, match=NOT_KEPT):
+        build(
+            model_of(KEPT.replace("BODY", "n + 1"), "self.f(s['n'])", tmp_path, "2: 3 + 4"), sample=[instance(1), instance(3)]
+        )

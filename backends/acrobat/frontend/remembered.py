@@ -10,7 +10,7 @@
 They give what they would give without the dictionary where this depends on the key alone. Here the form tells that nothing but
 the method uses the dictionary, and that the key has all parameters in it which the method reads; which types these have, and
 what else the result may depend on, is found when a call is compiled (`functions/kept_results.py`). Dictionaries at the top of a
-file that one function of it uses are treated alike.
+file that one function of it uses are treated alike, and so are functions that a cache of Python's decorates (`@lru_cache`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from backends.acrobat.frontend.memos import names_of_caches, size_of_cache
+
 HARMLESS = ("torch.no_grad()", "torch.inference_mode()")
 """Decorators that such a method may have."""
 FIRST = "__init__"
+OUTSIDE = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom)
+"""Nodes of functions whose results depend on more than what they are given, or are used up."""
 
 
 def cache_of(definition: ast.FunctionDef) -> str:
-    """The name of the dictionary that has been left out of a function; "" for all others."""
+    """The name of the dictionary, or the decorator, that has been left out of a function; "" for all others."""
     return str(getattr(definition, "without_cache", ""))
 
 
@@ -46,6 +50,13 @@ def with_remembered(tree: ast.Module) -> bool:
         functions = [m for m in tree.body if isinstance(m, ast.FunctionDef) and _names(m, name)] if name else []
         if entries is not None and len(functions) == 1 and _names(tree, name) == _names(functions[0], name) + 1:
             found |= _leave_out(functions[0], name, _Global(name), entries, functions[0].args.args)
+    caches = names_of_caches(tree)
+    bodies = [tree.body, *(cls.body for cls in classes)] if caches else []
+    for m in (m for body in bodies for m in body if isinstance(m, ast.FunctionDef)):
+        calls_itself = _names(m, m.name) + _uses(m, m.name)
+        if size_of_cache(m, caches) is not None and not calls_itself and not any(isinstance(x, OUTSIDE) for x in ast.walk(m)):
+            m.without_cache = ast.unparse(m.decorator_list[0])  # type: ignore[attr-defined]
+            found = True
     return found
 
 
@@ -151,7 +162,7 @@ def _leave_out(
     allow that."""
     if [d for d in m.decorator_list if ast.unparse(d) not in HARMLESS] or m.args.vararg or m.args.kwarg or m.args.kwonlyargs:
         return False
-    if m.args.posonlyargs or not parameters or any(isinstance(x, (ast.Global, ast.Nonlocal, ast.Yield)) for x in ast.walk(m)):
+    if m.args.posonlyargs or not parameters or any(isinstance(x, OUTSIDE) for x in ast.walk(m)):
         return False
     leaving = _Leaving(m, is_cache, first)
     body = leaving.body()

@@ -3,6 +3,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import functools
+from functools import lru_cache
 from itertools import pairwise
 
 import pytest
@@ -100,6 +102,11 @@ class Tokenizer:
         return result
 
 
+@lru_cache(maxsize=16)
+def reversed_word(word):
+    return word[::-1]
+
+
 LENGTHS = {}
 
 
@@ -120,6 +127,10 @@ class Reader(nn.Module):
         self.masks = {}
         self.places = {}
 
+    @functools.cache  # noqa: B019
+    def scale(self, n):
+        return torch.sigmoid(self.table.weight[n % 3]).sum()
+
     def mask(self, n):
         if n not in self.masks:
             self.masks[n] = torch.triu(torch.ones(n, n), diagonal=1) * -1e4
@@ -137,7 +148,8 @@ class Reader(nn.Module):
         ids = [self.tokenizer.ids.get(piece, 0) for word in pieces for piece in word]
         x = self.table(torch.tensor(ids)) + torch.stack([self.place(i) for i in range(len(ids))])
         x = torch.softmax(x @ x.t() + self.mask(len(ids)), dim=-1) @ x
-        names = [self.tokenizer.name(w) + self.tokenizer.lowered(w) for w in words]
+        x = x * self.scale(len(ids))
+        names = [reversed_word(w) + self.tokenizer.name(w) + self.tokenizer.lowered(w) for w in words]
         numbers = [self.tokenizer.number(word, i) + half(i) for i, word in enumerate(words)]
         return x, pieces, numbers, names, [self.tokenizer.shape(w) for w in words], [self.tokenizer.total(w) for w in words]
 
@@ -166,6 +178,7 @@ def test_that_eager_pytorch_keeps_more_does_not_count_as_a_change(tmp_path):
 
 
 SOURCE = """
+import functools
 import torch
 from torch import nn
 
@@ -240,6 +253,21 @@ DEPENDS = {
         KEPT.replace("y = BODY", "n = n + 1\n        y = n"),
         "self.f(s['n'])",
         NOT_KEPT,
+    ),
+    "on the instance, decorated": (
+        "    @functools.cache\n    def f(self, n):\n        return n * self.scale\n",
+        "self.f(s['n'])",
+        "what the instance has computed before",
+    ),
+    "with a list, decorated": (
+        "    @functools.lru_cache()\n    def f(self, n):\n        return [n]\n",
+        "self.f(s['n'])",
+        "its result has a list of ints in it",
+    ),
+    "of itself, decorated": (
+        "    @functools.cache\n    def f(self, n):\n        return n if n < 2 else self.f(n - 1)\n",
+        "self.f(s['n'])",
+        "is decorated with",
     ),
     "of itself": (KEPT.replace("BODY", "n if n < 2 else self.f(n - 1) + self.f(n - 2)"), "self.f(s['n'])", NOT_KEPT),
     "that is given out": (KEPT.replace("BODY", "n + 1").replace("return y", "return n"), "self.f(s['n'])", NOT_KEPT),

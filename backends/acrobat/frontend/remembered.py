@@ -254,6 +254,14 @@ class _Leaving:
                 ):
                     out += self._without_stores([*inside, body[i + 2]])
                     i += 2
+                case [
+                    ast.Try([ast.Return(ast.Subscript() as kept)], [ast.ExceptHandler(ast.Name("KeyError"), None, handler)]),
+                    *_,
+                ] if (
+                    self._is_item(kept) and not self.first and not body[i].orelse and not body[i].finalbody  # type: ignore[attr-defined]
+                ):
+                    self.keys.append(kept.slice)
+                    out += [s for s in handler if not isinstance(s, ast.Pass)]
                 case [s, *_]:
                     out.append(s)
             i += 1

@@ -87,7 +87,8 @@ def _kinds_in(f: Frame, t: Any) -> Iterator[str]:
 
 
 def _changeable_in(f: Frame, t: Any) -> Iterator[str]:
-    """What in values of a type may be changed in place, other than tensors, which the caller does not own."""
+    """What in values of a type may be changed in place, other than lists and tensors, which the caller does not own: of lists
+    with several names, which may be changed, the type is another one."""
     match t:
         case UnknownT() | NeverT() | ScalarT() | TensorT() | HeldT():
             return
@@ -96,7 +97,7 @@ def _changeable_in(f: Frame, t: Any) -> Iterator[str]:
                 yield from _changeable_in(f, item)
         case DataT() if (inner := f.without_none(t)) != t:
             yield from _changeable_in(f, inner)
-        case ListT(item) if is_varying_tuple(t) or t.rows is not None:
+        case ListT(item) if t.rows is not None or t.kind in ("list", "tuple"):
             yield from _changeable_in(f, item)
         case _ if t != SYMBOL and t is not NONE:
             yield describe(t)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from functools import lru_cache
 from itertools import pairwise
+from textwrap import indent
 
 import pytest
 import torch
@@ -37,6 +38,7 @@ class Tokenizer:
         self.numbers = {}
         self.special = {"<s>": "start", "</s>": "end"}
         self.lowercase = {}
+        self.ends = {}
 
     def bpe(self, token):
         if token in self.kept:
@@ -92,6 +94,15 @@ class Tokenizer:
         short = word[:2] + word[-1]
         self.special[word] = short
         return short
+
+    def last(self, word):
+        try:
+            return self.ends[word]
+        except KeyError:
+            pass
+        end = word[-1]
+        self.ends[word] = end
+        return end
 
     def lowered(self, word):
         if word in self.lowercase:
@@ -149,7 +160,7 @@ class Reader(nn.Module):
         x = self.table(torch.tensor(ids)) + torch.stack([self.place(i) for i in range(len(ids))])
         x = torch.softmax(x @ x.t() + self.mask(len(ids)), dim=-1) @ x
         x = x * self.scale(len(ids))
-        names = [reversed_word(w) + self.tokenizer.name(w) + self.tokenizer.lowered(w) for w in words]
+        names = [reversed_word(w) + self.tokenizer.last(w) + self.tokenizer.name(w) + self.tokenizer.lowered(w) for w in words]
         numbers = [self.tokenizer.number(word, i) + half(i) for i, word in enumerate(words)]
         return x, pieces, numbers, names, [self.tokenizer.shape(w) for w in words], [self.tokenizer.total(w) for w in words]
 
@@ -246,7 +257,11 @@ DEPENDS = {
         "self.f(s['n']) + self.g()",
         NOT_KEPT,
     ),
-    "with a list": (KEPT.replace("BODY", "[n, n]"), "self.f(s['n'])", "its result has a list of ints in it"),
+    "with a dictionary": (
+        KEPT.replace("BODY", "{k: k for k in range(n)}"),
+        "len(self.f(s['n']))",
+        "its result has a dict in it",
+    ),
     "with floats": (KEPT.replace("BODY", "n * 2"), "self.f(s['xs'][0])", "its key has float in it"),
     "with ints and bools": (KEPT.replace("BODY", "n * 2"), "self.f(s['n']) + self.f(s['n'] > 1)", "its key has bool and int"),
     "with a key whose name changes": (
@@ -259,10 +274,10 @@ DEPENDS = {
         "self.f(s['n'])",
         "what the instance has computed before",
     ),
-    "with a list, decorated": (
-        "    @functools.lru_cache()\n    def f(self, n):\n        return [n]\n",
-        "self.f(s['n'])",
-        "its result has a list of ints in it",
+    "with a set, decorated": (
+        "    @functools.lru_cache()\n    def f(self, n):\n        return {n, n + 1}\n",
+        "len(self.f(s['n']))",
+        "its result has a set in it",
     ),
     "of itself, decorated": (
         "    @functools.cache\n    def f(self, n):\n        return n if n < 2 else self.f(n - 1)\n",
@@ -287,6 +302,36 @@ def model_of(methods, forward, folder, first=""):
 def test_what_may_depend_on_other_instances_is_refused(methods, forward, message, tmp_path):
     with pytest.raises(CompileError, match=message):
         build(model_of(methods, forward, tmp_path), sample=[instance(1), instance(3)])
+
+
+CHANGES = {
+    "under a name": "xs = self.f(n)\nxs.append(1)\nreturn xs",
+    "of two names": "xs = self.f(n)\nys = xs\nys.append(1)\nreturn xs, ys",
+    "by += ": "xs = self.f(n)\nxs += [1]\nreturn xs",
+    "in a list": "rows = [self.f(i) for i in range(n)]\nrows[0].append(1)\nreturn rows",
+    "in a list that grows": "rows = []\nrows.append(self.f(n))\nfor row in rows:\n    row.append(1)\nreturn rows",
+    "in a dictionary": "d = {i: self.f(i) for i in range(n)}\nd[0].append(1)\nreturn d[0]",
+    "in a function": "return self.grow(self.f(n)) + self.grow(self.f(n))",
+    "of one that may be another": "xs = self.f(n) if n > 1 else [1]\nxs.append(1)\nreturn xs",
+    "that empties it": "xs, k = self.f(n), 0\nwhile xs:\n    xs.pop()\n    k += 1\nreturn k",
+}
+
+
+@pytest.mark.parametrize("body", CHANGES.values(), ids=CHANGES)
+def test_a_list_that_is_kept_is_not_changed_in_place(body, tmp_path):
+    methods = (
+        KEPT.replace("BODY", "[i for i in range(n)]")
+        + "\n    def grow(self, xs):\n        xs.append(1)\n        return len(xs)\n"
+    )
+    methods += "\n    def g(self, n):\n" + indent(body, " " * 8) + "\n"
+    with pytest.raises(CompileError):
+        build(model_of(methods, "self.g(s['n'])", tmp_path), sample=[instance(1), instance(3)])
+
+
+def test_a_list_that_is_kept_may_be_read(tmp_path):
+    methods = KEPT.replace("BODY", "[i for i in range(n)]")
+    model = model_of(methods, "[x for i in range(s['n']) for x in self.f(i)], self.f(s['n']) + [self.scale]", tmp_path)
+    agrees(model, [instance(1), instance(3)])
 
 
 @pytest.mark.parametrize("change", ["y += 1", "y[0] = 2.0", "y.add_(1.0)", "y = y.view(-1)\n        y += 1"])

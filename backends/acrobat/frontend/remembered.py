@@ -243,7 +243,7 @@ class _Leaving:
                     out += self._without_stores([*self._found_at_first(body[i]), *orelse, body[i + 1]])
                     i += 1
                 case [ast.Assign([ast.Name(name)], found), ast.If(test, [ast.Return(ast.Name(given))], []), *_] if (
-                    given == name and ast.unparse(test) in (name, f"{name} is not None") and not self.first and self._got(found)
+                    given == name and _asks_for(test, name, body[i + 2 :]) and not self.first and self._got(found)
                 ):
                     i += 1
                     if _names(self.method, name) > 3:
@@ -325,6 +325,16 @@ class _Leaving:
         if not others:
             return [at]
         return [ast.copy_location(ast.Assign(others, s.value), s), at]
+
+
+def _asks_for(test: ast.expr, name: str, rest: Sequence[ast.stmt]) -> bool:
+    """Whether a test is that a name is not None, or that it is true, where what follows gives it another value before it reads
+    it: what has been kept may be a zero."""
+    if ast.unparse(test) != name:
+        return ast.unparse(test) == f"{name} is not None"
+    for s in (s for s in rest if _names(s, name)):
+        return isinstance(s, ast.Assign) and not _names(s.value, name) and any(_Global(name)(t) for t in s.targets)
+    return True
 
 
 def _as_stored(key: ast.expr) -> ast.expr:

@@ -279,6 +279,12 @@ DEPENDS = {
         "len(self.f(s['n']))",
         "its result has a set in it",
     ),
+    "on a zero that was kept": (
+        "    def f(self, n):\n        y = self.cache.get(n)\n        if y:\n            return y\n"
+        "        z = 0 if y is None else 1\n        self.cache[n] = z\n        return z\n",
+        "self.f(s['n'])",
+        NOT_KEPT,
+    ),
     "of itself, decorated": (
         "    @functools.cache\n    def f(self, n):\n        return n if n < 2 else self.f(n - 1)\n",
         "self.f(s['n'])",

@@ -134,7 +134,9 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         items = f.components(x, f.vectors[variable_of(x)])
     items = items and [_as_data(f, node, v) for v in items]
     if items and not any(map(_is_element, items)):
-        return _joined(f, node, [_made_tensor(f, node, [v], {}, hint) for v in items])
+        rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
+        of_ints = is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item == INT
+        return _of_rows(f, node, x, hint) if of_ints and len(rows) > 1 else _joined(f, node, rows)
     if items is not None and items and all(map(_is_element, items)):
         types = {type_of(v) for v in items}
         if types == {INT}:

@@ -60,6 +60,8 @@ def plural(type: Any) -> str:
             return describe(type).replace("a tensor", "tensors", 1)
         case ScalarT(kind):
             return f"{kind}s"
+        case SymbolT():
+            return "strings"
         case TupleT() | ListT():
             return describe(type).replace("a tuple", "tuples", 1).replace("a list", "lists", 1)
     return describe(type)

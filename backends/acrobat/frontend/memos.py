@@ -26,7 +26,7 @@ def with_memos(tree: ast.Module) -> bool:
     stands at the top of a file or of a class, where Python remembers results from one instance to the next, or if it may change
     something and Python may compute a result twice, because the cache forgets results or keeps one for each way in which the
     arguments are written."""
-    if not (caches := _names_of_caches(tree)):
+    if not (caches := names_of_caches(tree)):
         return False
     rewriting = _Rewriting(tree, caches)
     rewriting.visit(tree)
@@ -47,7 +47,7 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | list[ast.stmt]:
-        size = _size(node, self.caches)
+        size = size_of_cache(node, self.caches)
         alone = bool(self.around) and size is not None and self._computed_once(node, size)
         self.around.append(node)
         self.generic_visit(node)
@@ -63,7 +63,7 @@ class _Rewriting(ast.NodeTransformer):
         return once or not any(_may_change(node, self.has_state))
 
 
-def _names_of_caches(tree: ast.Module) -> set[str]:
+def names_of_caches(tree: ast.Module) -> set[str]:
     """The ways to write Python's caches in a file, by its imports. A name that it also gives to something else is none."""
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -86,7 +86,7 @@ def _bound(node: ast.AST) -> set[str]:
     return found
 
 
-def _size(node: ast.FunctionDef, caches: set[str]) -> int | None:
+def size_of_cache(node: ast.FunctionDef, caches: set[str]) -> int | None:
     """How many results the cache keeps that is all that decorates a function with parameters by position: -1 for all of them,
     None if there is no such cache."""
     if len(node.decorator_list) != 1 or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:

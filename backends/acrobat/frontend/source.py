@@ -9,7 +9,7 @@ import os
 import sys
 import sysconfig
 from dataclasses import dataclass
-from functools import cache
+from functools import _lru_cache_wrapper, cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -19,6 +19,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
 from backends.acrobat.frontend.memos import with_memos
+from backends.acrobat.frontend.remembered import cache_of, with_remembered
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -70,6 +71,7 @@ def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     compiled = [compile(tree, file, "exec", dont_inherit=True)]
     if with_memos(tree):
         compiled.append(compile(tree, file, "exec", dont_inherit=True))
+    with_remembered(tree)
     functions: Functions = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -98,10 +100,13 @@ def _text(file: str, version: tuple[int, int]) -> str:
 
 
 def stripped(function: Any) -> Any:
-    """The function without torch's own decorators, such as `@torch.no_grad()` and `@torch.compile`. Other wrappers stay, since
-    a call runs them."""
+    """The function without torch's own decorators, such as `@torch.no_grad()` and `@torch.compile`, and without a cache whose
+    results depend on their keys alone (`remembered`). Other wrappers stay, since a call runs them."""
     while hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") in OF_TORCH:
         function = function.__wrapped__
+    if isinstance(function, _lru_cache_wrapper) and isinstance(function.__wrapped__, FunctionType):
+        inner: FunctionType = function.__wrapped__
+        return inner if inner.__name__ != "<lambda>" and cache_of(_definition(inner)[0]) else function
     return function
 
 

@@ -90,3 +90,9 @@ def place_in_order(items, target):
     first = bisect_left(items, target, 0, len(items))
     is_in = first < len(items) and items[min(first, len(items) - 1)] == target
     return first if is_in else len(items)
+
+
+def place_from(items, target, start):
+    """`items.index(target, start)`; a negative `start` counts from the end."""
+    first = start if start >= 0 else max(start + len(items), 0)
+    return first + place(items[first:], target)

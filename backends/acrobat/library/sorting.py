@@ -50,6 +50,15 @@ def one_least(items, keys):
     return items
 
 
+def one_least_but(items, keys, default):
+    """As `one_least`; several may have a key of `default`."""
+    if keys:
+        lowest = least(keys, keys)
+        if lowest != default:
+            only_one(keys, lowest)
+    return items
+
+
 def order_of(keys, reverse):
     """The indices of `keys`, which are no numbers, in sorted order (`reverse`: descending); equal keys keep their order. Each
     key is put in its place by bisection, with the one comparison `<` that Python's sorting makes."""

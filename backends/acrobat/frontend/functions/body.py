@@ -41,6 +41,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
+from backends.acrobat.frontend.remembered import cache_of
 from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
@@ -218,7 +219,7 @@ class FunctionBody:
         """Have the calls know whether the function gives something new. Those that it makes of itself took it as the round
         before had found it: if that was wrong, another round follows."""
         program = self.program
-        newness = self.newness or NEW
+        newness = SHARED if cache_of(self.definition) else self.newness or NEW
         if program.newness_taken.get(self.key, newness) != newness:
             program.changed |= not program.incomplete
         program.newness[self.key] = newness

@@ -18,11 +18,13 @@ from backends.acrobat.frontend.evaluator.ownership.origins import place_of
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
+from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.remembered import cache_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
@@ -57,7 +59,9 @@ class FunctionCall(ChangingCall):
                 self.values[i] = present(self.f, self.node, v, f"`{self.names[i]}` of `{self.called}` needs a value")
         first = self.values[0] if self.values else None
         narrowed = any(isinstance(v, Narrowed) for v in self.values)  # what that class has is known in a function only
-        part = picked(self.definition) if isinstance(first, Special) and not narrowed else None
+        part = (
+            picked(self.definition) if isinstance(first, Special) and not narrowed and not cache_of(self.definition) else None
+        )
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)
@@ -66,6 +70,8 @@ class FunctionCall(ChangingCall):
         if passing := [c for c in raised if issubclass(c, tuple(around)) and not issubclass(c, caught or ())]:
             what = f"`{self.called}` raises `{passing[0].__name__}`, which is caught around a `try` for other exceptions"
             raise Refused(what, "have one `try` around it")
+        if cache_of(self.definition) and (caught is not None and raised or self.function in self.program.gives_functions):
+            refuse_kept(self, "raises what is caught, or gives functions")
         if any(issubclass(c, caught or ()) for c in raised):
             if self.node is node and not self.of_library and self.function not in self.f.in_place:
                 return with_exceptions(self, caught)
@@ -261,6 +267,7 @@ class FunctionCall(ChangingCall):
             return retyped(f.bind(call, self.definition.name), NEVER)
         outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
         first, *changed = [outputs] if not self.changed else f.components(outputs) or []
+        check_kept(self, program.kept_keys, type_or_none(first))
         self._sized(key, first)
         same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))
         if isinstance(first, Dyn):

@@ -125,6 +125,7 @@ class Functions:
         self.key_names: dict[Any, str] = {}
         self.newness_taken: dict[Any, Newness] = {}  # function key -> what the calls that it makes of itself take it for
         self.partial: set[Any] = set()  # keys of functions that lack types in this round
+        self.kept_keys: dict[tuple[Any, str], set[str]] = {}  # (function, parameter) -> what is in the keys of kept results
         self.empties: set[Span] = set()  # where the source makes an empty list, set or dictionary whose type is not known
         self.filled: set[Span] = set()  # those of them of which the type was found later
         self.incomplete = False  # whether the function that is compiled now lacks types

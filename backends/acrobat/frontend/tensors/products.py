@@ -132,8 +132,10 @@ def _matmul_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 @operation("linear")
-def _linear(f: Frame, call: CallArguments) -> Dyn:
+def _linear(f: Frame, call: CallArguments) -> Value:
     x, w, b = call.bind("input", "weight", "bias", bias=Static(None))
+    if len(shape(w)) == 1:
+        return _written_out(f, x, w, b)
     return op(f, "linear", [x, w] if b == Static(None) else [x, w, b])
 
 
@@ -142,11 +144,24 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, w, bias = c.bind("input", "weight", "bias", bias=Static(None))
     if not shape(v):
         raise Refused("`linear` takes a tensor with a dimension of its features")
+    if is_ragged(w) or is_ragged(bias) or len(shape(w)) == 1:
+        return _written_out(f, v, w, bias)
     if shape(v)[-1] is None:
         v = with_extents(f, v, shape(w)[-1:], "as `Linear` takes it")
         if not is_ragged(v):
             return call_operation(f, "linear", CallArguments("linear", [v, w, bias], {}))
     return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", CallArguments("linear", [row, w, bias], {})))
+
+
+def _written_out(f: Frame, x: Value, w: Value, bias: Value) -> Value:
+    """`linear` as a product and a sum: with weights that the model computes and whose extents vary, such as those of a
+    hypernetwork, and with one vector of weights."""
+    if len(shape(w)) == 2 and shape(bias)[-1:] not in ((), (1,)):  # a bias of one element is broadcast, and no weight is
+        why = "as `linear` takes it"
+        w, bias = with_extents(f, w, [shape(bias)[-1], None], why), with_extents(f, bias, shape(w)[:1], why)
+    turned = call_operation(f, "t", CallArguments("t", [w], {}))
+    product = call_operation(f, "matmul", CallArguments("matmul", [x, turned], {}))
+    return product if bias == Static(None) else call_operation(f, "add", CallArguments("add", [product, bias], {}))
 
 
 # ---- einsum

@@ -23,6 +23,7 @@ from backends.acrobat.frontend.kinds import (
     as_lists,
     is_list,
     is_number,
+    is_object,
     is_ragged,
     is_tensor,
     is_unknown,
@@ -37,7 +38,18 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.tensors.dtypes import one_or_zero
 from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import elements, is_ints, with_dimension
-from backends.acrobat.frontend.tensors.lifting import as_rows, item, numbers_in, of_rows, op, operand, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    item,
+    numbers_in,
+    of_rows,
+    op,
+    operand,
+    select,
+    shape,
+    shape_of,
+    stack_parts,
+)
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.library import arranging
@@ -79,10 +91,11 @@ handles(FUNCTIONS, torch.tril_indices)(partial(_indices_of, of=torch.tril_indice
 handles(FUNCTIONS, torch.triu_indices)(partial(_indices_of, of=torch.triu_indices))
 
 
-@handles(FUNCTIONS, torch.FloatTensor)
+@handles(FUNCTIONS, torch.Tensor, torch.FloatTensor)
 def _float_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     if args and is_number(args[0]):
-        return f.problem(node, "`torch.FloatTensor` of a number makes a tensor that holds anything", "write `torch.zeros(n)`")
+        what = "`torch.Tensor` or `torch.FloatTensor` of a number makes a tensor that holds anything"
+        return f.problem(node, what, "write `torch.zeros(n)`")
     return _as_floats(f, _made_tensor(f, node, args, kwargs, hint))
 
 
@@ -120,38 +133,55 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if items is None and f.vectors.get(variable_of(x)):
         items = f.components(x, f.vectors[variable_of(x)])
     items = items and [_as_data(f, node, v) for v in items]
-    if items and all(_written(f, v) is not None for v in items):
+    if items and not any(map(_is_element, items)):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
-        if all(is_tensor(v) for v in rows):
-            return op(f, "stack", rows, {"dim": 0})
-        if all(isinstance(v, Held) and v.kind == "mask" for v in rows):
-            return Held("mask", op(f, "stack", [v.value for v in rows], {"dim": 0}))  # type: ignore[union-attr]
-        if len(rows) == 1 and is_ints(rows[0]):
-            return with_dimension(f, rows[0], 0)
-    if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
-        return with_dimension(f, of_rows(items[0], 0), 0)
-    if items is not None and items and all(is_number(v) for v in items):
-        if all(type_of(v) == INT for v in items):
+        of_ints = is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item == INT
+        return _of_rows(f, node, x, hint) if of_ints and len(rows) > 1 else _joined(f, node, rows)
+    if items is not None and items and all(map(_is_element, items)):
+        types = {type_of(v) for v in items}
+        if types == {INT}:
             return Held("ids", TupleV(tuple(items)))
-        if all(type_of(v) == BOOL for v in items):
-            return Held("mask", _stacked(f, [one_or_zero(f, v) for v in items]))
+        if types == {BOOL}:
+            return Held("mask", _stacked(f, items))
+        if types == {INT, BOOL}:
+            raise Refused("`torch.tensor` of ints and bools together is not in the language", "write `int(...)` of the bools")
         return _stacked(f, items)
     if is_unknown(x):  # a list of which a later round knows what is in it
         return unknown()
-    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
-        row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
-        pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]
-        return of_rows(pairs, 0)
-    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) <= {INT, FLOAT}:  # points
-        return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)
-    if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT, BOOL):
-        return _of_rows(f, node, x, hint)
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
         if t == FLOAT:
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)
         return of_rows(x, 0)
+    if is_list(x) and type_of(x).item == TensorT(()):
+        return of_rows(x, 0)
+    if is_list(x) and isinstance(type_of(x).item, (ListT, TupleT)) and not is_ragged(guess(type_of(x).item)):
+        return _of_rows(f, node, x, hint)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _is_element(x: Value) -> bool:
+    """Whether a value is a number, or a tensor of floats without dimensions, which serves as one."""
+    return is_number(x) or is_tensor(x) and type_of(x) == TensorT(())
+
+
+def _joined(f: Frame, node: ast.AST, rows: list[Any]) -> Value:
+    """The tensor with these rows, which `_made_tensor` has made. Raises Refused."""
+    if any(map(nothing_known, rows)):
+        return unknown()
+    if len(rows) == 1 and is_ints(rows[0]):
+        return with_dimension(f, rows[0], 0)
+    masks = [isinstance(v, Held) and v.kind == "mask" for v in rows]
+    if all(masks):
+        return Held("mask", stack_parts(f, [v.value for v in rows], 0))
+    if any(masks):
+        raise Refused("`torch.tensor` of bools beside numbers is not in the language", "write `float(...)` of the bools")
+    if all(map(is_ints, rows)):
+        return call_operation(f, "stack", CallArguments("stack", [TupleV(tuple(rows))], {}))
+    rows = [_as_floats(f, v) if is_ints(v) else v for v in rows]
+    if not all(is_tensor(v) or is_ragged(v) for v in rows):
+        return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+    return stack_parts(f, rows, 0)
 
 
 def _written(f: Frame, x: Value) -> list[Value] | None:
@@ -163,6 +193,8 @@ def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
     """What may be None, or of one of several of Python's types, as the number, list or tuple of which a tensor is made; so are
     the elements of a list. Another value, such as a string, is an error of the instance, as in Python. Other values unchanged.
     Raises Refused where a tensor could be made of values of several of the types."""
+    if isinstance(x, Static) and isinstance(x.value, (list, tuple, range)):
+        x = TupleV(tuple(map(f.program.wrap, x.value)))
     x = as_lists(x)
     if is_list(x) and f.display(x) is None and isinstance(type_of(x).item, DataT):
         return mapped(f, [x], lambda v: _as_data(f, node, v))
@@ -171,25 +203,54 @@ def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
     if len(words) > 1:
         shown = " or ".join(words)
         raise Refused(f"the type of this tensor is not known: it is made of {shown}", "ask which it is, with `isinstance`")
-    return opened(f, node, x, types=words)
+    x = opened(f, node, x, types=words)
+    fields = f.components(x) if is_object(x) else None
+    return x if fields is None else TupleV(tuple(fields))  # of a named tuple
 
 
 def _of_rows(f: Frame, node: ast.AST, x: Value, hint: str) -> Value:
-    """The tensor of a list of lists of numbers. As in PyTorch, rows of different lengths are an error of the instance."""
+    """The tensor of a list of lists or tuples of numbers, or of such lists. As in PyTorch, rows of different lengths are an
+    error of the instance."""
+    masks: list[bool] = []
 
-    def row_of(row: Dyn) -> Value:
-        row = of_length(f, row, at(f, x, Static(0)))
-        if item_type(row) == BOOL:
-            row = mapped(f, [row], lambda v: one_or_zero(f, v))
-        return _made_tensor(f, node, [row], {}, hint)
+    def row_of(row: Value) -> Value:
+        row = _alike(f, node, row, at(f, x, Static(0))) if _has_list(type_of(row)) else row
+        tensor = _made_tensor(f, node, [row], {}, hint)
+        masks.append(isinstance(tensor, Held) and tensor.kind == "mask")
+        match tensor:
+            case Held("mask", inner):
+                return inner
+            case Held("ids", TupleV(items)):
+                return retyped(list_of(f, node, list(items)), ListT(INT, rows=0, extent=len(items)))  # type: ignore[arg-type]
+        return tensor
 
     result = of_rows(mapped(f, [x], row_of), 0)
-    return Held("mask", result) if type_of(x).item.item == BOOL else result
+    return Held("mask", result) if any(masks) else result
+
+
+def _has_list(type: Any) -> bool:
+    """Whether values of a type are lists, or tuples with a list in them."""
+    return isinstance(type, ListT) or isinstance(type, TupleT) and any(map(_has_list, type.items))
+
+
+def _alike(f: Frame, node: ast.AST, part: Value, first: Value) -> Value:
+    """A part of what a tensor is made of. Where a list in it is not as long as that in the `first` part, that is an error of
+    the instance."""
+    part, first = _as_data(f, node, part), _as_data(f, node, first)
+    if isinstance(part, Dyn) and is_list(part) and isinstance(first, Dyn):
+        part = of_length(f, part, first)
+        if not isinstance(type_of(part).item, ScalarT):
+            part = mapped(f, [part], lambda v: _alike(f, node, v, at(f, first, Static(0))))
+    elif _has_list(type_of(part)):
+        pairs = zip(f.components(part) or [], f.components(first) or [], strict=True)
+        part = TupleV(tuple(_alike(f, node, v, of_first) for v, of_first in pairs))
+    return part
 
 
 def _stacked(f: Frame, items: list[Value]) -> Value:
-    """The tensor of these numbers."""
-    return op(f, "stack", [f.coerce(v, TensorT(())) for v in items], {"dim": 0})
+    """The tensor of floats of these numbers, of which bools are ones and zeros."""
+    numbers = [one_or_zero(f, v) if type_or_none(v) == BOOL else v for v in items]
+    return op(f, "stack", [f.coerce(v, TensorT(())) for v in numbers], {"dim": 0})
 
 
 @operation("item")

@@ -51,6 +51,8 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
             return Static(None)
         case "index", [item] if not kwargs:
             return f.call_with(searching.place, [xs, item], node)
+        case "index", [item, start] if not kwargs:
+            return f.call_with(searching.place_from, [xs, item, start], node)
         case "count", [item] if not kwargs:
             return f.call_with(searching.count, [xs, item], node)
         case "__getitem__", [item] if not kwargs:

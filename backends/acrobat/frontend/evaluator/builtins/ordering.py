@@ -10,6 +10,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.builtins.sums import extremum
+from backends.acrobat.frontend.evaluator.builtins.ties import default_of_ties
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, one_of
 from backends.acrobat.frontend.evaluator.choices.mixed_order import has_order
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
@@ -176,7 +177,11 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         return f.problem(node, f"{what}, not {describe(type_of(keys).item)}")
     if of_set and key != Static(None):  # of equal keys Python takes the first in the order of the set
         check = {"sorted": sorting.all_differ, "max": sorting.one_best, "min": sorting.one_least}[name]
-        items = f.program.call(f, node, check, [items, keys], {})
+        harmless = default_of_ties(f, node) if name == "min" else None
+        if harmless is not None:
+            items = f.program.call(f, node, sorting.one_least_but, [items, keys, Static(harmless)], {})
+        else:
+            items = f.program.call(f, node, check, [items, keys], {})
         if is_unknown(items):
             return unknown()
     if name == "sorted":

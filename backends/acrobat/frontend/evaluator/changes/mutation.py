@@ -247,6 +247,10 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
         advice = "keep it in a variable and return it; a list or dictionary may also be cleared or made anew first in each call"
         f.problem(s, "an attribute of the model is not assigned to in the language", advice)
         return False
+    if isinstance(value, Static) and not isinstance(value.value, (bool, int, float, str, tuple)):
+        advice = "keep what changes in a variable, or in an object that `forward` makes"
+        f.problem(s, f"`{what}` changes what was made outside of `forward`, and is a constant of the compiled program", advice)
+        return False
     if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
         f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
     elif isinstance(type_or_none(value), DataT):

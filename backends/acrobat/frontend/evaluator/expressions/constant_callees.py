@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, LIBRARI
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import is_number, is_string, known, type_of
 from backends.acrobat.frontend.refusals import home_of, of_home, of_numpy, refusal
+from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value
 
@@ -78,7 +79,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return member(f, node, value, args[0])
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         return instantiate(f, node, value, args, kwargs)
-    if isinstance(value, types.FunctionType):
+    if isinstance(stripped(value), types.FunctionType):
         return f.program.call(f, node, value, args, kwargs)
     if isinstance(value, types.MethodType) and value.__name__ == "_make" and hasattr(value.__self__, "_fields"):
         return _made_of(f, node, value.__self__, args)

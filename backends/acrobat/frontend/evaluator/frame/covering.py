@@ -61,6 +61,7 @@ class CoveringFrame(FrameState):
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
         there = [t for t in some if not isinstance(t, UnknownT)]
+        some = there if len(there) > 1 else some  # what is not known yet says nothing of those that are
         if len(there) > 1 and all(map(is_tuple_type, there)) and any(t != there[0] for t in there):
             return joined_tuples(self, there, numbers)
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):

@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, shown
-from backends.acrobat.frontend.evaluator.statements.caught_lookups import as_test
+from backends.acrobat.frontend.evaluator.statements.caught_lookups import CAUGHT, as_test, fails_by_lookups
 from backends.acrobat.frontend.evaluator.statements.merging import merging
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, LEAVING, STATEMENTS, TEXTS, Exits, handles
@@ -188,6 +188,9 @@ def _caught(f: Frame, s: ast.Try) -> Value | None:
 def _of_python(f: Frame, s: ast.Try) -> Any:
     """The exceptions that a `try` catches, a class or a tuple of classes, if Python itself raises them; else None."""
     kind = _caught(f, s)
+    catches_all = len(s.handlers) == 1 and (s.handlers[0].type is None or kind == Static(Exception))
+    if catches_all and fails_by_lookups(s.body):
+        return CAUGHT
     if isinstance(kind, TupleV):
         kind = Static(tuple(x.value if isinstance(x, Static) else None for x in kind.items))
     classes = kind.value if isinstance(kind, Static) else ()

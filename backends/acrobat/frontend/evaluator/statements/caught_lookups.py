@@ -34,8 +34,11 @@ from backends.acrobat.library import strings
 
 CAUGHT = (KeyError, IndexError, LookupError, ValueError, StopIteration)
 ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
+COMPUTED, NAME_BEFORE = "the lookup of this `try` is of something that is computed there", "give it a name before the `try`"
 WITHOUT_EFFECT = frozenset({"len", "int", "str", "tuple", "id", "lower", "upper", "strip", "item", "split"})
 """Functions and methods that may be called before the lookup, and twice."""
+LOOKUPS = frozenset({"index", "pop", "popleft", "remove", "append", "extend", "float", "next"})
+"""Functions and methods of lists that may be called in a `try` with `except:`; those that may fail are looked at themselves."""
 SOMETIMES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 """Nodes that do not compute all that is inside of them, or not once."""
 Kind = Literal["dict", "list", "sure", "unclear"]
@@ -68,6 +71,17 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
 
 
+def fails_by_lookups(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing in a `try` that catches all exceptions, by `except:`, may raise others than those of lookups."""
+    for x in (x for s in body for x in every_node(s)):
+        match x:
+            case ast.Call(ast.Attribute(attr=name) | ast.Name(name)) if name in WITHOUT_EFFECT or name in LOOKUPS:
+                pass
+            case ast.Call() | ast.Raise() | ast.Assert() | ast.Div() | ast.Mod() | ast.FloorDiv() | ast.Pow():
+                return False
+    return True
+
+
 def _changes(lookup: ast.Call) -> bool:
     """Whether a lookup that is a call takes something out of what it looks up in."""
     return isinstance(lookup.func, ast.Attribute) or _name_of(lookup.func) == "next"
@@ -93,6 +107,11 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
     match node:
         case ast.Subscript(owner, ast.Slice(), ast.Load()) if _kind(f, owner) == "list":
             return None
+        case ast.Call(ast.Attribute(owner, "index"), [key, start], []):
+            if not _has_no_effect(start):
+                raise Refused(COMPUTED, NAME_BEFORE)
+            rest = quoted_expression(node, "owner[start:].index(key)", owner=owner, start=start, key=key)
+            return _test(f, rest, classes)
         case ast.Subscript(owner, key, ast.Load()):
             pass
         case ast.Call(ast.Attribute(owner, "pop" | "popleft"), [], []):
@@ -119,7 +138,7 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
     if not any(issubclass(error, cls) for cls in classes):
         return None
     if not _has_no_effect(owner) or not _has_no_effect(key):
-        raise Refused("the lookup of this `try` is of something that is computed there", "give it a name before the `try`")
+        raise Refused(COMPUTED, NAME_BEFORE)
     if error is not IndexError:
         return ast.Compare(key, [ast.In()], [owner])
     size: ast.expr = ast.Call(Given(Static(len)), [owner], [])
@@ -149,7 +168,7 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
     match type_or_none(value):
         case ListT(kind="dict", rows=None):
             return "dict"
-        case ListT(kind="list", rows=None) | TupleT():
+        case ListT(kind="list" | "tuple", rows=None) | TupleT():
             return "list"
         case ListT(kind=kind, rows=None) if kind.startswith("dict:"):
             return "sure"

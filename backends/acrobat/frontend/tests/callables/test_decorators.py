@@ -143,8 +143,8 @@ class OfALibrary(nn.Module):
         yield 1
 
     @functools.cache  # noqa: B019
-    def cached(self, n):
-        return n
+    def cached(self, *n):
+        return n[0]
 
     def forward(self, n):
         return self.number() if self.managed else self.cached(n)

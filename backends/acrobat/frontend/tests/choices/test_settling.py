@@ -168,6 +168,38 @@ def test_the_best_of_what_is_compared_by_a_key_without_a_type_yet():
     agrees(SplitWhereBest(), [[1, 2, 3], [4], [5, 6, 7, 1, 2], [3, 0]])
 
 
+class BackPointers(Model):
+    """The dictionary is empty before the loop; its lists have (int, None) or (int, int) in them, which a round finds after the
+    first has found the one with None alone."""
+
+    def forward(self, words):
+        back, best = {}, {}
+        for end in range(1, len(words) + 1):
+            scores, origins = [], []
+            for start in range(max(0, end - 2), end):
+                part = self.lin(self.word.weight[words[end - 1]])
+                if start == 0:
+                    scores.append(part)
+                    origins.append([(0, None)] * 3)
+                else:
+                    value, previous = torch.max(best[start][:, None] + self.lin.weight, dim=0)
+                    scores.append(value + part)
+                    origins.append([(start, p) for p in previous.tolist()])
+            best[end], which = torch.stack(scores).max(dim=0)
+            back[end] = [origins[w][k] for k, w in enumerate(which.tolist())]
+        segments = []
+        end, k = len(words), int(best[len(words)].argmax())
+        while end > 0:
+            start, previous = back[end][k]
+            segments.insert(0, (start, end, k))
+            end, k = start, previous
+        return segments, back[1], best[len(words)]
+
+
+def test_a_dictionary_that_is_empty_before_the_loop_that_fills_it():
+    agrees(BackPointers(), [[1, 2, 3], [4], [5, 6, 7, 1, 2], [3, 0]])
+
+
 SOURCE = """import torch
 from torch import nn
 class M(nn.Module):

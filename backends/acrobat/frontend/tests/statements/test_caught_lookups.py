@@ -180,6 +180,40 @@ def of_several_types(self, cells):
     return found
 
 
+def parted_by(self, xs):
+    """As tokenisers look for the next pair to merge."""
+    out: list[int] = []
+    word, i = tuple(xs), 0
+    while i < len(word):
+        try:
+            j = word.index(2, i)
+            out.extend(word[i:j])
+            i = j
+        except:  # noqa: E722
+            out.extend(word[i:])
+            break
+        out.append(-1)
+        i += 1
+    return out, len(tuple(out))
+
+
+def from_the_end(self, xs):
+    try:
+        at = xs.index(2, -2)
+    except ValueError:
+        return -1
+    return at, xs.index(xs[at], at)
+
+
+def any_exception(self, xs):
+    found = {1: 5}
+    try:
+        x = found[xs[0]]
+    except Exception:
+        x = 0
+    return x
+
+
 CASES: list[tuple[Any, list[Any]]] = [
     (two_numbers, [["1", "2.5"], ["1", "x"], ["x", "1"], ["", ""], ["4", "1e1"]]),
     (of_several_types, [["1", "2.5", "x"], ["1", "x"], ["7", "1", "", "3"]]),
@@ -195,8 +229,14 @@ CASES: list[tuple[Any, list[Any]]] = [
     (next_round, LISTS),
     (never_fails, LISTS),
     (place, LISTS),
+    (parted_by, [*LISTS, [2, 1, 2, 2, 3]]),
+    (any_exception, [[1, 2], [2], [3, 1], []]),
     (missing_entry, [{"w": 1, "kids": [2]}, {"w": 3}]),
 ]
+
+
+def test_an_index_from_a_place_on() -> None:
+    agrees(with_forward(Words(), from_the_end), [[2, 2, 1, 2], [2, 3], [1, 2, 2]])
 
 
 @pytest.mark.parametrize(("function", "sample"), CASES, ids=lambda x: getattr(x, "__name__", ""))
@@ -253,7 +293,34 @@ def number_of_a_call(self, xs):
     return n
 
 
+def index_from_what_is_computed(self, xs):
+    try:
+        n = xs.index(xs[0], self.counted(0))
+    except ValueError:
+        n = 0
+    return n
+
+
+def may_divide_by_zero(self, xs):
+    try:
+        n = xs[2] / xs[0]
+    except:  # noqa: E722
+        n = 0.0
+    return n
+
+
+def calls_something(self, xs):
+    try:
+        n = self.counted(xs[2])
+    except:  # noqa: E722
+        n = 0
+    return n
+
+
 REFUSED = [
+    (index_from_what_is_computed, "is computed there"),
+    (may_divide_by_zero, "this `try` is not in the language"),
+    (calls_something, "this `try` is not in the language"),
     (number_of_a_call, "is computed there"),
     (effect_before, "comes after something else"),
     (sometimes, "not always computed"),

@@ -8,7 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.derived_containers import container_of, own_init
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
 from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
@@ -44,10 +46,18 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Compare() | ast.UnaryOp():
             return is_held_tensor(value)
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
-            return name in MAKERS and not calls_own_function(f, source)
+            own = calls_own_function(f, source)
+            return name in MAKERS and not own or _is_of_derived(class_called(f, source))
+        case ast.Call(Given()):
+            return _is_of_derived(class_called(f, source))
         case ast.IfExp() | ast.BoolOp():
             return all(fresh(f, arm, value) for arm in _possible(f, source))
     return False
+
+
+def _is_of_derived(cls: type | None) -> bool:
+    """Whether a call of a class makes a list or dictionary and does no more with it."""
+    return container_of(cls) is not None and own_init(cls) is None
 
 
 def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:

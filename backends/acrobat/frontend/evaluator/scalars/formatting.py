@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.tables import TEXTS
 from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_unassigned
-from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.library import strings
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
@@ -163,8 +163,9 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     of_text = inner == SYMBOL or "str" in words
     if (
         inner not in SHOWN_BY
-        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list"})
+        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list", "object"})
         and not _has_elements(inner)
+        and (words or kind(guess(inner)) != "object")
     ):
         return None
     if of_text and part.conversion == "a":
@@ -175,7 +176,7 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
             return fail(f, "TypeError: unsupported format string passed to NoneType.__format__")
         return Static(_tried(CONVERSIONS[part.conversion](None), part.spec))
 
-    return open_optional(f, ast.Pass(), value, lambda some: shown(f, replace(part, value=some)) or unknown(), none)
+    return open_optional(f, ast.Pass(), value, lambda some: _shown_in(f, replace(part, value=some)), none)
 
 
 def _tried(value: Any, spec: str) -> str:

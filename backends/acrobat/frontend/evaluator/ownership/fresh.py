@@ -102,6 +102,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return _fresh_written(f, elt, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.BinOp(left, ast.Add(), right) if isinstance(type, ListT):
+            return fresh_inside(f, left, type) and fresh_inside(f, right, type)
         case ast.IfExp() | ast.BoolOp():
             return all(fresh_inside(f, arm, type) for arm in _possible(f, source))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
@@ -157,6 +159,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return _fresh_written(f, inner, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.BinOp(left, ast.Add(), right):
+            return _fresh_written(f, left, type) and _fresh_written(f, right, type)
         case ast.Dict(keys, values):
             return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):

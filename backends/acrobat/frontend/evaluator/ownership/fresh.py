@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections import deque
 from types import FunctionType
 from typing import Any
 
@@ -118,7 +119,10 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             if _computes_attributes(cls):  # an `__init__` may put one list into two attributes
                 return False
             named = all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
-            return named and all(fresh_inside(f, e) for e in args)
+            if named and all(fresh_inside(f, e) for e in args):
+                return True
+            if not issubclass(cls, (list, set, dict, deque)):
+                return False
     if type is not None:
         return (
             isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import ListT
@@ -27,3 +28,11 @@ def of_class_of(whole: Any, value: Value) -> Value:
 def has_own_method(f: Frame, value: Any, name: str) -> bool:
     """Whether a list or dictionary is of a class of the source that has a method of this name."""
     return hasattr(derived_class(f, value), name)
+
+
+def text_method(f: Frame, value: Any, name: str) -> FunctionType | None:
+    """The function of the source that gives the text of a list or dictionary of a class of the source, as its method `name`,
+    `__str__` or `__repr__`, does: a class without the first has the text of the second. None where Python's own gives it."""
+    cls = derived_class(f, value)
+    methods = [getattr(cls, x, None) for x in dict.fromkeys((name, "__repr__"))]
+    return next((m for m in methods if isinstance(m, FunctionType)), None)

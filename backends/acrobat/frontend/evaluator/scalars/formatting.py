@@ -16,11 +16,12 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.derived_values import text_method
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import TEXTS
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, plain_container, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_unassigned
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
@@ -68,8 +69,14 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
     if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
         return _shown_or_none(f, part, part.value, inner)
+    name = "__repr__" if part.conversion == "r" else "__str__"
+    if (own := text_method(f, part.value, name)) is not None and part.conversion != "a" and (part.conversion or not part.spec):
+        given = f.program.call(f, ast.Pass(), own, [part.value], {})
+        return given if is_unknown(given) else shown(f, Shown(given, part.spec))
+    if own is None and (plain := plain_container(part.value)) is not part.value:
+        return shown(f, replace(part, value=plain))
     if (rule := TEXTS.get(kind(part.value))) is not None and not words:
-        text = rule(f, part.value, "__repr__" if part.conversion == "r" else "__str__")
+        text = rule(f, part.value, name)
         in_python = part.conversion == "a" or part.spec and not part.conversion  # the latter is an error of Python's
         if text is None or in_python:
             return None

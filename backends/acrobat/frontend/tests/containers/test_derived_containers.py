@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +126,26 @@ def caches(self, xs):
 
 
 def graphs(self, xs):
-    graph = Graph(zip(xs, xs[1:]))
+    graph = Graph(pairwise(xs))
     return [len(graph[x]) for x in xs], sorted(graph)
 
 
 def with_own_inits(self, xs):
     return [*Ranked(xs, 2)], list(Ranked([*xs, 1], -1)), dict(Pairs(xs))
+
+
+class Kids(list):
+    def __str__(self):
+        return ",".join(str(k) for k in self)
+
+
+class Node:
+    def __init__(self, label):
+        self.label = label
+        self.kids = Kids()
+
+    def __str__(self):
+        return f"{self.label}" + (f"[{self.kids}]" if self.kids else "")
 
 
 class Parser:
@@ -167,7 +182,15 @@ def asked(self, xs):
     return is_one, hasattr(stack, "top"), hasattr(stack, "bottom"), chart.LIMIT
 
 
-FUNCTIONS = [charts, stacks, caches, graphs, with_own_inits, given_and_kept, asked]
+def shown(self, xs):
+    root, chart = Node(0), Chart()
+    for x in xs:
+        root.kids.append(Node(x))
+        chart.enter(x, x, x)
+    return str(root), str(Stack(xs)), f"{Kids(xs)} {Kids(xs)!r} {Stack(xs)!r}"
+
+
+FUNCTIONS = [shown, charts, stacks, caches, graphs, with_own_inits, given_and_kept, asked]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

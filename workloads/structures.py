@@ -53,12 +53,26 @@ def arrays(value: Any) -> Any:
 
 
 def on_host(tensors: Sequence[Tensor]) -> list[np.ndarray]:
-    """The tensors as arrays, by one copy for each of their types."""
+    """The tensors as arrays, by one copy for each storage that most of is asked for, and one for all others of a type: what
+    each tensor costs by itself is little then, however many there are."""
     result: dict[int, np.ndarray] = {}
-    for dtype in dict.fromkeys(t.dtype for t in tensors):
-        group = [(i, t) for i, t in enumerate(tensors) if t.dtype == dtype]
-        together = torch.cat([t.reshape(-1) for _, t in group]).numpy(force=True)
-        ends = np.cumsum([t.numel() for _, t in group])
-        for (i, t), part in zip(group, np.split(together, ends[:-1]), strict=True):
-            result[i] = part.reshape(t.shape)
+    by_storage: dict[tuple[int, torch.dtype], list[int]] = {}
+    for i, t in enumerate(tensors):
+        by_storage.setdefault((t.untyped_storage().data_ptr(), t.dtype), []).append(i)
+    rest: dict[torch.dtype, list[int]] = {}
+    for (_, dtype), group in by_storage.items():
+        storage = tensors[group[0]].untyped_storage()
+        asked = sum(tensors[i].nbytes for i in group)
+        if 2 * asked < storage.nbytes() or not all(tensors[i].is_contiguous() for i in group):
+            rest.setdefault(dtype, []).extend(group)
+            continue
+        whole = torch.empty(0, dtype=dtype, device=tensors[group[0]].device).set_(storage).numpy(force=True)
+        for i in group:
+            t, at = tensors[i], tensors[i].storage_offset()
+            result[i] = whole[at : at + t.numel()].reshape(t.shape)
+    for group in rest.values():
+        together = torch.cat([tensors[i].reshape(-1) for i in group]).numpy(force=True)
+        ends = np.cumsum([tensors[i].numel() for i in group])
+        for i, part in zip(group, np.split(together, ends[:-1]), strict=True):
+            result[i] = part.reshape(tensors[i].shape)
     return [result[i] for i in range(len(tensors))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.derived_containers import class_name
 from backends.acrobat.frontend.tensor_types import extents, innermost
 from backends.acrobat.frontend.types import HeldT, NeverT, SymbolT, UnknownT
 
@@ -40,6 +41,8 @@ def describe(type: Any) -> str:
             return f"a {what} of {len(items)} ({', '.join(map(describe, items))})" if items else f"an empty {what}"
         case ListT(item, kind="tuple"):
             return f"a tuple of {plural(item)}"
+        case ListT(kind=kind) if class_name(kind):
+            return f"a {class_name(kind)}"
         case ListT(kind=kind) if kind.startswith("dict:"):
             return "a Counter" if kind == "dict:count" else "a defaultdict"
         case ListT(kind=kind) if kind != "list":

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, TypeGuard
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.derived_containers import class_name, without_class
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -84,7 +85,7 @@ def is_number(value: Value) -> bool:
 def is_list(value: Value) -> bool:
     """Whether the value is a list of Python's, not a ragged tensor, set or dictionary."""
     t = type_or_none(value)
-    return isinstance(t, ListT) and t.rows is None and t.kind == "list"
+    return isinstance(t, ListT) and t.rows is None and t.kind.partition(":")[0] == "list"
 
 
 def is_plain(value: Value) -> bool:
@@ -129,6 +130,14 @@ def as_kind(value: Any, kind: str) -> Dyn:
     """The same list of the program seen as another kind of Python's: a tuple whose length varies as a list, say."""
     assert isinstance(value.type, ListT)
     return retyped(value, replace(value.type, kind=kind))
+
+
+def plain_container(value: Value) -> Value:
+    """A list or dictionary of a class of the source as one without that class, as which its parts, copies and sums with others
+    are made; other values unchanged."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, ListT) or not class_name(value.type.kind):
+        return value
+    return as_kind(value, without_class(value.type.kind))
 
 
 def as_tuple(value: Value) -> Value:

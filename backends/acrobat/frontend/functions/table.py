@@ -102,6 +102,9 @@ class Functions:
         self.tuples: dict[tuple[Any, str], tuple[int, int]] = {}  # see `FunctionCall._note_tuples`
         self.lengthened: dict[tuple[Any, str], Any] = {}  # parameter whose tuples a recursion makes longer -> type of one
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
+        self.derived: dict[
+            str, type
+        ] = {}  # classes that add methods to lists or dictionaries, by the names that their kinds have
         self.never_filled: set[Span] = set()  # where the source makes lists and the like that nothing is ever put into
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.lost_in_rounds: dict[Any, set[Any]] = {}  # place of a loop -> what only several rounds take out of `owned`

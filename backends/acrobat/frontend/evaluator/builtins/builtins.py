@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import in_any_ord
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -167,6 +168,8 @@ def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
     """Whether a value has an attribute; None where this is not known at compile time, or the value has no attributes."""
     if isinstance(owner, Special):
         return owner.has_attribute(f.program.reads, name)
+    if (cls := derived_class(f, owner)) is not None:
+        return hasattr(cls, name)
     if not isinstance(owner, Dyn) or not isinstance(owner.type, DataT):
         return None
     classes = f.program.datatypes.cases.get(owner.type.name, ())

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import METHODS, handles
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, nothing_known, type_of
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, nothing_known, plain_container, type_of
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 from backends.acrobat.library import searching
@@ -34,7 +34,7 @@ def _method_of_tuple(f: Frame, node: ast.AST, method: Method, args: list[Value],
 
 @handles(METHODS, "list")
 def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    xs = method.owner
+    xs = plain_container(method.owner)
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     if is_unknown(xs) or any(map(nothing_known, args)):
         return unknown()

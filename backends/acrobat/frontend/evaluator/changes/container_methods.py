@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import BOOL, ListT, TupleT
@@ -32,6 +33,7 @@ from backends.acrobat.frontend.evaluator.containers.records import updated as up
 from backends.acrobat.frontend.evaluator.containers.set_operators import SET_METHODS, merged, of_sets
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_difference
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
@@ -42,11 +44,14 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
-from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_inside, type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_unknown, nothing_known, plain_container, type_inside, type_of, type_or_none
 from backends.acrobat.frontend.specials import Keywords, Method
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
+
+KEEP_CLASS = (OrderedDict, defaultdict)
+"""Dictionaries whose `copy` is one of the class of the source that is derived from them."""
 
 
 def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
@@ -110,7 +115,8 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
                 return unknown()
             return f.host("eq", [length(f, items_of(both)), Static(0)], BOOL, "disjoint")
         case (("set" | "dict"), "copy", []):
-            same: Value = whole
+            cls = derived_class(f, whole)
+            same: Value = whole if cls is None or issubclass(cls, KEEP_CLASS) else plain_container(whole)
             return same
     return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
 

@@ -60,7 +60,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         values = [f.staged(v) for v in values]
     for v, a in zip(values, args, strict=True):
         t = type_inside(v)
-        put_in = t.item if name in ("extend", "extendleft") and isinstance(t, ListT) and t.kind == "list" else t
+        put_in = t.item if name in ("extend", "extendleft") and isinstance(t, ListT) and is_list(v) else t
         new = deep(variable_of(v)) in f.new_lists or is_handed_over(f, s, a, owned)
         if changeable(f, put_in) and not new and not fresh_inside(f, a):
             seen_inside(f, owner, put_in)

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.changes.state import settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
+from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class, of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -33,7 +34,15 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_held_tensor,
+    is_unknown,
+    kind,
+    nothing_known,
+    plain_container,
+    type_or_none,
+)
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 
@@ -45,7 +54,17 @@ def place(
 ) -> tuple[ChangedPlace, Value] | None:
     """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
     is noted, or if the value is not known yet. `what` names the change in messages; `how` says what becomes of the items, as
-    in `Moved`, and is None where they stay; `inside` says that a part of the value is what is changed."""
+    in `Moved`, and is None where they stay; `inside` says that a part of the value is what is changed. A list or
+    dictionary of a class of the source is changed as one without it, and gets the class again when it is put back."""
+    found = _place(f, s, node, what, how, inside)
+    if found is None or derived_class(f, found[1]) is None:
+        return found
+    where, value = found
+    return ChangedPlace(lambda v: where.put(of_class_of(value, v))), value if is_unknown(value) else plain_container(value)
+
+
+def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, inside: bool) -> tuple[ChangedPlace, Value] | None:
+    """As `place`, with the value as it is."""
     if how is not None and not inside and (path := path_of(node)):
         f.moves.append(Moved(f"{path}[]", how))
     if f.program.datatypes.has_references and (found := _of_referenced(f, s, node, what, inside)) is not None:

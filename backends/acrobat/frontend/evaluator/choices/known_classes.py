@@ -9,7 +9,9 @@ from types import GeneratorType, UnionType
 from typing import Any, get_args, get_origin
 
 from backends.acrobat.core.types import ScalarT
+from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.evaluator.choices.mixed import word_of
+from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, type_or_none
@@ -47,6 +49,10 @@ def is_instance(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], 
             what = "a number is a tensor where tensors are in its place, so that `isinstance` does not tell them apart here"
             return f.problem(node, what, "keep numbers and tensors in fields or names of their own")
         return Static(found)
+    if (cls := derived_class(f, value)) is not None:
+        return Static(takes(cls))
+    if any(container_of(cls) is not None for cls in classes) and kind(value) in ("dict", "list"):
+        return None  # the instance may have one of that class there
     answers = {takes(c) for c in _possible_classes(f, value)}
     return Static(answers.pop()) if len(answers) == 1 and not asks_for_tuples(tuple(classes)) else None
 

@@ -32,6 +32,7 @@ from backends.acrobat.frontend.kinds import (
     kind,
     known,
     nothing_known,
+    plain_container,
     type_of,
     type_or_none,
 )
@@ -52,6 +53,7 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """The value of the comparison `a op b` by any operator but `in`; a problem is noted for values that cannot be compared."""
+    a, b = plain_container(a), plain_container(b)
     if (never := never_compared(f, a, b)) is not None:
         return never
     a, b = _numbered(f, a, b), _numbered(f, b, a)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.frontend.derived_containers import word_of_missing
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -35,13 +36,14 @@ EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNO
 def kind_of(value: Any) -> str:
     """ "set" or "dict", or "" for other values."""
     t = type_or_none(value)
-    return t.kind.partition(":")[0] if isinstance(t, ListT) and t.kind not in ("list", "tuple") else ""
+    whole = t.kind.partition(":")[0] if isinstance(t, ListT) else ""
+    return "" if whole in ("list", "tuple") else whole
 
 
 def default_of(f: Frame, whole: Any) -> Value | None:
     """The default of a `defaultdict` or `Counter` for missing keys; None for a dictionary where these are an error."""
     t = type_or_none(whole)
-    match t.kind.partition(":")[2].removeprefix(GIVEN) if isinstance(t, ListT) else "":
+    match word_of_missing(t.kind).removeprefix(GIVEN) if isinstance(t, ListT) else "":
         case "int" | "count":
             return Static(0)
         case "float":
@@ -139,7 +141,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
 def enters_missing_keys(value: Value) -> bool:
     """Whether looking up a missing key enters it into the dictionary, as a `defaultdict` does."""
     t = type_or_none(value)
-    return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
+    return isinstance(t, ListT) and word_of_missing(t.kind) not in ("", "count")
 
 
 def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
@@ -155,7 +157,7 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
 def keeps_default(f: Frame, whole: Value) -> bool:
     """Whether what a `defaultdict` gives for a missing key is a shared list (`shared_lists`): it has that from then on."""
     t = type_or_none(whole)
-    return isinstance(t, ListT) and isinstance(f.program.factories.get(t.kind.partition(":")[2]), SharedFactory)
+    return isinstance(t, ListT) and isinstance(f.program.factories.get(word_of_missing(t.kind)), SharedFactory)
 
 
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:

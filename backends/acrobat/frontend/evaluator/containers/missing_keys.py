@@ -16,6 +16,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.frontend.derived_containers import word_of_missing
 from backends.acrobat.frontend.evaluator.containers.containers import enters_missing_keys, has_uses_beyond_lookup
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
@@ -151,4 +152,4 @@ def _kinds_inside(t: Any) -> set[str]:
 
 def _kinds_of(t: Any) -> set[str]:
     """As `_kinds_inside`, of a dictionary itself."""
-    return {t.kind} if isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count" else set()
+    return {t.kind} if isinstance(t, ListT) and word_of_missing(t.kind) not in ("", "count") else set()

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
-from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, plain_container, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
@@ -78,6 +78,7 @@ def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """The dictionary `a | b`: for keys in both the entry of `b` counts."""
     if nothing_known(a) or nothing_known(b):
         return unknown()
+    a, b = plain_container(a), plain_container(b)
     t = f.common([type_of(a), type_of(b)])
     if contains_unknown(t):
         return b if is_empty(a) else a

@@ -197,6 +197,9 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
 @handles(CALLS, Method)
 def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     owner, name = callee.owner, callee.name
+    if isinstance(callee.function, types.FunctionType) and is_container(owner):  # of a class that is derived from its class
+        refuse_earlier_owner(f, node, owner)
+        return f.program.call(f, node, callee.function, [owner, *args], kwargs)
     if name in CHANGING and is_container(owner) and not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return f.problem(node, f"`{name}` of a list, set or dictionary is called by that name", f"write `xs.{name}(...)`")
     if isinstance(owner, Dyn) and isinstance(owner.type, DataT) and isinstance(callee.function, types.FunctionType):

@@ -41,6 +41,7 @@ from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.kinds import (
     is_array,
+    is_list,
     is_object,
     is_plain,
     is_unknown,
@@ -159,8 +160,8 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and _as_always(node.keywords):
         return unzipped(f, node, f.borrowed(node.args[0].value))
     match callee, node.func:
-        case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
-            len(node.args) <= 1 and not node.keywords
+        case Method(Dyn() as xs, "pop", None), ast.Attribute(owner) if (
+            is_list(xs) and len(node.args) <= 1 and not node.keywords
         ):
             at: Value = Static(-1)
             if node.args:

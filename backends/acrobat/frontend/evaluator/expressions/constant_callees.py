@@ -11,7 +11,9 @@ from enum import EnumType
 from typing import Any
 
 from backends.acrobat.core.types import FLOAT
+from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.evaluator.containers.containers import as_set
+from backends.acrobat.frontend.evaluator.containers.derived import made_derived
 from backends.acrobat.frontend.evaluator.expressions.callees import called, is_method_of_text
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -70,6 +72,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     if (handler := lookup(FUNCTIONS, value)) is not None:
         result: Value = handler(f, node, args, kwargs, hint)
         return result
+    if container_of(value) is not None:
+        return made_derived(f, node, value, args, kwargs, hint)
     if (outside := of_home(ast.unparse(getattr(node, "func", node)), value)) is not None:
         return f.problem(node, *outside)
     for find in LIBRARIES:

@@ -37,6 +37,7 @@ from backends.acrobat.frontend.kinds import (
     kind,
     known,
     nothing_known,
+    plain_container,
     type_of,
     type_or_none,
 )
@@ -251,6 +252,7 @@ def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 
 @handles(SUBSCRIPTS, "list")
 def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    value = plain_container(value)  # type: ignore[assignment]
     assert isinstance(value.type, ListT)
     if isinstance(index, ast.Slice):
         step = constant(f.expression(index.step), "the step") if index.step else 1

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 from functools import partial
+from types import FunctionType
+from typing import Any
 
-from backends.acrobat.core.types import INT, DataT
+from backends.acrobat.core.types import FLOAT, INT, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, has_key, walked
 from backends.acrobat.frontend.evaluator.expressions.callees import called
@@ -25,7 +28,10 @@ from backends.acrobat.frontend.evaluator.objects.classes import (
     special_method,
 )
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
+from backends.acrobat.frontend.instances.annotations import line_of_class
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.kinds import known, type_or_none
+from backends.acrobat.frontend.source import LIFTED, Lifted
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
@@ -55,10 +61,43 @@ def _text(f: Frame, value: Dyn, name: str) -> Value | None:
     classes = f.program.datatypes.cases.get(value.type.name, ())
     if name == "__str__" and all(_is_of_object(c, name) for c in classes):
         name = "__repr__"
+    generated = [c for c in classes if _generated_repr(c)] if name == "__repr__" else []
+    datatypes = f.program.datatypes
+    if any("__repr__" not in vars(original(c)) for c in generated):  # the text has the name of a class derived from it
+        return None
+    if any(datatypes.is_referenced(value.type.name) or c in datatypes.circular | datatypes.graphs.circular for c in generated):
+        return None  # the text of an object that has itself in it ends with dots
+    for cls in generated:
+        _write_repr(f, cls)
     if not all(is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
         return None
     node = ast.Pass()
     return called(f, node, attribute(f, node, value, name), [], {})
+
+
+def _generated_repr(cls: type) -> FunctionType | None:
+    """The `__repr__` of a class that Python has generated for a dataclass; None where the class has another one."""
+    function: Any = inspect.getattr_static(cls, "__repr__")
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return function if isinstance(function, FunctionType) and getattr(code, "co_filename", "") == "<string>" else None
+
+
+def _write_repr(f: Frame, cls: type) -> None:
+    """Have the `__repr__` that Python has generated for a dataclass as `source_of` finds it written out. Raises Refused where
+    the text shows of a float that it is an int in Python."""
+    function, named = _generated_repr(cls), original(cls)
+    assert function is not None
+    names = [x.name for x in dataclasses.fields(cls) if x.repr]
+    if any(f.program.datatypes.fields.get((cls, x)) == FLOAT for x in names) and not f.program.datatypes.is_float_in_python():
+        what = "an int is a float where floats are in its place, which the text of an object shows"
+        raise Refused(what, "keep numbers of the two types in fields of their own")
+    if function not in LIFTED:
+        shown = ", ".join(f"{x}={{self.{x}!r}}" for x in names)
+        text = f"def __repr__(self):\n    return f{named.__qualname__ + '(' + shown + ')'!r}"
+        definition = ast.increment_lineno(ast.parse(text).body[0], line_of_class(named) - 1)
+        assert isinstance(definition, ast.FunctionDef)
+        lifted = Lifted(definition, inspect.getsourcefile(named) or "<unknown>", None, ())
+        LIFTED[function] = LIFTED[inspect.unwrap(function)] = lifted
 
 
 def _is_of_object(cls: type, name: str) -> bool:

@@ -118,7 +118,7 @@ class CoercingFrame(CoveringFrame):
             case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
                 return have
             case ListT(rows=None), ListT(rows=None) if (
-                wanted.kind == have.kind or wanted.kind == "dict" and have.kind.startswith("dict:")
+                wanted.kind == have.kind or ":" in have.kind and wanted.kind == have.kind.partition(":")[0]
             ):
                 return replace(wanted, item=self.as_annotated(wanted.item, have.item), kind=have.kind)
             case TupleT(items), TupleT(there) if len(items) == len(there):

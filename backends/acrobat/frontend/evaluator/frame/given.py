@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -19,6 +20,12 @@ class Given(ast.expr):
     def __init__(self, value: Value) -> None:
         super().__init__()
         self.value = value
+
+    def __copy__(self) -> Given:
+        return ast.copy_location(Given(self.value), self)
+
+    def __deepcopy__(self, memo: Any) -> Given:
+        return copy(self)
 
 
 @handles(EXPRESSIONS, Given)

@@ -82,6 +82,7 @@ class ProgramServices(Protocol):
     changed_classes: set[type]
     lending: set[tuple[type, str]]
     factories: dict[str, Value]
+    derived: dict[str, type]
     gives_iterators: set[Any]
     seen_whole: set[str]
     entered: list[Any]

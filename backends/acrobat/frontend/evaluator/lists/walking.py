@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
-from backends.acrobat.frontend.kinds import as_kind, is_list, is_unknown, kind, known, type_or_none
+from backends.acrobat.frontend.kinds import as_kind, is_list, is_unknown, kind, known, plain_container, type_or_none
 from backends.acrobat.frontend.specials import Endless, OneOf
 from backends.acrobat.frontend.types import is_never_filled
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
@@ -30,7 +30,7 @@ def iterable(f: Frame, value: Value) -> Value:
     if handler is not None:
         return value
     if is_list(value) or is_unknown(value):
-        return value
+        return plain_container(value)
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
 
 

@@ -6,8 +6,11 @@ import ast
 import types
 
 from backends.acrobat.core.types import TupleT
+from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.described import describe
+from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.classes import class_attribute
 from backends.acrobat.frontend.evaluator.objects.properties import getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
 from backends.acrobat.frontend.kinds import kind, known, nothing_known, type_or_none
@@ -62,6 +65,10 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
 
 @handles(ATTRIBUTES, "list", "varying tuple", "set", "dict")
 def _method(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
+    if (cls := derived_class(f, value)) is not None and not hasattr(container_of(cls), name):
+        assert isinstance(value, Dyn)
+        found = class_attribute(f, node, value, (cls,), name)
+        return f.problem(node, f"a `{cls.__name__}` has no `{name}` in the language") if found is None else found
     return Method(value, name)
 
 

@@ -38,6 +38,7 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             open |= NONE in (target, have) or optional(f, guess(target)) is not None
             open |= issubclass(cls, RecordOf) and f.without_none(have) != have
             open |= len(extents(target) or ()) == len(extents(have) or ()) > 0  # tensors of several shapes
+            open |= target in f.mixed(have).values()  # what an earlier round knew of a recursion that gives a tree
             open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
         if cls not in datatypes.seen and open and target != have:
             both = [target, have] if target != UNKNOWN else [have]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections import deque
 from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.derived_containers import container_of, own_init
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
 from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
@@ -44,10 +47,18 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Compare() | ast.UnaryOp():
             return is_held_tensor(value)
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
-            return name in MAKERS and not calls_own_function(f, source)
+            own = calls_own_function(f, source)
+            return name in MAKERS and not own or _is_of_derived(class_called(f, source))
+        case ast.Call(Given()):
+            return _is_of_derived(class_called(f, source))
         case ast.IfExp() | ast.BoolOp():
             return all(fresh(f, arm, value) for arm in _possible(f, source))
     return False
+
+
+def _is_of_derived(cls: type | None) -> bool:
+    """Whether a call of a class makes a list or dictionary and does no more with it."""
+    return container_of(cls) is not None and own_init(cls) is None
 
 
 def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:
@@ -92,6 +103,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return _fresh_written(f, elt, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.BinOp(left, ast.Add(), right) if isinstance(type, ListT):
+            return fresh_inside(f, left, type) and fresh_inside(f, right, type)
         case ast.IfExp() | ast.BoolOp():
             return all(fresh_inside(f, arm, type) for arm in _possible(f, source))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
@@ -106,7 +119,10 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             if _computes_attributes(cls):  # an `__init__` may put one list into two attributes
                 return False
             named = all(k.arg is not None and fresh_inside(f, k.value) for k in keywords)
-            return named and all(fresh_inside(f, e) for e in args)
+            if named and all(fresh_inside(f, e) for e in args):
+                return True
+            if not issubclass(cls, (list, set, dict, deque)):
+                return False
     if type is not None:
         return (
             isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)
@@ -147,6 +163,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return _fresh_written(f, inner, _value_type(type))
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+        case ast.BinOp(left, ast.Add(), right):
+            return _fresh_written(f, left, type) and _fresh_written(f, right, type)
         case ast.Dict(keys, values):
             return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):

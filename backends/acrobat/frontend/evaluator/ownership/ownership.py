@@ -40,6 +40,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.origins import origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -122,6 +123,8 @@ def class_called(f: Frame, call: ast.Call) -> type | None:
     match call.func:
         case ast.Name(name):
             value = f.env[name] if name in f.env else Static(f.namespace.get(name))
+        case Given(value=given):
+            value = given
         case ast.Attribute(ast.Name(owner), name):
             value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))
         case _:
@@ -158,7 +161,8 @@ def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:
     if not isinstance(f.callees.get(node), (Method, OneOf)):  # a method that is an argument, as in `map(x.m, xs)`
         return
     known = any(v == owner for v in f.env.values()) or owner.atom in f.held_at_first
-    if not known and any(_may_be_assigned_to(f, cls) for cls in classes_of_type(f, owner.type)):
+    changed = isinstance(owner.type, ListT) or any(_may_be_assigned_to(f, cls) for cls in classes_of_type(f, owner.type))
+    if not known and changed:
         what = "the object of this method may have been changed after the method was named"
         raise Refused(what, "call the method where it is named: `getattr(x, name)(...)`")
 

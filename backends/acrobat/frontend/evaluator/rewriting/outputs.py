@@ -143,6 +143,9 @@ def _changed_by_call(
     function: types.FunctionType, owner: type | None, call: ast.Call, callee: ast.expr, known: Changing
 ) -> set[str]:
     """The names of `function` whose lists or objects a call changes that is one of what `callee` names."""
+    is_method = owner is not None and any(isinstance(a, ast.Name) and is_receiver(function, a.id) for a in call.args[:1])
+    if isinstance(callee, ast.Name) and not is_method:  # its first parameter is no object of that class
+        owner = None
     resolved = _resolved(function, owner, callee, known)
     return {name for target in resolved for name in _changed_by_one(call, callee, target, known)}
 

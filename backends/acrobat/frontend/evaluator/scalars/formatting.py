@@ -16,14 +16,15 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.derived_values import text_method
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import TEXTS
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, plain_container, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_unassigned
-from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.library import strings
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
@@ -68,8 +69,14 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
     if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
         return _shown_or_none(f, part, part.value, inner)
+    name = "__repr__" if part.conversion == "r" else "__str__"
+    if (own := text_method(f, part.value, name)) is not None and part.conversion != "a" and (part.conversion or not part.spec):
+        given = f.program.call(f, ast.Pass(), own, [part.value], {})
+        return given if is_unknown(given) else shown(f, Shown(given, part.spec))
+    if own is None and (plain := plain_container(part.value)) is not part.value:
+        return shown(f, replace(part, value=plain))
     if (rule := TEXTS.get(kind(part.value))) is not None and not words:
-        text = rule(f, part.value, "__repr__" if part.conversion == "r" else "__str__")
+        text = rule(f, part.value, name)
         in_python = part.conversion == "a" or part.spec and not part.conversion  # the latter is an error of Python's
         if text is None or in_python:
             return None
@@ -163,8 +170,9 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     of_text = inner == SYMBOL or "str" in words
     if (
         inner not in SHOWN_BY
-        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list"})
+        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list", "object"})
         and not _has_elements(inner)
+        and (words or kind(guess(inner)) != "object")
     ):
         return None
     if of_text and part.conversion == "a":
@@ -175,7 +183,7 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
             return fail(f, "TypeError: unsupported format string passed to NoneType.__format__")
         return Static(_tried(CONVERSIONS[part.conversion](None), part.spec))
 
-    return open_optional(f, ast.Pass(), value, lambda some: shown(f, replace(part, value=some)) or unknown(), none)
+    return open_optional(f, ast.Pass(), value, lambda some: _shown_in(f, replace(part, value=some)), none)
 
 
 def _tried(value: Any, spec: str) -> str:

@@ -32,6 +32,7 @@ from backends.acrobat.frontend.kinds import (
     kind,
     known,
     nothing_known,
+    plain_container,
     type_of,
     type_or_none,
 )
@@ -83,6 +84,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         written = (node.left, node.right) if isinstance(node, ast.BinOp) else (node, node)
         for as_operand in SET_OPERANDS:
             a, b = as_operand(f, written[0], a), as_operand(f, written[1], b)
+    a, b = plain_container(a), plain_container(b)
     if any(isinstance(v, list) and (is_list(other) or is_number(other)) for v, other in ((x, b), (y, a))):
         a, b = f.staged(a), f.staged(b)  # `self.VOCABULARY + unknown`
     if isinstance(op, ast.Mod) and isinstance(x, str):

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
+from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
@@ -246,7 +247,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and is_container(before):
         f.changed_in_place.add(name)
         f.moves.append(Moved(f"{name}[]", "+" if kind(before) == "list" else ""))
-    assign(f, s.target, _operated(f, s, sum, name))
+    assign(f, s.target, of_class_of(before, _operated(f, s, sum, name)))
     own(f, s.target, sum)
 
 

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_inside
 from backends.acrobat.frontend.evaluator.expressions.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.frame.derived_values import has_own_method
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import one_by_one
@@ -81,7 +82,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             put_in_at_once(f, owner, args)
             list_changes.method(f, s, owner, name, args)
             return
-        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_set_or_dict(f, owner):
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in SET_CHANGES and _is_set_or_dict(f, owner, name=name):
             put_in_at_once(f, owner, args)
             container_methods.change(f, s, owner, name, args)
             return
@@ -118,18 +119,21 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     return True
 
 
-def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False) -> bool:
+def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str = "update") -> bool:
     """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one. With `of_names` dictionaries count
-    whose keys are names."""
+    whose keys are names. One of a class of the source that has a method of that `name` does not."""
     if isinstance(owner, ast.Name):
         settle(f, owner)
         value = f.env.get(owner.id)
         is_one = value is not None and bool(kind_of(value) or kind_inside(f, value) in ("set", "dict"))
+        is_one = is_one and (name == "update" or not has_own_method(f, value, name))
         return is_one or of_names and value is not None and bool(records_of(f, value))
     if not isinstance(owner, (ast.Subscript, ast.Attribute)):
         return False
     with f.trial():
         value = opened(f, owner, f.borrowed(owner))
+    if name != "update" and has_own_method(f, value, name):
+        return False
     return bool(kind_of(value)) or is_unknown(value) or of_names and bool(records_of(f, value))
 
 

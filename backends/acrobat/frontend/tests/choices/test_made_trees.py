@@ -245,6 +245,18 @@ def from_back_pointers(self, words):
     return split(back, 0, len(words))
 
 
+def lists_in_a_dictionary(self, words):
+    """What a recursion gives is a leaf, as far as the round knows that meets the dictionary first."""
+    back = {(i, j): (i + j) // 2 for i in range(len(words)) for j in range(i + 2, len(words) + 1)}
+
+    def tree(i, j):
+        if j - i == 1:
+            return i
+        return [tree(i, back[i, j]), tree(back[i, j], j)]
+
+    return {"tree": tree(0, len(words)), "size": len(words)}
+
+
 def parsed(words, i):
     """Nested lists, by recursive descent: `b` opens a list, and `c` closes it."""
     if words[i] == "b":
@@ -342,6 +354,7 @@ def of_nodes_that_may_lack_a_word(self, words):
 LEAVES = [
     of_nodes_that_may_lack_a_word,
     from_back_pointers,
+    lists_in_a_dictionary,
     by_recursive_descent,
     by_levels,
     with_names_that_may_be_none,

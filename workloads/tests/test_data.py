@@ -311,3 +311,19 @@ def test_tensors_are_copied_to_the_host_together_and_stay_apart() -> None:
         assert array.shape == tuple(tensor.shape) and array.dtype == tensor.numpy().dtype
         assert array.tolist() == tensor.tolist()
     assert on_host([]) == []
+
+
+def test_slices_of_one_buffer_are_copied_with_it_and_a_small_part_of_one_is_not() -> None:
+    import torch
+
+    from workloads.structures import on_host
+
+    buffer, large = torch.arange(12.0), torch.arange(1000.0)
+    tensors = [buffer[4:8].view(2, 2), large[990:992], buffer[:4], buffer[8:8], buffer.view(3, 4)[:, 1], buffer[8:]]
+    tensors += [torch.arange(5)[1:4], torch.empty(0, 3)]
+    for order in (tensors, tensors[::-1]):
+        found = on_host(order)
+        assert [a.shape for a in found] == [t.shape for t in order]
+        assert all(np.array_equal(t.numpy(), a) and a.dtype == t.numpy().dtype for t, a in zip(order, found, strict=True))
+    bases = {id(a.base if a.base is not None else a) for a in on_host([buffer[:6], buffer[6:]])}
+    assert len(bases) == 1

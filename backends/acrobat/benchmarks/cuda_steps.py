@@ -2,7 +2,8 @@
 workload (small, 64 instances) on the CUDA device and reads the clock of its first multiprocessor after each step.
 
 Steps up to a barrier of all blocks run side by side, so what is printed is the time from barrier to barrier, by the kernels
-that ran in between: how often, the microseconds of all together and of each, and how many tiles they had at a median. Each
+that ran in between: how often, the microseconds of all together and of each, and how many tiles they had at a median. The clock
+is read when the multiprocessor has arrived at a barrier, so waiting there for others counts for the kernels behind it. Each
 walk is waited for, so times of the host are longer than in a normal run. On the emulated device the program runs too, to see
 that it does; its numbers then mean nothing.
 """

@@ -307,7 +307,6 @@ IDIOMS = [
 
 REFUSED = {
     "object_changed_by_its_operator": "changes an object under all of its names",
-    "endless_loop": "an iterator without an end",
     "later_items_replaced_in_their_loop": "walks over",
     "later_rows_changed_in_their_loop": "walks over",
     "result_that_is_always_none": "`result_that_is_always_none` always gives None",

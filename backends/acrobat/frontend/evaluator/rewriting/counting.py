@@ -1,7 +1,9 @@
 """Counters with a name: after `tie = itertools.count()` each `next(tie)` is the next int, and the name a variable.
 
-This holds where the function that makes the counter, and functions inside of it, use it by `next` alone, in places that are
-always computed, so that each step can be seen. Others are refused where the name gets its value.
+Loops over such a counter, `for t in itertools.count():`, are `while` loops.
+
+The first holds where the function that makes the counter, and functions inside of it, use it by `next` alone, in places that
+are always computed, so that each step can be seen. Others are refused where the name gets its value.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, 
 def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
     local = bound_names(definition)
+    definition = _looped(definition, lambda value: makes_counter(value, namespace, local))
     definition = _made_apart(definition, lambda value: makes_counter(value, namespace, local))
     nodes = every_node(definition)
     assignments = [s for s in nodes if isinstance(s, ast.Assign) and makes_counter(s.value, namespace, local)]
@@ -51,6 +54,24 @@ def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) 
 
     tuples = (x.value for x in every_node(definition) if isinstance(x, ast.Assign) and isinstance(x.value, ast.Tuple))
     return replaced(definition, apart) if any(makes(v) for x in tuples for v in x.elts) else definition
+
+
+def _looped(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> ast.FunctionDef:
+    """A function in which loops over counters are `while` loops. What stands in their `else` is never computed."""
+
+    def loop(node: ast.AST) -> Any:
+        match node:
+            case ast.For(ast.Name(name), counter) if makes(counter):
+                start, step = start_and_step(counter)
+                text = "number = start\nby = step\nwhile True:\n    name = number\n    number = number + by"
+                names = {"number": hidden("number", node), "by": hidden("by", node), "name": name}
+                *before, endless = quoted(node, text, start=start, step=step, **names)
+                endless.body += node.body  # type: ignore[attr-defined]
+                return [*before, endless]
+        return node
+
+    loops = (x.iter for x in every_node(definition) if isinstance(x, ast.For))
+    return replaced(definition, loop) if any(map(makes, loops)) else definition
 
 
 def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:

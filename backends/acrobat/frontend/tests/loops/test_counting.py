@@ -102,8 +102,29 @@ def given_to_a_function(self, xs):
     return given, last
 
 
+def loops_without_end(self, xs):
+    taken, last = [], 0.0
+    for t in itertools.count():
+        if t >= len(xs):
+            break
+        if xs[t] < 2:
+            continue
+        for k in count(start=t, step=len(xs)):
+            if k > 9:
+                break
+            taken.append(k)
+        last = xs[t]
+    else:
+        last = last / 0
+    for u in itertools.count(len(taken), -2):
+        if u < t:
+            return taken, last, t, u
+    return taken
+
+
 @pytest.mark.parametrize(
-    "forward", [ties_in_a_heap, without_conditions, beside_another_value, stepped_inside, given_to_a_function]
+    "forward",
+    [ties_in_a_heap, without_conditions, beside_another_value, stepped_inside, given_to_a_function, loops_without_end],
 )
 def test_counters_are_ints(forward) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)

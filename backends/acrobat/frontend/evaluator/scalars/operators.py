@@ -78,6 +78,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     if known_a and known_b:
         try:
             return Static(python(x, y))
+        except ZeroDivisionError:  # as in Python, only if it is computed; lists may also be known to be empty for now only
+            a, b, known_a, known_b = f.staged(a), f.staged(b), False, False
         except Exception as error:
             return f.problem(node, str(error))
     if name in ("bitor", "bitand", "bitxor", "sub"):

@@ -150,3 +150,20 @@ def pair_and_list(x):
 def test_a_list_is_not_taken_for_an_equal_tuple():
     with pytest.raises(CompileError, match="not compared with a tuple"):
         build(module(pair_and_list), sample=[(1, "a"), (2, "b")])
+
+
+def by_zero_in_some(xs):
+    zero = 0
+    if len(xs) > 3:
+        return xs[0] / zero
+    if len(xs) > 2:
+        return xs[0] // 0
+    return 7 % zero if xs else 0.5
+
+
+def test_a_written_division_by_zero_is_an_error_where_it_is_computed() -> None:
+    interpreter = Interpreter(build(module(by_zero_in_some), sample=LISTS))
+    assert interpreter.run([]) == 0.5
+    for xs in LISTS[1:]:
+        with pytest.raises(InstanceError, match="by zero"):
+            interpreter.run(xs)

@@ -6,6 +6,8 @@ depth from which its operands can be used, but not before the base; a result can
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,9 @@ from hypothesis import given, settings
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.nodes import Let, Op, Program
+from backends.acrobat.ir.nodes import Expr, Let, Op, Program
 from backends.acrobat.ir.tests.programs import Sample
-from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.visitor import map_children, walk
 from backends.acrobat.ir.work import is_work
 from backends.acrobat.passes import inline
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
@@ -30,10 +32,17 @@ class Tracked(np.ndarray[Any, Any]):
     depth: int
 
 
+def apart(expr: Expr) -> Expr:
+    """An equal expression of which no part is another part, nor part of another expression."""
+    return copy(map_children(expr, apart))
+
+
 class Counting(Interpreter):
     """An interpreter that counts depths, fails where static work uses a tensor too early, and keeps the depths of all work."""
 
     def __init__(self, program: Program) -> None:
+        # Inlining gives several functions, or one several times, the same object for the same work: here each has its own.
+        program = replace(program, functions={n: replace(f, body=apart(f.body)) for n, f in program.functions.items()})
         super().__init__(program)
         self.static = static_depths(program, CallGraph(program))
         self.launched: list[int] = []
@@ -71,6 +80,13 @@ def test_workloads(name: str, inlined: bool) -> None:
     assert max(counting.launched) >= counting.static.base
     if inlined and name in ("treelstm", "nestedrnn"):
         assert 0 in counting.launched and counting.static.depths
+
+
+def test_work_that_two_functions_have_is_told_apart() -> None:
+    program, _ = workload("treelstm")
+    twice = replace(program, functions={**program.functions, "again": replace(program.functions[program.entry], name="again")})
+    names = Counting(twice).names.values()
+    assert {of for of, _ in names} >= {program.entry, "again"}
 
 
 @settings(max_examples=60, deadline=None)

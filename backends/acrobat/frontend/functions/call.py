@@ -266,7 +266,13 @@ class FunctionCall(ChangingCall):
             call = n.Call(program.name_of(key), atoms, INT, span=f.span)
             return retyped(f.bind(call, self.definition.name), NEVER)
         outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
-        first, *changed = [outputs] if not self.changed else f.components(outputs) or []
+        parts = [outputs] if not self.changed else f.components(outputs)
+        if not parts:
+            what = (
+                f"`{self.called}` gives a tree that it makes, and changes {' and '.join(self.names[i] for i in self.changed)}"
+            )
+            raise Refused(what, "make the tree apart from the changes, or give a tuple of the same parts at each place")
+        first, *changed = parts
         check_kept(self, program.kept_keys, type_or_none(first))
         self._sized(key, first)
         same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))

@@ -395,3 +395,45 @@ def test_tuples_of_any_lengths_on_a_stack() -> None:
 
 def test_lists_of_them_in_generated_code(codegen: Any, tmp_path: Path) -> None:
     agrees_natively(with_forward(of_words(), spans_as_tuples), SENTENCES, codegen, tmp_path)
+
+
+class Split(nn.Module):
+    """The best tree over rows, by a recursion that keeps what it has found in a dictionary around it."""
+
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(2, 2)
+
+    def scores(self, rows):
+        found = {}
+        for width in range(2, len(rows) + 1):
+            for i in range(len(rows) - width + 1):
+                for k in range(i + 1, i + width):
+                    found[i, k, i + width] = (rows[i] * self.score(rows[k])).sum()
+        return found
+
+    def tree(self, scores, n):
+        best = {}
+
+        def spans(i, j):
+            if j - i == 1:
+                return 0.0, i
+            if (i, j) not in best:
+                options = []
+                for k in range(i + 1, j):
+                    (a, left), (b, right) = spans(i, k), spans(k, j)
+                    options.append((scores[i, k, j].item() + a + b, [left, right]))
+                best[i, j] = max(options, key=lambda o: o[0])
+            return best[i, j]
+
+        return spans(0, n)
+
+    def forward(self, rows):
+        score, tree = self.tree(self.scores(rows), len(rows))
+        return {"tree": tree, "score": score}
+
+
+def test_a_tree_of_a_recursion_that_also_changes_what_is_around_it():
+    torch.manual_seed(0)
+    rows = torch.randn(5, 2)
+    agrees(Split(), [[*rows[:n]] for n in (1, 2, 3, 5)])

@@ -36,7 +36,7 @@ struct Few {
     static constexpr int kAhead = kReady < 1 ? 1 : kSteps < kReady ? kSteps : kReady;  // steps whose weights are being read at any time
     // Whether all lanes have the same number of steps, and whether that number is also a multiple of kAhead.
     static constexpr bool kEven = K::kDepth == kChunk && kChunk % kStep == 0, kWhole = kEven && kSteps % kAhead == 0;
-    // The product elements that a thread finishes at once, and how often if the sums of several warps are added.
+    // Whether a thread finishes four product elements at once, rather than one.
     static constexpr bool kFours = kSlices == 1 && kHeld == 4 && K::kLanes == 4;
     static constexpr int kV = kFours ? 4 : 1;
     static constexpr int kSharedBytes = 4 * (R * kStride + (kSlices > 1 ? kSlices * K::kGates * R * kWidth : 0));

@@ -39,7 +39,9 @@ class FunctionWriter(ValueWriter):
 
     def write(self, f: s.HostFunction) -> str:
         """The C++ function as `Copies` takes it, with a comment that says where it stands in the source."""
-        self.waiting, self.mentions = f.waits, mentioned(f)
+        self.waiting = f.waits
+        if f.waits:
+            self.mentions = mentioned(f)
         self.codes, self.depths, self.lines, self.local = {}, {}, [], Identifiers(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
         self.codes.update((p.name, name) for p, name in zip(f.params, names, strict=True))

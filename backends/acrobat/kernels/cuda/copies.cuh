@@ -31,8 +31,8 @@ ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, int thread
 
 ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles, Barrier& barrier) {
     const copy_rows_args& a = *reinterpret_cast<const copy_rows_args*>(shared_memory() + arguments);
-    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();
-    for (int tile = block < first ? block + blocks - first : block - first; tile < tiles; tile += blocks) {
+    const int blocks = gridDim.x, thread = thread_index();
+    for (int tile = own_tile(first); tile < tiles; tile += blocks) {
         barrier.wait();
         copy_rows_tile(a, tile, thread);
     }
@@ -59,8 +59,8 @@ ACROBAT_DEVICE void tell_rows_tile(const tell_rows_args& a, int tile, int thread
 
 ACROBAT_DEVICE void tell_rows_tiles(int arguments, int first, int tiles, Barrier& barrier) {
     const tell_rows_args& a = *reinterpret_cast<const tell_rows_args*>(shared_memory() + arguments);
-    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();
-    for (int tile = block < first ? block + blocks - first : block - first; tile < tiles; tile += blocks) {
+    const int blocks = gridDim.x, thread = thread_index();
+    for (int tile = own_tile(first); tile < tiles; tile += blocks) {
         barrier.wait();
         tell_rows_tile(a, tile, thread);
     }

@@ -180,6 +180,11 @@ class Barrier {
 };
 
 ACROBAT_DEVICE bool aligned16(const void* p) { return reinterpret_cast<uint64_t>(p) % 16 == 0; }
+// This block's first tile of a call whose first tile is taken by block `first`. (A remainder would take longer.)
+ACROBAT_DEVICE int own_tile(int first) {
+    const int blocks = gridDim.x, block = blockIdx.x;
+    return block < first ? block + blocks - first : block - first;
+}
 constexpr ACROBAT_DEVICE int ceil_div(int a, int b) { return (a + b - 1) / b; }
 ACROBAT_DEVICE int smaller(int a, int b) { return a < b ? a : b; }
 

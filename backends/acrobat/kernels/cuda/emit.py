@@ -80,8 +80,8 @@ def _own_tile(most: int | None) -> list[str]:
     """Declares a block's first tile of a call. `most`: how many blocks may compute tiles, if not all may."""
     if most is None:
         return [
-            "    const int blocks = gridDim.x, block = blockIdx.x, thread = thread_index();",
-            "    int tile = block < first ? block + blocks - first : block - first;  // a remainder would take longer",
+            "    const int blocks = gridDim.x, thread = thread_index();",
+            "    int tile = own_tile(first);",
         ]
     return [
         f"    const int blocks = smaller(gridDim.x, {most}), block = blockIdx.x, thread = thread_index();",

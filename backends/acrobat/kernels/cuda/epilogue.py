@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backends.acrobat.core.units import Mode
-from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, indented, walk
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, indented, instance_of, walk
 from backends.acrobat.kernels.elements import Constant
 from backends.acrobat.kernels.lanes import Address, Compute, Epilogue, Gate, Lane, Load
 from backends.acrobat.kernels.literals import number
@@ -82,7 +82,7 @@ class CudaEpilogueWriter:
             *([f"    int64_t {', '.join(members)};"] if members else []),
             "};",
             "static ACROBAT_DEVICE Places places(const Args& a, int row) {",
-            *indented(self._instance()),
+            *indented(instance_of(self.rows)),
             "    Places at;",
             *indented(lines),
             "    return at;",
@@ -137,18 +137,12 @@ class CudaEpilogueWriter:
             self.lines.append(f"store<V>(result + {start} + {self._offset(output.address)}, {value});")
         return self.lines
 
-    def _instance(self) -> list[str]:
-        """Declares the instance that product row `row` belongs to, and which of its rows it is."""
-        if self.rows == 1:
-            return ["const int instance = row, part = 0;", "(void)instance, (void)part;"]
-        return [f"const int instance = row / {self.rows}, part = row % {self.rows};", "(void)instance, (void)part;"]
-
     def _position(self) -> list[str]:
         """Declares the instance, and the vector and lane that unit `unit` is."""
         vector = "const int vector = unit, lane = 0;"
         if self.lanes > 1:
             vector = f"const int vector = unit / {self.lanes}, lane = unit % {self.lanes};"
-        return [*self._instance(), vector, "(void)vector, (void)lane;"]
+        return [*instance_of(self.rows), vector, "(void)vector, (void)lane;"]
 
     def _offset(self, address: Address) -> str:
         rows, along = walk(address.rows, "part"), walk(address.vectors, "vector")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
 from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count, widest
-from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
+from backends.acrobat.kernels.cuda.text import Addresses, indented, instance_of, walk
 from backends.acrobat.kernels.packing import Packing, layouts, panels
 from backends.acrobat.kernels.plan import Gemm, plan_gemm
 from backends.acrobat.options import Precision
@@ -113,15 +113,10 @@ def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
     return 4 * max(ring, rows * (gates * columns + 8))
 
 
-def _instance(rows: int) -> str:
-    """Declares the instance that product row `row` belongs to, and which of its rows it is (`part`)."""
-    return "const int instance = row, part = 0;" if rows == 1 else f"const int instance = row / {rows}, part = row % {rows};"
-
-
 def _starts(plan: Gemm, addresses: Addresses) -> list[str]:
     """The function `start`: where a segment of the input begins in a product row, in elements from the base."""
     lines = ["static ACROBAT_DEVICE int64_t start(const Args& a, int segment, int row) {"]
-    lines += [f"    {_instance(plan.rows)}", "    (void)part;"]
+    lines += indented(instance_of(plan.rows))
     for i, s in enumerate(plan.segments):
         condition = "" if i + 1 == len(plan.segments) else f"if (segment == {i}) "
         lines.append(f"    {condition}return {addresses.offset(s.param, 'instance')} + {walk(s.rows, 'part')};")

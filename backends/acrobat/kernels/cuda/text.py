@@ -127,6 +127,12 @@ def walk(w: Walk, index: str) -> str:
     return " + ".join(terms) or "0"
 
 
+def instance_of(rows: int) -> list[str]:
+    """Declares the instance that product row `row` belongs to, and which of its `rows` rows it is (`part`)."""
+    found = "row, part = 0" if rows == 1 else f"row / {rows}, part = row % {rows}"
+    return [f"const int instance = {found};", "(void)instance, (void)part;"]
+
+
 def indented(lines: list[str], levels: int = 1) -> list[str]:
     """The lines, indented by so many levels."""
     return ["    " * levels + line for line in lines]

@@ -69,6 +69,12 @@ WALK_FAULTS = {
     ),
     "a tile does not wait": (MANY, "    barrier.wait();\n    many_rows", "    many_rows"),
 }
+ALSO = {
+    "the epilogue's operands are read before the barrier": [
+        ("if (begin == 0 && reads()) K::read(a, at, row, unit, operands);", ""),  # else they are read again behind it
+    ],
+}
+"""What more has to be replaced for a fault."""
 
 
 def attempt(fault: str) -> None:
@@ -83,8 +89,7 @@ def attempt(fault: str) -> None:
         (f'#include "{name}"', "") for name in ("mma.cuh", "ring.cuh", "exact.cuh", "tensor.cuh", "device.cuh")
     ]  # the headers' own includes
     planted = [(old, new)] if old else []
-    if "operands are read before" in fault:
-        planted.append(("if (begin == 0 && reads()) K::read(a, at, row, unit, operands);", ""))
+    planted += ALSO.get(fault, [])
     built = Module([emitted], [*texts, *once, *planted])
     if in_walk:
         chain = Chain(kernel, "s", emitted)

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class, records_of
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of, hidden
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of
 from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
@@ -174,11 +174,9 @@ def path_of(node: ast.expr) -> str | None:
     match node:
         case ast.Name(name):
             return name
-        case ast.Attribute():
-            text, inner = ast.unparse(node), node.value
-            while isinstance(inner, ast.Attribute):
-                inner = inner.value
-            return hidden(text) if isinstance(inner, ast.Name) else None
+        case ast.Attribute(owner, name):
+            path = path_of(owner)
+            return path and attribute_path(path, name)
     return None
 
 

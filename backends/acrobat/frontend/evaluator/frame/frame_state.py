@@ -15,7 +15,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key, ProgramServices
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import as_written, is_below, visible
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
@@ -256,7 +256,7 @@ class FrameState:
             return f"an object of `{owner}`"
         if self.program.carried.is_state(name):
             return f"the attribute `{field}`"
-        return f"the field `{field}`" if name in self.program.carried.types else f"`{as_written(name)}`"
+        return f"the field `{field}`" if name in self.program.carried.types else f"`{visible(name)}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""

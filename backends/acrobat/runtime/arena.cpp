@@ -35,9 +35,15 @@ int64_t Arena::line_of(const void* p) const {
 
 void* Arena::take_from_new_block(size_t bytes) {
     if (bytes > kMost) too_much(bytes);
-    const size_t size = (std::max({bytes + kAlign + kGap, kFirst, reserved_}) + kFirst - 1) / kFirst * kFirst;
-    if (reserved_ + size > limit_) too_much(size);
-    if (!map(size)) throw ResourceError(memory_->shortage(size) + " for the " + name_ + " arena");
+    const auto in_steps = [](size_t n) { return (n + kFirst - 1) / kFirst * kFirst; };
+    const size_t least = in_steps(bytes + kAlign + kGap);
+    if (least > limit_ - std::min(limit_, reserved_)) too_much(least);
+    // As much again as there is, so that few blocks are opened; where the limit or the memory ends before that, less.
+    size_t size = std::min(std::max(least, in_steps(reserved_)), (limit_ - reserved_) / kFirst * kFirst);
+    while (!map(size)) {
+        if (size == least) throw ResourceError(memory_->shortage(size) + " for the " + name_ + " arena");
+        size = std::max(least, in_steps(size / 2));
+    }
     char* at = cursor_;
     cursor_ += bytes + kGap;
     permit(at, bytes);

@@ -378,6 +378,19 @@ def test_memory_has_a_limit(built: Any) -> None:
         assert_same(executable(small), want)
 
 
+def test_all_memory_up_to_the_limit_can_be_used(built: Any) -> None:
+    """Each block of an arena is as large as all before it together, but not beyond the limit."""
+    many = draw("treelstm", 40) * 65
+    executable = built("treelstm", memory_limit=1 << 30, options=Options(wave=0))
+    want = executable(many)
+    executable(many)  # in one block
+    needed = (int(executable.counters()["tensor_bytes"]) >> 20) + 2
+    power = 1 << needed.bit_length() - 1
+    assert 4 <= power + 2 < needed < 2 * power - 2, "take another number of instances: blocks have to end far from a power of two"
+    limited = built("treelstm", memory_limit=needed << 20, options=Options(wave=0))
+    assert all(map(torch.equal, limited(many), want))
+
+
 def test_checked_mode_catches_a_wrong_depth(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(program: Program, options: Options) -> Schedule:
         lets = [(name, node) for name, f in program.functions.items() for node in walk(f.body) if isinstance(node, Let)]

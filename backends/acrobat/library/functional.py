@@ -36,7 +36,8 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-def cdist(x1, x2, p=2.0):
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """`torch.cdist`. Differences are always computed as such, which is exact in any `compute_mode`."""
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 

@@ -386,7 +386,9 @@ def test_all_memory_up_to_the_limit_can_be_used(built: Any) -> None:
     executable(many)  # in one block
     needed = (int(executable.counters()["tensor_bytes"]) >> 20) + 2
     power = 1 << needed.bit_length() - 1
-    assert 4 <= power + 2 < needed < 2 * power - 2, "take another number of instances: blocks have to end far from a power of two"
+    assert 4 <= power + 2 < needed < 2 * power - 2, (
+        "take another number of instances: blocks have to end far from a power of two"
+    )
     limited = built("treelstm", memory_limit=needed << 20, options=Options(wave=0))
     assert all(map(torch.equal, limited(many), want))
 

@@ -180,6 +180,7 @@ EXPRESSIONS = [
     "F.cosine_similarity(b, self.q, dim=0)",
     "F.pairwise_distance(a, a + b)",
     "torch.cdist(a, a)",
+    'torch.cdist(a, a * 2, compute_mode="donot_use_mm_for_euclid_dist")',
     "torch.dist(a, a + b)",
     "torch.norm(a)",
     "torch.norm(a, dim=1)",

@@ -39,6 +39,7 @@ from backends.acrobat.frontend.source import decorated, is_installed, of_python,
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import Dyn, Value
+from backends.acrobat.frontend.work import Effort
 from backends.acrobat.ir import nodes as n
 
 LIBRARY = str(Path(library.__file__ or "").parent)
@@ -125,6 +126,7 @@ class Functions:
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls
         self.found_in: dict[Any, list[Problem]] = {}  # function key -> the problems in it, and in what it calls
         self.names: dict[str, Any] = {}
+        self.work = Effort()
         self.key_names: dict[Any, str] = {}
         self.newness_taken: dict[Any, Newness] = {}  # function key -> what the calls that it makes of itself take it for
         self.partial: set[Any] = set()  # keys of functions that lack types in this round

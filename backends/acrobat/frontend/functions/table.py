@@ -81,7 +81,9 @@ class Functions:
         self.still_owned: dict[Any, Claims] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.changed_classes: set[type] = set()  # those of objects to whose attributes something is assigned
-        self.seen_whole: set[str] = set()  # where dictionaries are kept that something sees as wholes (`missing_keys`)
+        # where dictionaries are kept that something sees as wholes, or types of these (`missing_keys`), by the round before
+        self.seen_whole: set[Any] = set()
+        self.seen_whole_now: set[Any] = set()  # the same, by this round
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.endless = datatypes.endless  # those that have had more versions than are compiled
@@ -121,12 +123,13 @@ class Functions:
     def reset(self) -> None:
         """Begin a round. Problems of the round before are dropped: they may come from types that were not complete then."""
         self.problems = []
+        self.work = Effort()
+        self.seen_whole, self.seen_whole_now = self.seen_whole_now, set()
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls
         self.found_in: dict[Any, list[Problem]] = {}  # function key -> the problems in it, and in what it calls
         self.names: dict[str, Any] = {}
-        self.work = Effort()
         self.key_names: dict[Any, str] = {}
         self.newness_taken: dict[Any, Newness] = {}  # function key -> what the calls that it makes of itself take it for
         self.partial: set[Any] = set()  # keys of functions that lack types in this round

@@ -86,7 +86,8 @@ class ProgramServices(Protocol):
     factories: dict[str, Value]
     derived: dict[str, type]
     gives_iterators: set[Any]
-    seen_whole: set[str]
+    seen_whole: set[Any]
+    seen_whole_now: set[Any]
     entered: list[Any]
     changing: Any
     empties: set[Span]

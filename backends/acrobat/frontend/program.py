@@ -213,7 +213,7 @@ class ProgramBuilder(DiagnosedFunctions):
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown
-            self.changed |= self.seen_whole_now != self.seen_whole
+            self.changed |= self.seen_whole_now != self.seen_whole or self.returned_now != self.returned
             if not self.changed and not self.datatypes.changed:
                 if self._begins_to_close() or self._finds_never_filled(key) or self._finds_only_none(key):
                     continue

@@ -84,6 +84,9 @@ class Functions:
         # where dictionaries are kept that something sees as wholes, or types of these (`missing_keys`), by the round before
         self.seen_whole: set[Any] = set()
         self.seen_whole_now: set[Any] = set()  # the same, by this round
+        # the types of the numbers and tensors that the model returns, by the ways to them (`returned`), by the round before
+        self.returned: dict[Any, set[Any]] = {}
+        self.returned_now: dict[Any, set[Any]] = {}  # the same, by this round
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.endless = datatypes.endless  # those that have had more versions than are compiled
@@ -125,6 +128,7 @@ class Functions:
         self.problems = []
         self.work = Effort()
         self.seen_whole, self.seen_whole_now = self.seen_whole_now, set()
+        self.returned, self.returned_now = self.returned_now, {}
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls

@@ -88,6 +88,8 @@ class ProgramServices(Protocol):
     gives_iterators: set[Any]
     seen_whole: set[Any]
     seen_whole_now: set[Any]
+    returned: dict[Any, set[Any]]
+    returned_now: dict[Any, set[Any]]
     entered: list[Any]
     changing: Any
     empties: set[Span]

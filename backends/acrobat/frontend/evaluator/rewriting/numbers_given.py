@@ -30,7 +30,7 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     """The `forward` of a model, which returns numbers where PyTorch returns them. The same object if it returns no name that
     holds a number at first, or calls itself: then its results are computed with. `namespace` has the values of names from
     outside of it."""
-    if any(_calls_forward(x) for x in own_nodes_of(definition)):
+    if calls_forward(definition):
         return definition
     if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
         definition = with_named_sums(definition)
@@ -60,7 +60,12 @@ def _hidden_names(of: str) -> dict[str, str]:
     return {what: hidden(f"{what}_{of}") for what in ("number", "value")}
 
 
-def _calls_forward(node: ast.AST) -> bool:
+def calls_forward(definition: ast.FunctionDef) -> bool:
+    """Whether a model's `forward` calls itself."""
+    return any(map(_is_of_forward, own_nodes_of(definition)))
+
+
+def _is_of_forward(node: ast.AST) -> bool:
     match node:
         case ast.Call(ast.Name("self")) | ast.Call(ast.Attribute(ast.Name("self"), "forward")):
             return True
@@ -157,22 +162,32 @@ def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> 
 def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
+    for part, has_parts in expressions_of_result(definition, namespace):
+        if not has_parts or isinstance(part, ast.IfExp):
+            yield part
+
+
+def expressions_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[tuple[ast.expr, bool]]:
+    """The expressions that make what a function returns, each with whether it has parts that are again such: those of
+    `parts_of_result`, and the tuples, dictionaries and objects around them."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
     seen = {x for x, values in _assigned(definition).items() if not all(_is_whole(v, namespace) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
-                yield part
+                yield part, True
                 pending += [one, other]
             case ast.Tuple(parts) | ast.Dict(values=parts):
+                yield part, True
                 pending += parts
             case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
+                yield part, True
                 pending += [*parts, *(k.value for k in keywords)]
             case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
                 seen.add(name)
                 pending.append(whole)
             case _:
-                yield part
+                yield part, False
 
 
 def _is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import Value
 
 Path = tuple[Any, ...]
@@ -37,8 +37,6 @@ def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
         value = f.staged(value)
         have = type_of(value)
     except Mismatch:  # told where the result is made of it
-        return value
-    if contains_unknown(have):
         return value
     for place, t in _leaves(f, have, path) if not f.trials else ():
         f.program.returned_now.setdefault(place, set()).add(t)

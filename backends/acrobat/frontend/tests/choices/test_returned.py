@@ -92,6 +92,16 @@ class InLists(Scorer):
         return [self.score(w) for w in words], 1
 
 
+class BesideEmptyList(Scorer):
+    """Nothing says at the first `return` what the list would have in it."""
+
+    def forward(self, words):
+        if not words:
+            return [], 0.0
+        scores = [self.score(w) for w in words]
+        return scores, scores[0]
+
+
 class Matched(Scorer):
     def forward(self, words):
         match words:
@@ -113,6 +123,7 @@ MODELS = [
     InObject,
     InNamedTuple,
     InLists,
+    BesideEmptyList,
     Matched,
 ]
 

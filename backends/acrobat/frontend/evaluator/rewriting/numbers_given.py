@@ -15,6 +15,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
+from backends.acrobat.frontend.evaluator.rewriting.returns_apart import is_number, with_returns_apart
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced
@@ -32,6 +33,7 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     outside of it."""
     if calls_forward(definition):
         return definition
+    definition = with_returns_apart(definition)
     if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
         definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
@@ -72,11 +74,6 @@ def _is_of_forward(node: ast.AST) -> bool:
     return False
 
 
-def _is_number(node: ast.AST | None) -> bool:
-    """Whether an expression is a number that is written in the source."""
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
-
-
 def _is_counted(node: ast.expr, name: str) -> bool:
     """Whether an expression is surely a number: made of numbers, of lengths, and of `name`, which holds one."""
     match node:
@@ -86,7 +83,7 @@ def _is_counted(node: ast.expr, name: str) -> bool:
             return _is_counted(left, name) and _is_counted(right, name)
         case ast.Call(ast.Name(function)):
             return function in COUNTS
-    return _is_number(node)
+    return is_number(node)
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -124,8 +121,8 @@ def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
     """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
     out = {}
     for name, values in _assigned(definition).items():
-        numbers = {ast.dump(v): v for v in values if v is not None and _is_number(v)}
-        others = [v for v in values if not _is_number(v)]
+        numbers = {ast.dump(v): v for v in values if v is not None and is_number(v)}
+        others = [v for v in values if not is_number(v)]
         only_so = len(values) == len(mentions(definition, name, ast.Store, ast.Del))
         if len(numbers) == 1 and only_so and any(v is None or not _is_counted(v, name) for v in others):
             out[name] = next(iter(numbers.values()))
@@ -177,7 +174,7 @@ def expressions_of_result(definition: ast.FunctionDef, namespace: Mapping[str, A
             case ast.IfExp(_, one, other):
                 yield part, True
                 pending += [one, other]
-            case ast.Tuple(parts) | ast.Dict(values=parts):
+            case ast.Tuple(parts) | ast.List(parts) | ast.Dict(values=parts):
                 yield part, True
                 pending += parts
             case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
@@ -272,7 +269,7 @@ class _Noting(ast.NodeTransformer):
         notes: list[ast.stmt] = []
         for x, value in _assignments(node):
             if x in self.names:
-                notes += quoted(node, f"number = {_is_number(value)}", **_hidden_names(x))
+                notes += quoted(node, f"number = {is_number(value)}", **_hidden_names(x))
             elif x in self.derived and value is not None:
                 chosen = self.writing.chosen(value, ast.Constant(0))
                 assert isinstance(chosen, ast.IfExp)

@@ -92,6 +92,38 @@ class InLists(Scorer):
         return [self.score(w) for w in words], 1
 
 
+class UnderOneName(Scorer):
+    def forward(self, words):
+        if not words:
+            result = None, (1, 0.0)
+        elif len(words) == 1:
+            result = self.table.weight[1], (2, self.score(1))
+        else:
+            scores = [self.score(w) for w in words]
+            if len(words) > 3:
+                return self.table.weight[2], (len(words), scores[-1])
+            result = torch.stack(scores), (3, scores[0])
+        return result
+
+
+class Chosen(Scorer):
+    def forward(self, words):
+        return (self.table.weight[1], self.score(words[0])) if words else (None, 0.0)
+
+
+class ChosenName(Scorer):
+    def forward(self, words):
+        score = self.score(words[0]) if words else -1.0
+        return {"score": score, "doubled": score * 2, "list": [score]}
+
+
+class ChosenPair(Scorer):
+    def forward(self, words):
+        score = self.score(words[0]) if words else self.score(1)
+        pair = (score, 1) if len(words) > 1 else (-0.5, 2)
+        return score, pair
+
+
 class BesideEmptyList(Scorer):
     """Nothing says at the first `return` what the list would have in it."""
 
@@ -124,6 +156,10 @@ MODELS = [
     InNamedTuple,
     InLists,
     BesideEmptyList,
+    UnderOneName,
+    Chosen,
+    ChosenName,
+    ChosenPair,
     Matched,
 ]
 

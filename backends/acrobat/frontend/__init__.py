@@ -17,6 +17,7 @@ from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.work import TooMuchWork
 from backends.acrobat.ir.instances import read_instance
 from backends.acrobat.ir.nodes import Program
 
@@ -71,6 +72,8 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     division, met, endless = Division(), set[frozenset[str]](), set[Any]()
     try:
         return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
+    except TooMuchWork:
+        raise
     except CompileError as error:
         problems = error
     for _ in range(DIVISIONS):
@@ -117,6 +120,8 @@ def _built_with(
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except BuildAgain:
             continue
+        except TooMuchWork:
+            raise
         except RecursionError:
             if unshared is not None:
                 raise unshared from None

@@ -26,6 +26,7 @@ from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.plain_types import plain
+from backends.acrobat.frontend.source import uncached
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
 from backends.acrobat.frontend.types import (
@@ -107,7 +108,7 @@ class ProgramBuilder(DiagnosedFunctions):
             raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
         if isinstance(value, MappingProxyType):  # a view of a dictionary
             (value,) = gc.get_referents(value)
-        return Static(value)
+        return Static(uncached(value))
 
     def path_of(self, module: nn.Module) -> str:
         return next((path for path, m in self.module.named_modules() if m is module), "")
@@ -212,6 +213,7 @@ class ProgramBuilder(DiagnosedFunctions):
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown
+            self.changed |= self.seen_whole_now != self.seen_whole or self.returned_now != self.returned
             if not self.changed and not self.datatypes.changed:
                 if self._begins_to_close() or self._finds_never_filled(key) or self._finds_only_none(key):
                     continue

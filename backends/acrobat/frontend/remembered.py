@@ -53,11 +53,25 @@ def with_remembered(tree: ast.Module) -> bool:
     caches = names_of_caches(tree)
     bodies = [tree.body, *(cls.body for cls in classes)] if caches else []
     for m in (m for body in bodies for m in body if isinstance(m, ast.FunctionDef)):
-        calls_itself = _names(m, m.name) + _uses(m, m.name)
-        if size_of_cache(m, caches) is not None and not calls_itself and not any(isinstance(x, OUTSIDE) for x in ast.walk(m)):
+        if size_of_cache(m, caches) is not None and depends_on_arguments(m):
             m.without_cache = ast.unparse(m.decorator_list[0])  # type: ignore[attr-defined]
             found = True
     return found
+
+
+def depends_on_arguments(m: ast.FunctionDef) -> bool:
+    """Whether the form of a function does not speak against leaving out a cache of Python's around it: it does not call itself
+    by its name, gives nothing that is used up, and has parameters by position only."""
+    calls_itself = _names(m, m.name) + _uses(m, m.name)
+    others = m.args.kwonlyargs or m.args.vararg or m.args.kwarg
+    return not calls_itself and not others and not any(isinstance(x, OUTSIDE) for x in ast.walk(m))
+
+
+def cached(m: ast.FunctionDef, cache: str) -> ast.FunctionDef:
+    """A function as one around which there was the cache with this name, which is left out."""
+    result = copy(m)
+    result.without_cache = cache  # type: ignore[attr-defined]
+    return result
 
 
 def _entries(s: ast.stmt) -> dict[Any, Any] | None:

@@ -9,17 +9,17 @@ import os
 import sys
 import sysconfig
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper, cache
+from functools import _lru_cache_wrapper, cache, update_wrapper
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
 from backends.acrobat.frontend.memos import with_memos
-from backends.acrobat.frontend.remembered import cache_of, with_remembered
+from backends.acrobat.frontend.remembered import cache_of, cached, depends_on_arguments, with_remembered
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -63,6 +63,8 @@ def is_installed(file: str) -> bool:
 
 
 LIFTED: dict[FunctionType, Lifted] = {}
+UNCACHED: dict[FunctionType, FunctionType] = {}
+"""Functions of which a cache keeps results that is no decorator -> the same ones in `LIFTED`, without it (`uncached`)."""
 
 
 @cache
@@ -108,6 +110,33 @@ def stripped(function: Any) -> Any:
         inner: FunctionType = function.__wrapped__
         return inner if inner.__name__ != "<lambda>" and cache_of(_definition(inner)[0]) else function
     return function
+
+
+def uncached(value: Any) -> Any:
+    """The function or bound method of which `lru_cache(...)(self.encode)` keeps results, as one of which `cache_of` says so.
+    Other values stay as they are, and so do functions with a cache as a decorator (`stripped`), and those whose form does not
+    allow to leave it out (`depends_on_arguments`)."""
+    if not isinstance(value, _lru_cache_wrapper):
+        return value
+    inner = value.__wrapped__
+    function = stripped(inner.__func__ if isinstance(inner, MethodType) else inner)
+    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
+        return value
+    if function not in UNCACHED:
+        try:
+            definition, file = source_of(function)
+        except CompileError:
+            return value  # of a library, say, that is written in another language
+        if cache_of(definition) or not depends_on_arguments(definition):
+            return value
+        parts = function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        plain = FunctionType(*parts)
+        update_wrapper(plain, function)
+        del plain.__wrapped__  # type: ignore[attr-defined]
+        LIFTED[plain] = Lifted(cached(definition, "lru_cache"), file, function, ())
+        UNCACHED[function] = plain
+    plain = UNCACHED[function]
+    return MethodType(plain, inner.__self__) if isinstance(inner, MethodType) else plain
 
 
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
-from backends.acrobat.frontend.evaluator.rewriting.numbers_given import parts_of_result
+from backends.acrobat.frontend.evaluator.rewriting.numbers_given import calls_forward, expressions_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
@@ -70,8 +70,7 @@ class FunctionBody:
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
         if self.is_forward:
-            parts = parts_of_result(f.definition, namespace)
-            f.result_parts = {part for part in parts if isinstance(part, ast.IfExp)}
+            f.result_parts = {part for part, has_parts in expressions_of_result(f.definition, namespace) if has_parts}
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0] or key in program.only_none
@@ -173,6 +172,7 @@ class FunctionBody:
             self.f.result = join_types(self.wanted, before)
         except Mismatch:
             self.f.result = self.wanted
+        self.f.gives_result = self.is_forward and contains_unknown(self.wanted) and not calls_forward(self.definition)
 
     # ---- ends of the body
 

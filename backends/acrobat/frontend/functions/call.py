@@ -72,6 +72,8 @@ class FunctionCall(ChangingCall):
             raise Refused(what, "have one `try` around it")
         if cache_of(self.definition) and (caught is not None and raised or self.function in self.program.gives_functions):
             refuse_kept(self, "raises what is caught, or gives functions")
+        if cache_of(self.definition) and self.function in self.program.entered:
+            refuse_kept(self, "calls itself, which takes long without them")
         if any(issubclass(c, caught or ()) for c in raised):
             if self.node is node and not self.of_library and self.function not in self.f.in_place:
                 return with_exceptions(self, caught)

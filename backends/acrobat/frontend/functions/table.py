@@ -39,6 +39,7 @@ from backends.acrobat.frontend.source import decorated, is_installed, of_python,
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import Dyn, Value
+from backends.acrobat.frontend.work import Effort
 from backends.acrobat.ir import nodes as n
 
 LIBRARY = str(Path(library.__file__ or "").parent)
@@ -80,7 +81,12 @@ class Functions:
         self.still_owned: dict[Any, Claims] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.changed_fields: set[tuple[type, str]] = set()  # attributes through which something is changed in place
         self.changed_classes: set[type] = set()  # those of objects to whose attributes something is assigned
-        self.seen_whole: set[str] = set()  # where dictionaries are kept that something sees as wholes (`missing_keys`)
+        # where dictionaries are kept that something sees as wholes, or types of these (`missing_keys`), by the round before
+        self.seen_whole: set[Any] = set()
+        self.seen_whole_now: set[Any] = set()  # the same, by this round
+        # the types of the numbers and tensors that the model returns, by the ways to them (`returned`), by the round before
+        self.returned: dict[Any, set[Any]] = {}
+        self.returned_now: dict[Any, set[Any]] = {}  # the same, by this round
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.endless = datatypes.endless  # those that have had more versions than are compiled
@@ -120,6 +126,9 @@ class Functions:
     def reset(self) -> None:
         """Begin a round. Problems of the round before are dropped: they may come from types that were not complete then."""
         self.problems = []
+        self.work = Effort()
+        self.seen_whole, self.seen_whole_now = self.seen_whole_now, set()
+        self.returned, self.returned_now = self.returned_now, {}
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls

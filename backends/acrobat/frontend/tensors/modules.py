@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARIES, METHODS, handles
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
-from backends.acrobat.frontend.source import stripped
+from backends.acrobat.frontend.source import stripped, uncached
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.forwards import OneCall, as_one_call, forward_of, hooked, no_function
@@ -63,6 +63,7 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         return f.problem(node, f"{type(owner.module).__name__} has no attribute `{name}`")
     if isinstance(value, nn.Module):
         return owner.child(name)
+    value = uncached(value)
     if isinstance(value, types.MethodType) and isinstance(value.__self__, nn.Module):
         if value.__self__ is not owner.module:
             return f.problem(node, f"`{name}` belongs to another object", "write a method of the module, or a function")

@@ -6,7 +6,10 @@ and assigning entries. Where something walks over one, or asks how long it is, a
 (`containers.entered_by_lookup` has dictionaries to which one name alone refers: these get the key.)
 
 Of parts the place where they are kept says whether something sees them whole. Names for one dictionary may be in any function,
-so of them that counts which is done with any dictionary of their kind, which is the function that makes its missing values.
+so of them that counts which is done with any dictionary that may be the same, by what makes its missing values and by the types
+of what is in it (`same_dictionary`).
+
+Each round of compiling takes what the one before has found: what was not known of a type then is forgotten where it is now.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.derived_containers import word_of_missing
 from backends.acrobat.frontend.evaluator.containers.containers import enters_missing_keys, has_uses_beyond_lookup
+from backends.acrobat.frontend.evaluator.containers.same_dictionary import may_be_one
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.constants import method_of
@@ -26,6 +30,7 @@ from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, loo
 from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 NAMED = " has other names"
@@ -37,22 +42,22 @@ def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
     dictionary, or one inside of it, has a key."""
     if not isinstance(value, (Dyn, TupleV)):
         return
-    kinds = _kinds_inside(type_or_none(value))
-    if not kinds or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
+    dictionaries = _inside(type_or_none(value))
+    if not dictionaries or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
         return
     place = _kept_in(node)
-    _note(f, {place and f"{place}{NAMED}"} if node in f.handed_on else {place, *kinds})
+    _note(f, {place and f"{place}{NAMED}"} if node in f.handed_on else {place, *dictionaries})
 
 
 def note_in_result(f: Frame, value: Value) -> None:
     """Note that all dictionaries in the model's result are seen whole."""
-    _note(f, {k for t in types_inside(f, [type_or_none(value)]) for k in _kinds_inside(t)})
+    _note(f, {d for t in types_inside(f, [type_or_none(value)]) for d in _inside(t)})
 
 
-def _note(f: Frame, seen: set[str]) -> None:
-    if not seen - {""} <= f.program.seen_whole:
-        f.program.seen_whole |= seen - {""}
-        f.program.changed = True
+def _note(f: Frame, seen: set[Any]) -> None:
+    """Note places, and types of dictionaries, for the next round. What lacks types is compiled again, with all of them."""
+    lacking = f.trials or f.program.incomplete
+    f.program.seen_whole_now |= {x for x in seen - {""} if isinstance(x, str) or not lacking or not contains_unknown(x)}
 
 
 def hand_on(f: Frame, node: ast.expr | None) -> None:
@@ -89,7 +94,7 @@ def would_show(f: Frame, node: ast.AST, whole: Value) -> bool:
     does not do itself."""
     if not isinstance(node, ast.Subscript) or node in f.put_back or not enters_missing_keys(whole):
         return False
-    if _kinds_of(type_or_none(whole)).isdisjoint(f.program.seen_whole):
+    if not _may_be_seen_whole(f, type_or_none(whole)):
         return False
     match node.value:
         case ast.Name(name):
@@ -97,6 +102,12 @@ def would_show(f: Frame, node: ast.AST, whole: Value) -> bool:
         case ast.Attribute() | ast.Subscript():
             return _is_seen_whole(f, node.value)
     return False
+
+
+def _may_be_seen_whole(f: Frame, t: Any) -> bool:
+    """Whether something sees a dictionary as a whole that may be one of this type."""
+    seen = (x for x in f.program.seen_whole if isinstance(x, ListT))
+    return any(x.kind == t.kind and may_be_one(x, t) for x in seen)
 
 
 def _is_made_here(f: Frame, name: str) -> bool:
@@ -112,8 +123,8 @@ def _is_made_here(f: Frame, name: str) -> bool:
 
 
 def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
-    """Whether something may see the dictionary that an expression is, or one around it, as a whole, where something sees one of
-    its kind so."""
+    """Whether something may see the dictionary that an expression is, or one around it, as a whole, where something sees so one
+    that may be the same."""
     place = _kept_in(node)
     if place in f.program.seen_whole or f"{place}{NAMED}" in f.program.seen_whole:
         return True
@@ -140,16 +151,12 @@ def _kept_in(node: ast.expr) -> str:
     return ""
 
 
-def _kinds_inside(t: Any) -> set[str]:
-    """The kinds of those dictionaries into which a look-up enters a missing key that values of a type are, or have in them."""
+def _inside(t: Any) -> set[Any]:
+    """The types of those dictionaries into which a look-up enters a missing key that values of a type are, or have in them."""
     match t:
         case ListT(item):
-            return _kinds_of(t) | _kinds_inside(item)
+            own = {t} if word_of_missing(t.kind) not in ("", "count") else set()
+            return own | _inside(item)
         case TupleT(items):
-            return {kind for item in items for kind in _kinds_inside(item)}
+            return {d for item in items for d in _inside(item)}
     return set()
-
-
-def _kinds_of(t: Any) -> set[str]:
-    """As `_kinds_inside`, of a dictionary itself."""
-    return {t.kind} if isinstance(t, ListT) and word_of_missing(t.kind) not in ("", "count") else set()

@@ -180,6 +180,7 @@ class Frame(TakingApartFrame):
         for s in body:
             if self.gives_up and self.cause is not None:
                 return
+            self.program.work.note(self.file, s)
             with self.at(s):
                 self.statement(s)
 
@@ -188,6 +189,7 @@ class Frame(TakingApartFrame):
         for i, s in enumerate(body):
             if self.gives_up and self.cause is not None:
                 return unknown()
+            self.program.work.note(self.file, s)
             with self.at(s):
                 handler = LEAVING.get(type(s)) if leaves(s) else None
                 if handler is not None:

@@ -131,7 +131,9 @@ class FrameState:
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
-        self.result_parts: set[ast.AST] = set()  # conditional expressions whose value is a part of the model's result as it is
+        # conditional expressions whose value is a part of the result as it is, and what makes objects and tuples of parts
+        self.result_parts: set[ast.AST] = set()
+        self.gives_result = False  # whether what the function returns is the model's result, of a type that nothing else says
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called

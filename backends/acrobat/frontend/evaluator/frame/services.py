@@ -15,6 +15,7 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.values import Value
+from backends.acrobat.frontend.work import Effort
 from backends.acrobat.ir.nodes import Weight
 
 Key = tuple[str, str]
@@ -69,6 +70,7 @@ class ProgramServices(Protocol):
     messages: Messages
     reads: Reads
     learnt: dict[Any, Any]
+    work: Effort
     settled: dict[Any, Any]
     lost_in_rounds: dict[Any, set[Any]]
     changed: bool
@@ -84,7 +86,10 @@ class ProgramServices(Protocol):
     factories: dict[str, Value]
     derived: dict[str, type]
     gives_iterators: set[Any]
-    seen_whole: set[str]
+    seen_whole: set[Any]
+    seen_whole_now: set[Any]
+    returned: dict[Any, set[Any]]
+    returned_now: dict[Any, set[Any]]
     entered: list[Any]
     changing: Any
     empties: set[Span]

@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
+from backends.acrobat.frontend.evaluator.choices.returned import kept_apart
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
@@ -29,6 +30,9 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         value = as_result(f, value)
     try:
         value = kept_constant(f, cls, name, value) or value
+        said = cls not in datatypes.made and (cls, name) not in datatypes.refined and not contains_unknown(target)
+        if node in f.result_parts and not said:
+            value = kept_apart(f, value, (cls, name))
         have = type_of(value)
         if cls not in datatypes.seen and (annotated := f.as_annotated(target, have)) != target:
             target = datatypes.widen(cls, name, annotated)

@@ -15,6 +15,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.named_sums import with_named_sums
+from backends.acrobat.frontend.evaluator.rewriting.returns_apart import is_number, with_returns_apart
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, quoted_expression, replaced
@@ -30,8 +31,9 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     """The `forward` of a model, which returns numbers where PyTorch returns them. The same object if it returns no name that
     holds a number at first, or calls itself: then its results are computed with. `namespace` has the values of names from
     outside of it."""
-    if any(_calls_forward(x) for x in own_nodes_of(definition)):
+    if calls_forward(definition):
         return definition
+    definition = with_returns_apart(definition)
     if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
         definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
@@ -60,16 +62,16 @@ def _hidden_names(of: str) -> dict[str, str]:
     return {what: hidden(f"{what}_{of}") for what in ("number", "value")}
 
 
-def _calls_forward(node: ast.AST) -> bool:
+def calls_forward(definition: ast.FunctionDef) -> bool:
+    """Whether a model's `forward` calls itself."""
+    return any(map(_is_of_forward, own_nodes_of(definition)))
+
+
+def _is_of_forward(node: ast.AST) -> bool:
     match node:
         case ast.Call(ast.Name("self")) | ast.Call(ast.Attribute(ast.Name("self"), "forward")):
             return True
     return False
-
-
-def _is_number(node: ast.AST | None) -> bool:
-    """Whether an expression is a number that is written in the source."""
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def _is_counted(node: ast.expr, name: str) -> bool:
@@ -81,7 +83,7 @@ def _is_counted(node: ast.expr, name: str) -> bool:
             return _is_counted(left, name) and _is_counted(right, name)
         case ast.Call(ast.Name(function)):
             return function in COUNTS
-    return _is_number(node)
+    return is_number(node)
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -119,8 +121,8 @@ def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
     """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
     out = {}
     for name, values in _assigned(definition).items():
-        numbers = {ast.dump(v): v for v in values if v is not None and _is_number(v)}
-        others = [v for v in values if not _is_number(v)]
+        numbers = {ast.dump(v): v for v in values if v is not None and is_number(v)}
+        others = [v for v in values if not is_number(v)]
         only_so = len(values) == len(mentions(definition, name, ast.Store, ast.Del))
         if len(numbers) == 1 and only_so and any(v is None or not _is_counted(v, name) for v in others):
             out[name] = next(iter(numbers.values()))
@@ -157,22 +159,32 @@ def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> 
 def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
+    for part, has_parts in expressions_of_result(definition, namespace):
+        if not has_parts or isinstance(part, ast.IfExp):
+            yield part
+
+
+def expressions_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[tuple[ast.expr, bool]]:
+    """The expressions that make what a function returns, each with whether it has parts that are again such: those of
+    `parts_of_result`, and the tuples, dictionaries and objects around them."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
     seen = {x for x, values in _assigned(definition).items() if not all(_is_whole(v, namespace) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
-                yield part
+                yield part, True
                 pending += [one, other]
-            case ast.Tuple(parts) | ast.Dict(values=parts):
+            case ast.Tuple(parts) | ast.List(parts) | ast.Dict(values=parts):
+                yield part, True
                 pending += parts
             case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
+                yield part, True
                 pending += [*parts, *(k.value for k in keywords)]
             case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
                 seen.add(name)
                 pending.append(whole)
             case _:
-                yield part
+                yield part, False
 
 
 def _is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:
@@ -257,7 +269,7 @@ class _Noting(ast.NodeTransformer):
         notes: list[ast.stmt] = []
         for x, value in _assignments(node):
             if x in self.names:
-                notes += quoted(node, f"number = {_is_number(value)}", **_hidden_names(x))
+                notes += quoted(node, f"number = {is_number(value)}", **_hidden_names(x))
             elif x in self.derived and value is not None:
                 chosen = self.writing.chosen(value, ast.Constant(0))
                 assert isinstance(chosen, ast.IfExp)

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.changes import container_methods, list_
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.changes.state import cleared, given_away, settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.choices.returned import kept_apart
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
@@ -219,7 +220,7 @@ def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
         hand_on(f, s.value)
     result = f.expression(s.value, "result") if s.value is not None else Static(None)
     f.owned = owned - given_away(f, owned)  # of other names no statement that could change a list follows
-    return exits.returns(s, result)
+    return exits.returns(s, kept_apart(f, result))
 
 
 @handles(LEAVING, ast.Break)

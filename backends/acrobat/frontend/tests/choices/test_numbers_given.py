@@ -177,6 +177,10 @@ def shape_of(result):
             return Output, shape_of(result.loss), shape_of(result.count)
         case torch.Tensor():
             return torch.Tensor
+        case list():
+            return [*map(shape_of, result)]
+        case None:
+            return None
     return type(result), result if isinstance(result, int) else round(result, 4)
 
 

@@ -124,7 +124,34 @@ class OfTwoKinds(nn.Module):
         return self.leaves(children, len(heads)), len(degree), degree
 
 
-@pytest.mark.parametrize("model", [Downwards, InAnotherModule, Inside, ByOtherNames, OfTwoKinds])
+class OfOtherTypes(nn.Module):
+    """One dictionary is walked over; others, that functions are given, have lists of tuples or strings in place of tensors."""
+
+    def near(self, edges, at):
+        return [label for label, _ in edges[at]]
+
+    def tables(self, heads):
+        names = defaultdict(list)
+        for head in heads:
+            names[head].append(f"word {head}")
+        return names
+
+    def forward(self, heads):
+        edges = defaultdict(list)
+        for i, head in enumerate(heads, start=1):
+            edges[head].append((i, 0.5))
+        by_head = defaultdict(list)
+        for head in heads:
+            by_head[head].append(torch.ones(2) * head)
+        names = self.tables(heads)
+        found = [(self.near(edges, i), [name.upper() for name in self.of(names, i)]) for i in range(4)]
+        return found, {head: torch.stack(rows).sum(0) for head, rows in by_head.items()}, len(by_head)
+
+    def of(self, names, at):
+        return names[at]
+
+
+@pytest.mark.parametrize("model", [Downwards, InAnotherModule, Inside, ByOtherNames, OfTwoKinds, OfOtherTypes])
 def test_nobody_sees_the_key(model: Any) -> None:
     agrees(model(), HEADS)
 
@@ -183,7 +210,22 @@ class InResultOfObject(nn.Module):
         return len(near[len(heads)]), kept
 
 
-@pytest.mark.parametrize("model", [AskedAfterwards, GivenBack, AskedByAnother, SeenInItsPlace, InResultOfObject])
+class AsFloats(nn.Module):
+    """The dictionary has ints where the function looks a key up, and floats where all of it is seen."""
+
+    def total(self, children, at):
+        return sum(children[at])
+
+    def forward(self, heads):
+        children = defaultdict(list)
+        for i, head in enumerate(heads, start=1):
+            children[head].append(i)
+        found = self.total(children, len(heads) + 7)
+        children[0].append(0.5)
+        return found, len(children)
+
+
+@pytest.mark.parametrize("model", [AskedAfterwards, GivenBack, AskedByAnother, SeenInItsPlace, InResultOfObject, AsFloats])
 def test_somebody_sees_the_key(model: Any) -> None:
     interpreter = Interpreter(build(model(), sample=HEADS))
     with pytest.raises(InstanceError, match="looking up a missing key in this defaultdict enters it"):

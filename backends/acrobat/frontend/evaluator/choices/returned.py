@@ -1,0 +1,82 @@
+"""What the model's own `forward` returns at several places of its source: a number at one of them stays one where another gives
+a tensor, as in
+
+    if not outputs:
+        return None, 0.0
+    return torch.stack(outputs), stack.depth()
+
+All that is returned has one type in the program, and a number beside tensors would be one of them. Here each part that is a
+number or a tensor becomes a value that may be the one or the other. Which parts these are is found in the rounds of compiling:
+each takes what the one before has found. (`rewriting/numbers_given.py` is about names that have a number at first.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.kinds import type_of
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Value
+
+Path = tuple[Any, ...]
+"""The way to a part of a result: the places in tuples, and `EACH` for the items of a list; from the result, or from a field
+of the objects of a class."""
+EACH = "[]"
+
+
+def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
+    """A value that `forward` returns, or a part of it at a `path`, of which numbers stay numbers; the same value in other
+    functions. Raises Mismatch."""
+    if not f.gives_result or f.in_place:
+        return value
+    try:
+        value = f.staged(value)
+        have = type_of(value)
+    except Mismatch:  # told where the result is made of it
+        return value
+    for place, t in _leaves(f, have, path) if not f.trials else ():
+        f.program.returned_now.setdefault(place, set()).add(t)
+    wanted = _apart(f, have, path)
+    return value if wanted == have else f.coerce(value, wanted)
+
+
+def _leaves(f: Frame, t: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The types of the numbers and tensors in values of a type, outside of objects, with the ways to them."""
+    match t:
+        case TupleT(items):
+            for i, item in enumerate(items):
+                yield from _leaves(f, item, (*path, i))
+        case ListT(item, rows=None) if t.kind in ("list", "tuple"):
+            yield from _leaves(f, item, (*path, EACH))
+        case _ if (inner := f.without_none(t)) != t:
+            yield from _leaves(f, inner, path)
+        case _:
+            parts = f.mixed(t).values() or [t]
+            if all(isinstance(x, (ScalarT, TensorT)) or isinstance(x, ListT) and x.rows is not None for x in parts):
+                for part in parts:
+                    yield path, part
+
+
+def _apart(f: Frame, t: Any, path: Path = ()) -> Any:
+    """The type as which values of a type are returned, by what the round before has found."""
+    match t:
+        case TupleT(items):
+            return replace(t, items=tuple(_apart(f, item, (*path, i)) for i, item in enumerate(items)))
+        case ListT(item, rows=None) if t.kind in ("list", "tuple"):
+            return replace(t, item=_apart(f, item, (*path, EACH)))
+        case _ if (inner := f.without_none(t)) != t:
+            apart = _apart(f, inner, path)
+            return t if apart == inner else f.program.datatypes.optional(apart)
+    if not any(True for _ in _leaves(f, t)):
+        return t
+    types = sorted(f.program.returned.get(path, ()), key=repr)
+    try:
+        together = {word: f.common(its, numbers=True) for word, its in f.program.datatypes.number_or_tensor(types).items()}
+    except Mismatch:
+        return t
+    either = f.program.datatypes.either(together, "Result") if together else t
+    return either if f.fit([*f.mixed(t).values()] or [t], either) else t

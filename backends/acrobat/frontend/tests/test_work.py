@@ -1,0 +1,61 @@
+"""Models of which a few lines would be compiled without an end."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build, work
+
+SENTENCES = [[1, 2], [3]]
+
+
+class Unrolled(nn.Module):
+    """Three loops that pick modules, each inside of the one before."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(layers))
+
+    def forward(self, words):
+        x = torch.zeros(2)
+        for a in self.layers:
+            for b in self.layers:
+                for c in self.layers:
+                    x = a(x) + b(x) * c(x)
+        return x
+
+
+class Branches(nn.Module):
+    """What follows each of these branches is compiled in both of its arms that go on."""
+
+    def forward(self, words):
+        n = 0
+        for k in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20):
+            if len(words) > k:
+                n += words[k]
+                if n > 100:
+                    return n
+            else:
+                n -= 1
+        return n
+
+
+@pytest.mark.parametrize(
+    ("model", "line"), [(Unrolled(60), "x = a(x) + b(x) * c(x)"), (Branches(), "n += words[k]")], ids=["loops", "branches"]
+)
+def test_what_multiplies_is_refused_at_its_line(model, line, monkeypatch):
+    monkeypatch.setattr(work, "MOST", 2000)
+    with pytest.raises(CompileError, match=r"this is compiled \d+ times, and no end is in sight") as caught:
+        build(model.eval(), sample=SENTENCES)
+    assert line in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_model_with_many_layers_is_compiled(monkeypatch):
+    monkeypatch.setattr(work, "MOST", 2000)
+    build(Unrolled(8).eval(), sample=SENTENCES)

@@ -44,3 +44,7 @@ HOLES: Mapping[str, Mapping[str, str]] = {
         "drnn granularity=subtree": "grow waits for tensors' values",
     },
 }
+
+COMPILES_FOR_SHAPES: Mapping[str, tuple[str, str]] = {"handbatched": ("library", "onednn")}
+"""Backends with the setting under which the first product of a new shape takes longer, as oneDNN's does, which prepares each
+number of rows once. New mini-batches may then be slow the first time each time the cell is measured."""

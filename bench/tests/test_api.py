@@ -14,6 +14,7 @@ import bench
 from bench.config import Isolate, Measure
 from bench.options import ConfigError
 from bench.store import Store
+from bench.template import Template
 from bench.tests.conftest import QUICK, STRICT, cell
 
 
@@ -31,10 +32,15 @@ def test_settings_out_of_range_are_refused(measure: Measure, isolate: Isolate, w
         bench.run(cell(), measure, isolate, tmp_path)
 
 
-def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measured(
+    tmp_path: Path, started: list[Template]
+) -> None:
     (tmp_path / "results").write_text("a file")
     with pytest.raises(ConfigError, match="rows cannot be kept there"):
         bench.run(cell(), QUICK, STRICT, tmp_path / "results", stored=True)
+    assert started == []
+    bench.run(cell(), QUICK, STRICT, tmp_path / "others", stored=True)
+    assert len(started) == 1, "elsewhere the same cell is begun"
 
 
 def test_a_row_that_cannot_be_kept_is_returned_all_the_same(

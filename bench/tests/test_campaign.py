@@ -23,6 +23,7 @@ from bench.measure import CellGroup
 from bench.options import ConfigError
 from bench.status import Exit
 from bench.store import Store
+from bench.template import Template
 from bench.tests.conftest import FAKES, cell
 
 SHORT = Measure(
@@ -38,10 +39,15 @@ def config(results: Path, **changed: Any) -> Config:
     return made
 
 
-def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measured(
+    tmp_path: Path, started: list[Template]
+) -> None:
     (tmp_path / "results").write_text("a file")
     with pytest.raises(ConfigError, match="rows cannot be kept there"):
         Campaign().run(config(tmp_path / "results"))
+    assert started == []
+    Campaign().run(config(tmp_path / "others"))
+    assert len(started) == 1, "elsewhere the same cell is begun"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,23 @@
-"""The facts that a backend states, how they are checked, and how they are described."""
+"""The facts that a backend states, how they are checked and described, and that they stand in the rows of real runs."""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from time import sleep
 from typing import Any, ClassVar
 
 import pytest
 
-from bench import facts
+import bench
+from bench import facts, machine, software
+from bench.config import Isolate
 from bench.facts import Invalid, collect, describe, validated_facts
+from bench.instructions import FEW, WIDTHS, instruction_sets, observe
+from bench.status import Status
+from bench.store import Store
+from bench.tests.conftest import QUICK, STRICT, cell
+from bench.tests.test_contract import missing
 
 
 class Silent:
@@ -72,3 +82,40 @@ def test_properties_of_a_model_are_what_json_can_hold() -> None:
     for wrong in ({"properties": [1]}, {"properties": {"depth": float("nan")}}, {"properties": {"of": object()}}):
         with pytest.raises(Invalid, match="properties"):
             validated_facts(wrong)
+
+
+@cache
+def observable() -> bool:
+    """Whether one process may look into another here."""
+    return observe(lambda: sleep(0.01), seconds=0.2) is not None
+
+
+def test_a_stored_row_has_what_was_seen_and_what_the_backend_says(tmp_path: Path) -> None:
+    if not observable():
+        pytest.skip("one process may not look into another here")
+    bench.run(cell("Multiplies"), QUICK, STRICT, tmp_path, stored=True)
+    (row,) = Store(tmp_path, machine.name())
+    assert row["status"] == Status.OK, row["why"]
+    seen = row["ran"]["instructions_seen"]
+    assert set(seen) <= set(WIDTHS.values()) and sum(seen.values()) >= FEW
+    assert row["ran"] == {"library": "numpy", "threads": 1, "instructions_seen": seen}
+    assert facts.instruction_set(row["ran"])
+
+
+@pytest.mark.parametrize(
+    ("backend", "library"), [("acrobat", "generated kernels, "), ("pytorch", "PyTorch "), ("dynet", "Eigen in ")]
+)
+def test_a_stored_row_of_a_real_system_says_what_it_ran_on(backend: str, library: str, tmp_path: Path) -> None:
+    """On a model large enough that a good part of the time goes to arithmetic."""
+    settings = ("workload=treelstm", f"backend=[{backend}]", "size=small", "batch_size=8")
+    (one,) = bench.cells(*settings, "measure=quick", "measure.variants=false")
+    if missing(one):
+        pytest.skip(f"{backend} is not installed")
+    bench.run(one, QUICK, Isolate(deadline_s=600.0), tmp_path, stored=True)
+    (row,) = Store(tmp_path, machine.name())
+    assert row["status"] == Status.OK, row["why"]
+    assert row["ran"]["library"].startswith(library) and row["ran"]["threads"] == 1
+    assert set(row["ran"]["instruction_set"].split(", ")) <= set(WIDTHS.values())
+    assert bool(instruction_sets(row["ran"].get("instructions_seen"))) is observable(), row["ran"]
+    assert row["environment"] == machine.environment()[0]
+    assert row["software"]["torch"] == software.version("torch")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bench
-from bench import standing
+from bench import standing, turns
 from bench.campaign import Campaign
 from bench.cell import Cell, Part
 from bench.config import Config, Isolate, Measure
@@ -40,9 +41,23 @@ def together(cells: list[Cell], results: Path, measure: Measure = QUICK, process
     return [rows[each.id] for each in cells]
 
 
-def test_all_cells_of_a_group_have_the_same_rounds(tmp_path: Path) -> None:
-    fast, slower = together([cell(), slow()], tmp_path, LONGER)
-    assert set(fast["sample_round"]) == set(slower["sample_round"]) == set(range(LONGER.max_rounds))
+def test_a_cell_whose_interval_is_narrow_takes_turns_until_all_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The samples of one cell hardly differ, so alone it ends at the second look. Those of the other are ten times as long in
+    every second round, so its interval is never narrow."""
+    keep = turns.keep
+
+    def replaced(row: Record, number: int, ran: Sequence[int], first: int, reply: dict[str, Any]) -> None:
+        scale = {"steady": 1.0 + number % 3 * 1e-4, "wild": 1.0 + number % 2 * 9.0}[row["options"]["note"]]
+        keep(row, number, ran, first, {**reply, "samples_s": [0.01 * scale] * len(reply["samples_s"])})
+
+    monkeypatch.setattr(turns, "keep", replaced)
+    measure = replace(QUICK, min_rounds=2, max_rounds=18, budget_s=600.0, relative_ci=0.05)
+    (alone,) = together([cell(note="steady")], tmp_path, measure)
+    assert (alone["stop"], set(alone["sample_round"])) == ("interval", set(range(15)))
+    steady, wild = together([cell(note="steady"), cell(note="wild")], tmp_path, measure)
+    for row in (steady, wild):
+        assert row["stop"] == "rounds"
+        assert set(row["sample_round"]) == set(range(measure.max_rounds))
 
 
 def test_a_turn_begins_after_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import stats, turns
+from bench import clock, stats, turns
 from bench.config import Measure
 from bench.contract import Compiled
 from bench.tests.fakes import Applied, Toy
@@ -88,6 +89,53 @@ def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None
     assert row["sample_minibatch"][9:] == [2, 2, 0, 1]
     session.turn(order=[2, 0, 1], first=3, steady=0, timed=0)
     assert [each.resumed for each in session.fetches[9:]] == [True, *[False] * 6], "none of the only pass, and of warming up"
+
+
+def test_the_steady_number_is_that_of_a_loop_and_the_resumed_one_that_of_a_run_after_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By a clock that stands still except in runs, between turns, and where the harness collects garbage or hands outputs over.
+    A run that begins when the one before it has ended takes a microsecond for each layer, any other one three times as long."""
+    now, ended = [0], [-1]
+
+    class Cools(Applied):
+        def run(self, minibatch: Any) -> Any:
+            now[0] += layers(minibatch) * (1_000 if now[0] == ended[0] else 3_000)
+            ended[0] = now[0]
+            return super().run(minibatch)
+
+    class Writer:
+        def write(self, outputs: list[tuple[int, Any]]) -> list[int]:
+            now[0] += 1_000_000
+            return []
+
+    def layers(minibatch: Any) -> int:
+        return sum(each.times for each in minibatch)
+
+    def collect() -> None:
+        now[0] += 1_000_000
+
+    monkeypatch.setattr("bench.worker.clock.sample", partial(clock.sample, now=lambda: now[0]))
+    monkeypatch.setattr("bench.worker.gc.collect", collect)
+    toy = Toy()
+    instances = toy.instances("tiny", 0, 6)
+    session = Session(Writer())  # type: ignore[arg-type]
+    session.compiled = model = Cools(toy.params("tiny", 0)["layer.weight"])
+    session.minibatches = [instances[0:2], instances[2:4], instances[4:6]]
+    row: dict[str, Any] = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
+    for number in range(6):
+        now[0] += 50_000_000
+        order = turns.order(0, number, 3)
+        turns.keep(row, number, order, 3, session.turn(order=order, first=3, steady=4, timed=3))
+    seconds = np.reshape(row["samples_s"], (6, 12))
+    work = 1e-6 * np.reshape([layers(session.minibatches[i]) for i in row["sample_minibatch"]], (6, 12))
+    np.testing.assert_allclose(seconds / work, [[3.0] + [1.0] * 11] * 6)
+    start = now[0] = ended[0]
+    for minibatch in session.minibatches * 10:
+        model.run(minibatch)
+    found = stats.summary(stats.rounds_of(row))
+    assert found.median == pytest.approx(1e-9 * (now[0] - start) / 30)
+    assert found.resumed == pytest.approx(3 * found.median)
 
 
 @pytest.mark.parametrize("seconds", [[1.0, 2.0], [1.0, 2.0, float("nan")], [1.0, 2.0, 0.0], []])

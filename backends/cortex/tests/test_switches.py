@@ -151,10 +151,11 @@ def test_refactoring_keeps_the_barriers_and_costs_products_at_the_leaves(compile
 
 
 def test_weights_are_packed_once_or_in_each_mini_batch(compiled: Any) -> None:
-    changes = {"persist": False, "unroll": True, "fusion": False}
     weights = sum(a.nbytes for name, a in spec("treefc").params("tiny", 0).items() if name.startswith("cell"))
-    assert counters(compiled, "treefc")["packed_bytes"] == 0
-    assert counters(compiled, "treefc", **changes)["packed_bytes"] == weights
+    on, off = counters(compiled, "treefc"), counters(compiled, "treefc", persist=False)
+    assert (on["packed_bytes"], off["packed_bytes"]) == (0, weights)
+    for count in ("batches", "launches", "barriers", "product_flops"):
+        assert on[count] == off[count]
 
 
 def test_hoisting_makes_one_batch_of_all_words(compiled: Any) -> None:

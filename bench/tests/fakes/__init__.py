@@ -252,3 +252,16 @@ def burn(seconds: float) -> None:
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
+
+
+class Multiplies(Applied):
+    """Spends its time on products of two matrices, and says what computes them."""
+
+    matrix = np.ones((256, 256), np.float32)
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        np.matmul(self.matrix, self.matrix)
+        return super().run(minibatch)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"library": "numpy", "threads": 1}

@@ -54,10 +54,10 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
         match node:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
-            case ast.Call(ast.Attribute(owner, method)) if changes_owner(method) and root_of(owner) is not None:
-                out[str(root_of(owner))] = None
-            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if root_of(node) is not None:
-                out[str(root_of(node))] = None
+            case ast.Call(ast.Attribute(owner, method)) if changes_owner(method) and (root := root_of(owner)) is not None:
+                out[root] = None
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if (root := root_of(node)) is not None:
+                out[root] = None
             case ast.Return():
                 out[RETURNED] = None
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():

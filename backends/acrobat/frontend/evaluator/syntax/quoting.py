@@ -102,7 +102,7 @@ class _Filling(ast.NodeTransformer):
         return part
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        node.attr = str(self.parts.get(node.attr, node.attr))
+        node.attr = self.parts.get(node.attr, node.attr)  # type: ignore[assignment]
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> Any:

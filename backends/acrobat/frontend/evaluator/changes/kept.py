@@ -26,7 +26,7 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, empty, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, empty, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import dictionaries
 
@@ -92,7 +92,7 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
     whole = f.env.get(name)
     if whole is None or is_unknown(whole):
         f.program.incomplete = True
-        return unknown()
+        return guess(f.program.carried.types[name])  # of a list that is still empty the type tells that it is one
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, identity(f, node, owner)], {})
     if is_unknown(at):

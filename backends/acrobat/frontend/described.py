@@ -7,7 +7,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.derived_containers import class_name
 from backends.acrobat.frontend.tensor_types import extents, innermost
-from backends.acrobat.frontend.types import HeldT, NeverT, SymbolT, UnknownT
+from backends.acrobat.frontend.types import HeldT, NeverT, SymbolT, UnknownT, is_shared, kind_of_shared
 
 SHOWN: dict[str, str] = {}
 """The compiler's name of a union that has none in the source, an optional or a dictionary -> its name in messages."""
@@ -51,6 +51,8 @@ def describe(type: Any) -> str:
             return "an empty list"
         case ListT(item):
             return f"a list of {plural(item)}"
+        case DataT() if is_shared(type):
+            return f"a {kind_of_shared(type)}"
         case DataT(name):
             return SHOWN.get(name, name)
     return "a value of unknown type"

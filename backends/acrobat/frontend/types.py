@@ -91,6 +91,11 @@ def is_shared(type: Any) -> bool:
     return isinstance(type, DataT) and type.name.startswith(SHARED)
 
 
+def kind_of_shared(type: DataT) -> str:
+    """Whether shared values of a type are lists, sets or dictionaries: "list", "set" or "dict"."""
+    return type.name.split("_")[1]
+
+
 NESTED = "Constant_dict"
 """What the names of the types of constant dictionaries begin with that lead to each other (`constant_dicts`)."""
 
@@ -183,10 +188,12 @@ def word_of_type(type: Any) -> str:
             return "list" if type.listed else "tuple"
         case ListT(rows=None, kind=kind):
             return kind.partition(":")[0] if kind != "set" else ""
+        case DataT() if is_shared(type):
+            return word_of_type(ListT(UNKNOWN, kind=kind_of_shared(type)))
         case TensorT() | ListT():
             return "tensor"
         case DataT():
-            return "" if is_shared(type) else "dict" if is_nested_dict(type) else "object"
+            return "dict" if is_nested_dict(type) else "object"
     return ""
 
 

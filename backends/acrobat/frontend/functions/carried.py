@@ -132,6 +132,12 @@ class CarriedValues:
         return changeable(f, t) or isinstance(inner, TensorT) or isinstance(inner, ListT) and inner.rows is not None
 
     @property
+    def beside(self) -> set[str]:
+        """The names of values that Python has nothing for: dictionaries of fields, and lists of objects. So no two of them are
+        one value of Python's, also where both are still empty."""
+        return self.types.keys() - self.attributes
+
+    @property
     def tracked(self) -> set[str]:
         """The names of values to parts of which something else may refer: what `Frame.owned` says of them is handed on."""
         return self.attributes | self.objects

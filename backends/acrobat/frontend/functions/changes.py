@@ -59,7 +59,7 @@ class ChangingCall(BoundCall):
                 continue
             for j in range(len(self.values)):
                 written = self._written(j) if j < self.own else None
-                if j == i or {self.names[i], self.names[j]} & self.program.carried.objects:
+                if j == i or {self.names[i], self.names[j]} & self.program.carried.beside:
                     continue
                 if written is not None and fresh(self.f, written, self.values[j]):
                     continue

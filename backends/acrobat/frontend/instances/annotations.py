@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import sys
+import textwrap
 import types
 import typing
+from functools import lru_cache
 from typing import Any, Union, get_args, get_origin
 
 
@@ -73,6 +76,26 @@ def line_of_class(cls: type) -> int:
         return inspect.getsourcelines(cls)[1]
     except (OSError, TypeError):
         return 0
+
+
+@lru_cache(1 << 10)
+def default_of_field(cls: type, name: str) -> tuple[str, ast.expr] | None:
+    """The expression that gives a field of a dataclass its default value, as it is written, with its file; None if there is no
+    source, or no such expression."""
+    owner = next((c for c in cls.__mro__ if name in inspect.get_annotations(c)), cls)
+    try:
+        lines, first = inspect.getsourcelines(owner)
+        (written,) = ast.parse(textwrap.dedent("".join(lines))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    for s in getattr(written, "body", ()):
+        match s:
+            case ast.AnnAssign(ast.Name(id), value=ast.expr() as value) if id == name:
+                indent = len(lines[0]) - len(lines[0].lstrip())
+                value.col_offset += indent
+                value.end_col_offset = (value.end_col_offset or 0) + indent
+                return inspect.getsourcefile(owner) or "<unknown>", ast.increment_lineno(value, first - 1)
+    return None
 
 
 def unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.made_trees import Pair, form_of
 from backends.acrobat.frontend.instances.record_classes import Records
-from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, sites_of_type, with_sites
+from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, of_kind, sites_of_type, with_sites
 
 Attributes = tuple[str, ...]
 
@@ -86,8 +86,8 @@ class JoinedClasses:
         """The same with the lists in `noted`, and others of the types noted now or before, among the shared ones; `made` says
         where lists of which types are made. The same object if that is nothing new."""
         types = tuple(dict.fromkeys((*self.shared_types, *(t for t, _ in noted))))
-        parts = [sites for _, sites in noted]
-        parts += [sites_of_type(t, made, choice == "alike") for t in types] if choice != "named" else []
+        parts = [(t, of_kind(sites, t, made)) for t, sites in noted]
+        parts += [(t, sites_of_type(t, made, choice == "alike")) for t in types] if choice != "named" else []
         groups = with_sites(self.shared, parts)
         if groups is self.shared:
             return self

@@ -206,6 +206,21 @@ class SampleTypes:
             self.with_leaves.add(name)
         return self.trees[leaf, node, none]
 
+    def tree_in_results(self, type: DataT) -> DataT:
+        """The type of what results have in place of values of a type, shared lists or a mixed union with such, that may have
+        others of it in them."""
+        if (type, "in results") not in self.trees:
+            name = f"Tree_{len(self.trees)}"
+            SHOWN[name] = describe(type)
+            self.trees[type, "in results"] = DataT(name)
+            self.mixed[name] = {}
+        return self.trees[type, "in results"]
+
+    def widen_tree(self, tree: DataT, word: str, type: Any) -> None:
+        """Note of such a tree of which type the values are that are of one of PYTHON_TYPES."""
+        self.changed |= self.mixed[tree.name].get(word) != type
+        self.mixed[tree.name][word] = type
+
     def number_or_string(self, number: ScalarT) -> DataT:
         """The type of what is an int, or a bool, or else a string, in what the model makes."""
         name = f"Made_{number.kind}_str"

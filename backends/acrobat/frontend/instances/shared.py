@@ -49,16 +49,22 @@ def sites_of_type(t: Any, made: Mapping[Site, Any], unknown: bool) -> frozenset[
     return frozenset(s for s, other in made.items() if _alike(t, other) and (unknown or other.item not in NO_ELEMENTS))
 
 
-def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[frozenset[Site]]) -> tuple[SharedGroup, ...]:
-    """The groups, and one more for each of `parts`. Those that have a place in common are one group. The same object where that
-    adds no place."""
+def of_kind(sites: frozenset[Site], t: Any, made: Mapping[Site, Any]) -> frozenset[Site]:
+    """Those of the places that may make lists, sets or dictionaries, whichever `t` is. Of places that are not in `made` nothing
+    is known."""
+    return frozenset(s for s in sites if s not in made or _kind(made[s]) == _kind(t))
+
+
+def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple[SharedGroup, ...]:
+    """The groups, and one more for each of `parts`, types with the places that make what is of them. Those that have a place in
+    common are one group. The same object where that adds no place."""
     out = list(groups)
-    for sites in parts:
+    for t, sites in parts:
         if not sites or any(sites <= g.sites for g in out):
             continue
         inside = [g for g in out if g.sites & sites]
         out = [g for g in out if g not in inside]
-        cls = inside[0].cls if inside else _new_class()
+        cls = inside[0].cls if inside else _new_class(_kind(t))
         out.append(SharedGroup(cls, sites.union(*(g.sites for g in inside))))
     return groups if frozenset(out) == frozenset(groups) else tuple(out)
 
@@ -66,9 +72,15 @@ def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[frozenset[Site]]
 _NUMBERS = count()
 
 
-def _new_class() -> type:
-    """A class for shared lists. It has a length, so its objects are not always true."""
-    return type(f"{SHARED}{next(_NUMBERS)}", (), {"__len__": lambda self: len(self.items), "__module__": __name__})
+def _kind(t: ListT) -> str:
+    """Whether a type is that of lists, sets or dictionaries: "list", "set" or "dict"."""
+    return t.kind.partition(":")[0]
+
+
+def _new_class(kind: str) -> type:
+    """A class for shared lists of a kind, which its name tells. It has a length, so its objects are not always true."""
+    name = f"{SHARED}_{kind}_{next(_NUMBERS)}"
+    return type(name, (), {"__len__": lambda self: len(self.items), "__module__": __name__})
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -77,7 +89,7 @@ def _alike(a: Any, b: Any) -> bool:
         case (UnknownT(), _) | (_, UnknownT()):
             return True
         case ListT(x, rows=None), ListT(y, rows=None):
-            return a.kind.partition(":")[0] == b.kind.partition(":")[0] and _alike(x, y)
+            return _kind(a) == _kind(b) and _alike(x, y)
         case TupleT(x), TupleT(y):
             return len(x) == len(y) and all(map(_alike, x, y))
         case (TensorT(), TensorT() | ListT(rows=int())) | (ListT(rows=int()), TensorT() | ListT(rows=int())):

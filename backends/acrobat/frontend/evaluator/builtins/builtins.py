@@ -34,12 +34,12 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
+from backends.acrobat.frontend.evaluator.objects.referenced import shared_inside
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, untupled
+from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, type_or_none, untupled
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import OneOf, SliceOf
-from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
 
 WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
@@ -48,7 +48,7 @@ WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
-    if name == "iter" and any(isinstance(a, Dyn) and is_shared(a.type) for a in args):
+    if name == "iter" and any(shared_inside(f, type_or_none(a)) for a in args):
         return f.problem(
             node, "`iter` of a list that several names refer to is not in the language", "write a loop with an index"
         )

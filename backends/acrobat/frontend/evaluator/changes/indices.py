@@ -13,12 +13,11 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects
+from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects, shared_inside
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import Static, Value
 
 T = TypeVar("T")
@@ -144,9 +143,8 @@ def _moved(
     index, path = node.slice, path_of(owner)
     with f.trial():
         whole = f.borrowed(owner)
-        t, of_items = f.without_none(type_or_none(whole)), type_or_none(opened(f, owner, whole))
-    shared = is_shared(t)
-    if _is_still(f, t, changed) if shared else _is_apart(f, owner, changed):
+        shared, of_items = shared_inside(f, type_or_none(whole)), type_or_none(opened(f, owner, whole))
+    if _are_still(f, shared, changed) if shared else _is_apart(f, owner, changed):
         return index
     is_dict = isinstance(of_items, ListT) and of_items.kind.startswith("dict")
     if is_dict and not shared:  # a key stays the same
@@ -157,7 +155,7 @@ def _moved(
     if any(m.by_call for m in moves if shared or m.path == f"{path}[]"):
         direct = []
     else:
-        direct = [x for part in computed for x in every_node(part) if _changes_list(x, path, shared)]
+        direct = [x for part in computed for x in every_node(part) if _changes_list(x, path, bool(shared))]
     ends = [_end_taken(x) if ast.unparse(x.func.value) == ast.unparse(owner) else "" for x in direct]  # type: ignore[attr-defined]
     is_constant = isinstance(index, (ast.Constant, ast.UnaryOp))
     match index:
@@ -175,17 +173,17 @@ def is_moved(f: Frame, node: ast.expr, changed: set[str], moves: Sequence[Moved]
     """Whether lists or attributes on a path may have got other items or values by `moves`."""
     for part in _chain(node):
         with f.trial():
-            t = f.without_none(type_or_none(f.borrowed(part)))
-        if is_shared(t) and not _is_still(f, t, changed):
+            shared = shared_inside(f, type_or_none(f.borrowed(part)))
+        if not _are_still(f, shared, changed):
             return True
         if not _is_apart(f, part, changed) and {path_of(part), f"{path_of(part)}[]"} & {m.path for m in moves}:
             return True
     return False
 
 
-def _is_still(f: Frame, t: DataT, changed: set[str]) -> bool:
-    """Whether no shared list (`shared_lists`) of a type is among what is changed."""
-    return not any(name_of_objects(f, c) in changed for c in f.program.datatypes.cases[t.name])
+def _are_still(f: Frame, shared: Sequence[DataT], changed: set[str]) -> bool:
+    """Whether no shared list (`shared_lists`) of these types is among what is changed."""
+    return not any(name_of_objects(f, c) in changed for t in shared for c in f.program.datatypes.cases[t.name])
 
 
 def _is_apart(f: Frame, owner: ast.expr, changed: set[str]) -> bool:

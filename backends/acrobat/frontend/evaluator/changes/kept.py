@@ -23,10 +23,11 @@ from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, i
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.instances.shared import NO_ELEMENTS
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, empty, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, empty, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import dictionaries
 
@@ -92,7 +93,10 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
     whole = f.env.get(name)
     if whole is None or is_unknown(whole):
         f.program.incomplete = True
-        return unknown()
+        t = f.program.carried.types[name]
+        return (
+            guess(t) if getattr(t, "item", None) in NO_ELEMENTS else unknown()
+        )  # a list that is still empty is known to be one
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, identity(f, node, owner)], {})
     if is_unknown(at):

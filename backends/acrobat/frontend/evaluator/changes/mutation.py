@@ -28,6 +28,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
     named_part,
     note_seen_elsewhere,
     read_attribute,
+    shared_inside,
     walked_over,
     write_attribute,
 )
@@ -151,7 +152,8 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         owner = whole if part is None else f.borrowed(part[0])
         if isinstance(node, ast.Subscript) and part is not None and not records_of(f, opened(f, node, owner)):
             part, owner = None, whole
-    if not is_referenced(f, whole) and not is_referenced(f, owner):
+    shared = shared_inside(f, type_or_none(whole))
+    if not shared and not is_referenced(f, whole) and not is_referenced(f, owner):
         return None
     path = node if part is None else part[0]
     if isinstance(node, ast.Subscript) and part and (nothing_known(whole) or whole == Static(None)):
@@ -161,7 +163,7 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
         raise Refused(
             f"`{ast.unparse(path)}` changes a list or an object, and something of what it gives", "give it a name first"
         )
-    if is_shared(f.without_none(type_or_none(whole))):
+    if shared:
         return _of_shared(f, s, node, what, inside)
     if is_referenced(f, whole):
         value = opened(f, node, f.borrowed(node))
@@ -214,7 +216,13 @@ def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:
 
 def _of_shared(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value]:
     """The place of the items of a shared list (`shared_lists`), with what is in it now."""
-    owner = present(f, node, f.borrowed(node))
+    value = f.borrowed(node)
+    words = [word for word, t in f.mixed(f.without_none(type_or_none(value))).items() if is_shared(t)]
+    if len(words) > 1:
+        raise Refused(
+            f"`{ast.unparse(node)}`, which has several names, is a list or a dictionary here", "ask for its class before"
+        )
+    owner = present(f, node, value, types=words)
     assert isinstance(owner, Dyn)
     items = opened(f, node, owner)
     if inside:  # of a list in it, to which other names may refer

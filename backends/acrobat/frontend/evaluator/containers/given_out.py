@@ -1,6 +1,7 @@
 """Results with something in them that the program has as a number: objects to which several names refer (`referenced`), and
 objects and dictionaries that have such, or shared lists, in their attributes. They are given out as plain ones, of versions of
-their classes, with what is in their attributes when `forward` ends. What is in a result twice is two equal things there."""
+their classes, with what is in their attributes when `forward` ends. What is in a result twice is two equal things there.
+Shared lists that may have others of their type in them, at any depth, are trees there."""
 
 from __future__ import annotations
 
@@ -9,36 +10,41 @@ from functools import partial
 
 from backends.acrobat.core.types import INT, DataT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional
+from backends.acrobat.frontend.evaluator.choices.mixed import by_type, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.mapping import as_result, has_numbers, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result, has_numbers, holds_itself, mapped
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
 from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import attribute_of, is_referenced
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, RESULTS, handles
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, RESULTS, SHARED_READ, handles
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, type_of, type_or_none
 from backends.acrobat.frontend.types import is_shared
-from backends.acrobat.frontend.values import Dyn, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import results, words
 
 
 def _as_result(f: Frame, value: Value) -> Value | None:
     t = type_or_none(value)
-    if is_unknown(value) or is_shared(f.without_none(t)) or not has_numbers(f, t):
+    as_tree = holds_itself(f, t)
+    if is_unknown(value) or is_shared(f.without_none(t)) and not as_tree or not has_numbers(f, t):
         return None
     if kind(value) in ("dict", "set"):
         parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
         return parts if is_unknown(parts) else as_kind(parts, t.kind)
-    if not isinstance(t, DataT) or f.mixed(f.without_none(t)):
+    if not isinstance(t, DataT) or f.mixed(f.without_none(t)) and not as_tree:
         return None
     if f.without_none(t) != t:
         return open_optional(f, ast.Pass(), value, lambda some: as_result(f, some), lambda: Static(None))  # type: ignore[arg-type]
-    if not is_referenced(f, value) and not _leads_back(f, t):
+    if not as_tree and not is_referenced(f, value) and not _leads_back(f, t):
         return _plain(f, ast.Pass(), value)  # type: ignore[arg-type]
     steps = f.env["steps"] if f.function is results.given_out else _how_many(f)
-    if not is_referenced(f, value):  # it was made after all that is in it, and cannot lead back but by a shared list
+    if not as_tree and not is_referenced(f, value):
+        # It was made after all that is in it, and cannot lead back but by a shared list.
         steps = f.host("add", [steps, Static(1)], INT, "steps")
-    return f.call_with(results.given_out, [value, steps])
+    result = f.call_with(results.given_out, [value, steps])
+    return guess(f.program.datatypes.tree_in_results(t)) if as_tree and is_unknown(result) else result
 
 
 RESULTS.append(_as_result)
@@ -77,7 +83,25 @@ def _how_many(f: Frame) -> Value:
 def _whole(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """The plain object for one that is a number, or has such in it."""
     value, _ = args
-    return unknown() if is_unknown(value) else _plain(f, node, value)  # type: ignore[arg-type]
+    if is_unknown(value):
+        return unknown()
+    return (_tree if holds_itself(f, type_or_none(value)) else _plain)(f, node, value)  # type: ignore[arg-type]
+
+
+def _tree(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """A tree of plain lists for a shared list that may have others of its type in it, or for a mixed value that may be one."""
+    assert isinstance(value.type, DataT)
+    tree = f.program.datatypes.tree_in_results(value.type)
+
+    def of_type(word: str, one: Value) -> Value:
+        made = as_result(f, SHARED_READ[0](f, node, one) if isinstance(one, Dyn) and is_shared(one.type) else one)
+        if is_unknown(made):
+            f.program.incomplete = True
+            return guess(tree)
+        f.program.datatypes.widen_tree(tree, word, type_of(made))
+        return f.bind(n.Construct(f"of_{word}", (f.atom(made),), tree, span=f.span), "tree")
+
+    return by_type(f, node, value, of_type) if f.mixed(value.type) else of_type(word_of(value), value)
 
 
 def _plain(f: Frame, node: ast.AST, value: Dyn) -> Value:

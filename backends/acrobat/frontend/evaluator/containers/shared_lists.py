@@ -30,9 +30,9 @@ from backends.acrobat.frontend.evaluator.conditions.truths import condition
 from backends.acrobat.frontend.evaluator.containers.containers import EMPTY
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.mapping import as_result, mapped
+from backends.acrobat.frontend.evaluator.lists.mapping import as_result, holds_itself, mapped
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value
-from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute
+from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, place_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
@@ -41,7 +41,7 @@ from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import UNKNOWN, is_shared
+from backends.acrobat.frontend.types import UNKNOWN, is_shared, kind_of_shared
 from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.library import results
 
@@ -63,7 +63,7 @@ def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
     if f.namespace.get("__name__", "").startswith("backends.acrobat.library"):
         return value
     place = place_of(node)
-    kept = _kept_at(f, place)
+    kept = f.makes_default[node] if node in f.makes_default else _kept_at(f, place)
     if kept is None:
         return value
     site: Site = (f.file, *place)
@@ -181,7 +181,7 @@ def _refuse_kept_view(f: Frame, node: ast.Call) -> None:
         return
     with f.trial():
         value = f.borrowed(owner)
-    if kind_inside(f, value):
+    if shared_inside(f, type_or_none(value)):
         raise Refused(f"a view of `{ast.unparse(owner)}`, which has several names, is kept", "write `list(...)` around it")
 
 
@@ -223,11 +223,7 @@ def without_sharing(f: Frame, node: ast.AST, value: Value) -> Value:
 def kind_inside(f: Frame, value: Value) -> str:
     """ "list", "set" or "dict" for a shared one, which may be None, else ""."""
     t = f.without_none(type_or_none(value))
-    if not is_shared(t):
-        return ""
-    cls = f.program.datatypes.cases[t.name][0]
-    items = f.program.datatypes.field_type(cls, ITEMS)
-    return items.kind.partition(":")[0] if isinstance(items, ListT) else "list"
+    return kind_of_shared(t) if is_shared(t) else ""
 
 
 # ---- results
@@ -236,8 +232,8 @@ def kind_inside(f: Frame, value: Value) -> str:
 def _as_result(f: Frame, value: Value) -> Value | None:
     """What a result has in place of shared lists: the lists, as they are when `forward` ends."""
     t = type_or_none(value)
-    if is_shared(f.without_none(t)) and _holds_itself(f, t, set()):
-        raise Refused("the result has a list in it that may be inside of itself", "return what is in it")
+    if holds_itself(f, t):
+        return None
     if is_shared(t):
         items = items_of(f, ast.Pass(), value)  # type: ignore[arg-type]
         if f.function is not results.given_out:
@@ -253,22 +249,6 @@ def _as_result(f: Frame, value: Value) -> Value | None:
 
 
 RESULTS.append(_as_result)
-
-
-def _holds_itself(f: Frame, t: Any, around: set[str]) -> bool:
-    """Whether shared lists of a type may have such in them that are in `around`, or others that have themselves in them."""
-    match f.without_none(t):
-        case TupleT(items):
-            return any(_holds_itself(f, x, around) for x in items)
-        case ListT(item):
-            return _holds_itself(f, item, around)
-        case DataT(name) as inner if is_shared(inner):
-            classes = f.program.datatypes.cases[name]
-            types = [f.program.datatypes.fields[c, ITEMS] for c in classes]
-            return name in around or any(_holds_itself(f, x, around | {name}) for x in types)
-        case DataT() as several if f.mixed(several):
-            return any(_holds_itself(f, x, around) for x in f.mixed(several).values())
-    return False
 
 
 def holds_lists(t: Any) -> bool:
@@ -288,7 +268,7 @@ def refuse_kept_iterator(f: Frame, source: ast.expr) -> None:
         if isinstance(x, (ast.Name, ast.Attribute)) and isinstance(x.ctx, ast.Load):
             with f.trial():
                 value = f.borrowed(x)
-            if kind_inside(f, value):
+            if shared_inside(f, type_or_none(value)):
                 raise Refused(
                     f"an iterator over `{ast.unparse(x)}` gets a name, and that list has several", "write `list(...)` around it"
                 )

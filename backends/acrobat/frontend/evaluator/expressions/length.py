@@ -24,6 +24,7 @@ def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
     if len(mixed(f, a)) > 1:
 
         def of_one_type(word: str, inner: Value) -> Value:
+            inner = opened(f, node, inner)
             return length_of(f, node, inner) if kind(inner) in LENGTHS else not_taken(f, node, word)
 
         return by_type(f, node, a, of_one_type)  # type: ignore[arg-type]

@@ -89,6 +89,7 @@ class FrameState:
         self.ended_claims: Claims = set()  # by the expression that is compiled: it made an object that shares a list
         self.made_apart: set[ast.AST] = set()  # the same, but for what is in attributes through which nothing is changed
         self.made_with_own_lists: set[ast.AST] = set()  # the same, but for the objects in the lists of these
+        self.makes_default: dict[ast.AST, str] = {}  # expressions that make the default values of fields -> the fields
         self.keeping_nothing: set[ast.expr] = set()  # calls whose result has nothing in it that their operands have
         self.changed_in_place: set[str] = set()  # those names of which a list or object was changed, not only bound anew
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far

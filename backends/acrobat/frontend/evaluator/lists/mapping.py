@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     origin_of,
 )
 from backends.acrobat.frontend.evaluator.tables import RESULTS
+from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, retyped, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_held, contains_unknown, is_shared
 from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, held_in, unknown
@@ -219,11 +220,28 @@ def has_numbers(f: Frame, type: Any) -> bool:
     return False
 
 
+def holds_itself(f: Frame, type: Any, around: frozenset[str] = frozenset(), mixed: frozenset[str] = frozenset()) -> bool:
+    """Whether a shared list (`shared_lists`), which a value of a type is or has in it outside of objects, may have others of
+    its type in it. `around` are the types of shared lists around it, `mixed` the mixed unions around it inside of these."""
+    match f.without_none(type) if f.program.datatypes.has_shared else None:
+        case TupleT(items):
+            return any(holds_itself(f, x, around, mixed) for x in items)
+        case ListT(item):
+            return holds_itself(f, item, around, mixed)
+        case DataT(name) as inner if is_shared(inner):
+            inside = [f.program.datatypes.fields.get((c, ITEMS)) for c in f.program.datatypes.cases[name]]
+            return name in around or any(holds_itself(f, x, around | {name}) for x in inside)
+        case DataT(name) as inner if name not in mixed:
+            return any(holds_itself(f, x, around, mixed | {name}) for x in f.mixed(inner).values())
+    return False
+
+
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
-    of_numbers = isinstance(value, Dyn) and any(has_numbers(f, t) for t in f.mixed(value.type).values())
+    types = f.mixed(value.type).values() if isinstance(value, Dyn) else ()
+    of_numbers = any(has_numbers(f, t) for t in types)
     if isinstance(value, Dyn) and (
-        of_numbers and not is_tree(f, value.type) or any(map(contains_held, f.mixed(value.type).values()))
+        of_numbers and not is_tree(f, value.type) and not holds_itself(f, value.type) or any(map(contains_held, types))
     ):
         return by_type(f, ast.Pass(), value, lambda _, inner: as_result(f, inner))
     if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and _has_held(f, type_of(value)):

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import enter_object,
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FUNCTIONS, handles
-from backends.acrobat.frontend.instances.annotations import computes_fields
+from backends.acrobat.frontend.instances.annotations import computes_fields, default_of_field
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_or_none
@@ -82,7 +82,7 @@ def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[s
         if x.default is not dataclasses.MISSING:
             defaults[x.name] = Static(x.default)
         elif x.default_factory is not dataclasses.MISSING and x.name not in present:
-            defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
+            defaults[x.name] = _default(f, node, cls, x)
     return defaults
 
 
@@ -92,6 +92,22 @@ def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:
     if changed := [x for x in constant if (cls, x) in f.program.changed_fields]:
         what = f"`{changed[0]}` of a `{cls.__name__}` has an object here that was made outside of the model, and is changed"
         raise Refused(what, "make a new object here")
+
+
+def _default(f: Frame, node: ast.AST, cls: type, x: dataclasses.Field[Any]) -> Value:
+    """What the `default_factory` of a field makes for the call `node`. It is made at the place where the class has the field:
+    so the lists of two fields are told apart, and those of one field are not."""
+    made = _made_by(f, x.default_factory)
+    written = default_of_field(cls, x.name)
+    if written is None:
+        return f.expression(ast.copy_location(made, node))
+    before = f.file
+    f.file, place = written
+    f.makes_default[made] = x.name
+    try:
+        return f.expression(ast.copy_location(made, place))
+    finally:
+        f.file = before
 
 
 def _made_by(f: Frame, factory: Any) -> ast.expr:

@@ -173,8 +173,14 @@ def shared_reached(f: Frame, node: ast.expr) -> set[str]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return {x for a in node.args for x in shared_reached(f, a)}
     with f.trial():
-        t = f.without_none(type_or_none(f.borrowed(node)))
-    return {name_of_objects(f, c) for c in f.program.datatypes.cases[t.name]} if is_shared(t) else set()
+        shared = shared_inside(f, type_or_none(f.borrowed(node)))
+    return {name_of_objects(f, c) for t in shared for c in f.program.datatypes.cases[t.name]}
+
+
+def shared_inside(f: Frame, t: Any) -> list[DataT]:
+    """The types of shared lists (`shared_lists`) that a value of a type may be, which may also be None, or of several types."""
+    inner = f.without_none(t)
+    return [x for x in (inner, *f.mixed(inner).values()) if is_shared(x)]
 
 
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:

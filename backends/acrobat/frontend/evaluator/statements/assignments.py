@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
-from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part
+from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
@@ -161,7 +161,7 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
                     before = f.borrowed(read)
                 if _changes_part(f, s, target, before):
                     return
-                if is_container(before) or kind_inside(f, before):
+                if is_container(before) or _is_shared(f, target, before):
                     place_and_value = place(f, s, read, "+=")
                     if place_and_value is not None:
                         _put_joined(f, s, read, *place_and_value)
@@ -172,7 +172,7 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
         case ast.Attribute() as target:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)
-            if changeable(f, type_or_none(before)) or kind_inside(f, before):
+            if _is_shared(f, target, before) or changeable(f, type_or_none(before)):
                 place_and_value = place(f, s, read, "+=")
                 if place_and_value is not None:
                     _put_joined(f, s, read, *place_and_value)
@@ -182,6 +182,15 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _is_shared(f: Frame, target: ast.expr, before: Value) -> bool:
+    """Whether what an operator changes is a shared list (`shared_lists`). Raises Refused for what is of one of several types,
+    among them such a list: another one gets a new value."""
+    if f.mixed(f.without_none(type_or_none(before))) and shared_inside(f, type_or_none(before)):
+        what = f"`{ast.unparse(target)}` may be a list that has several names, which an operator changes, or something else"
+        raise Refused(what, "ask for its class before, with `isinstance`")
+    return bool(kind_inside(f, before))
 
 
 def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace, whole: Value) -> None:
@@ -220,7 +229,7 @@ def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
 
 def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     before = f.env.get(name)
-    if before is not None and kind_inside(f, before):
+    if before is not None and _is_shared(f, s.target, before):
         place_and_value = place(f, s, sum.left, "an assignment with an operator")
         if place_and_value is not None:
             place_and_value[0].put(_operated(f, s, ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))

@@ -17,6 +17,10 @@ class HiddenName(str):
     shown: str
     """How messages, and variables of the program, write it."""
 
+    def __str__(self) -> str:
+        """The name itself, since a copy as a plain string would not be hidden any more."""
+        return self
+
 
 class Path(HiddenName):
     """The name of an attribute, or of a fact, of what another name holds."""

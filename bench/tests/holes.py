@@ -45,6 +45,6 @@ HOLES: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-COMPILES_FOR_SHAPES: Mapping[str, tuple[str, str]] = {"handbatched": ("library", "onednn")}
-"""Backends with the setting under which the first product of a new shape takes longer, as oneDNN's does, which prepares each
-number of rows once. New mini-batches may then be slow the first time each time the cell is measured."""
+PREPARES: Mapping[str, tuple[str, object]] = {"handbatched": ("library", "onednn"), "jitbatch": ("cache", True)}
+"""Backends with the setting under which honest ones are slow in new mini-batches, each time the cell is measured: oneDNN prepares
+the products of each number of rows once, and just-in-time batching keeps the analysis of each structure."""

@@ -20,7 +20,7 @@ from bench.config import Isolate
 from bench.facts import instruction_set
 from bench.status import Status
 from bench.tests.conftest import QUICK, SLOW_AT_FIRST, accusing, cell
-from bench.tests.holes import COMPILES_FOR_SHAPES, HOLES
+from bench.tests.holes import HOLES, PREPARES
 
 BACKENDS = registry.names("backend")
 WORKLOADS = registry.names("workload")
@@ -100,7 +100,7 @@ def test_contract(backend: str, workload: str, tmp_path: Path) -> None:
             reasons.append(reason)
             continue
         assert row["verified"]["n"] == 15
-        setting, value = COMPILES_FOR_SHAPES.get(backend, ("", ""))
+        setting, value = PREPARES.get(backend, ("", None))
         prepares = setting and row["options"][setting] == value
         flags = [f for f in accusing(row, measured) if not (prepares and f.endswith(SLOW_AT_FIRST))]
         assert flags == [], f"{row['flags']} {row['fresh']} {row['elapsed']}"

@@ -46,5 +46,5 @@ HOLES: Mapping[str, Mapping[str, str]] = {
 }
 
 PREPARES: Mapping[str, tuple[str, object]] = {"handbatched": ("library", "onednn"), "jitbatch": ("cache", True)}
-"""Backends with the setting under which honest ones are slow in new mini-batches, each time the cell is measured: oneDNN prepares
-the products of each number of rows once, and just-in-time batching keeps the analysis of each structure."""
+"""Backends with the setting under which honest ones are slow in new mini-batches, each time the cell is measured: oneDNN
+prepares the products of each number of rows once, and just-in-time batching keeps the analysis of each structure."""

@@ -17,7 +17,7 @@ apart, where what is chosen in an expression, or has one name behind its branche
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -30,7 +30,7 @@ ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 def with_returns_apart(definition: ast.FunctionDef) -> ast.FunctionDef:
     """The function with its choices of results as statements. The same object if there are none that have such a number."""
-    returned = {x for s in own_nodes_of(definition) if isinstance(s, ast.Return) for x in names_in(s, ast.Load)}
+    returned = {x for s in own_nodes_of(definition) if isinstance(s, ast.Return) for x in _names_of_parts(s.value)}
     apart = _Apart(returned)
     changed = deepcopy(definition)
     changed.body = apart.body(changed.body)
@@ -45,6 +45,16 @@ def has_number(node: ast.expr | None) -> bool:
     return False
 
 
+def _names_of_parts(node: ast.expr | None) -> Iterator[str]:
+    """The names that are a result, or a part of a tuple, list or dictionary that is."""
+    match node:
+        case ast.Name(name):
+            yield name
+        case ast.Tuple(parts) | ast.List(parts) | ast.Dict(values=parts):
+            for part in parts:
+                yield from _names_of_parts(part)
+
+
 def is_number(node: ast.AST | None) -> bool:
     """Whether an expression is a number that is written in the source."""
     node = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)) else node
@@ -52,7 +62,7 @@ def is_number(node: ast.AST | None) -> bool:
 
 
 class _Apart(ast.NodeTransformer):
-    """Writes the choices of a function as statements; `returned` are the names in what it returns."""
+    """Writes the choices of a function as statements; `returned` are the names that are parts of what it returns."""
 
     def __init__(self, returned: set[str]) -> None:
         self.returned = returned

@@ -24,8 +24,8 @@ whole vocabulary with the weights are then computed when the model is loaded.
 
 The library that computes the products is an option (`library`), and the faster one represents this backend, as the best
 `autobatch` represents DyNet. `torch.compile` is no variant: what it makes, for any number of rows, of all that is done at a
-level, step or layer takes longer than PyTorch's in-place operators. On an AMD EPYC a mini-batch of 64 (small) takes 1.3 times as
-long (TreeLSTM), 1.7 times (BiRNN) and 2.8 times (MV-RNN) as with the faster library, one of 16 of Berxit 1.2 times
+level, step or layer takes longer than PyTorch's in-place operators. On an AMD EPYC a mini-batch of 64 (small) takes 1.3 times
+as long (TreeLSTM), 1.7 times (BiRNN) and 2.8 times (MV-RNN) as with the faster library, one of 16 of Berxit 1.2 times
 (`scripts/benchmark handbatched`).
 
 What it cannot do: run any other model. Each program is written and tested by hand.

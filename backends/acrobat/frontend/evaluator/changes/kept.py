@@ -94,9 +94,8 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
     if whole is None or is_unknown(whole):
         f.program.incomplete = True
         t = f.program.carried.types[name]
-        return (
-            guess(t) if getattr(t, "item", None) in NO_ELEMENTS else unknown()
-        )  # a list that is still empty is known to be one
+        is_empty_list = getattr(t, "item", None) in NO_ELEMENTS  # which is known to be a list, though of nothing yet
+        return guess(t) if is_empty_list else unknown()
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, identity(f, node, owner)], {})
     if is_unknown(at):

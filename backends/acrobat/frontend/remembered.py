@@ -47,8 +47,10 @@ def with_remembered(tree: ast.Module) -> bool:
                 found |= _leave_out(methods[0], name, attribute, first, methods[0].args.args[1:])
     for s in tree.body:
         entries, name = _entries(s), getattr(_target(s), "id", "")
-        functions = [m for m in tree.body if isinstance(m, ast.FunctionDef) and _names(m, name)] if name else []
-        if entries is not None and len(functions) == 1 and _names(tree, name) == _names(functions[0], name) + 1:
+        if entries is None or not name:
+            continue
+        functions = [m for m in tree.body if isinstance(m, ast.FunctionDef) and _names(m, name)]
+        if len(functions) == 1 and _names(tree, name) == _names(functions[0], name) + 1:
             found |= _leave_out(functions[0], name, _Global(name), entries, functions[0].args.args)
     caches = names_of_caches(tree)
     bodies = [tree.body, *(cls.body for cls in classes)] if caches else []

@@ -26,7 +26,7 @@ from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.finished import finished
-from backends.acrobat.frontend import build_with_reads, too_deep
+from backends.acrobat.frontend import too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.garbage import RARE_COLLECTIONS
 from backends.acrobat.ir.nodes import Launch, Program
@@ -35,6 +35,7 @@ from backends.acrobat.kernels.interface import Request, Schedules, UnsupportedKe
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import executor_for, optimise
 from backends.acrobat.settings import Settings, keywords_of
+from backends.acrobat.translated import translated
 from backends.acrobat.tuning.tune import Guide
 
 
@@ -57,7 +58,7 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     """
     DEVICES[settings.device].check(settings)
     with RARE_COLLECTIONS:
-        program, reads = build_with_reads(module, sample=settings.sample)
+        program, reads = translated(module, settings.sample, settings.cache_folder)
         frozen = Frozen(module, reads, program)
         try:
             executable = as_deep_as_needed(lambda: compile_program(program, frozen, settings))

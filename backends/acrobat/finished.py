@@ -1,5 +1,4 @@
-"""Keeps finished programs on disk: a model that was compiled before goes through the front end only. The passes, which take
-most of the time, are skipped.
+"""Keeps finished programs on disk: the passes are skipped for a program that they have had before.
 
 The cache folder has one file in `programs` for each result of the front end with the options of the passes; its name is a hash
 of both, of the compiler's sources and of Python's version. Places in the source are hashed too. The file has the parts of a

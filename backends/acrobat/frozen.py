@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.reads import MISSING, Reads, looked_up
 from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, plain_tensors, tie_key, values_of
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.memory import unusable
@@ -28,8 +28,6 @@ ELEMENTS = 8
 """The number of elements that are compared of a weight that is not small."""
 SMALL = 1 << 10
 """The most bytes of a small weight, of which all elements are compared."""
-MISSING = object()
-"""The value of an attribute or name that does not exist."""
 LISTS = (nn.ModuleList, nn.Sequential, nn.ParameterList)
 """Modules whose length is part of the program."""
 
@@ -79,7 +77,7 @@ class Frozen:
                 yield f"the weight that `{name}` is tied to", canonical
         for function, name in self.reads.names:
             reader = f"`{name}`, which `{function.__qualname__}` uses,"
-            yield reader, _plain(_looked_up(function, name))
+            yield reader, _plain(looked_up(function, name))
         counts: Counter[str] = Counter()
         for owner, name, _ in self.reads.objects:
             what = f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`"
@@ -197,17 +195,6 @@ def _computed(cls: type, name: str) -> bool:
         if name in vars(c):
             return hasattr(vars(c)[name], "__get__") and not isinstance(vars(c)[name], (types.FunctionType, staticmethod))
     return True
-
-
-def _looked_up(function: types.FunctionType, name: str) -> Any:
-    """The value that `name` has in `function` now, as a closure variable or a global."""
-    free = function.__code__.co_freevars
-    if name in free and function.__closure__ is not None:
-        try:
-            return function.__closure__[free.index(name)].cell_contents
-        except ValueError:
-            return MISSING
-    return function.__globals__.get(name, MISSING)
 
 
 def _hooks_for_all() -> list[Any]:

@@ -19,7 +19,7 @@ SOURCES = (".py", ".h", ".cpp", ".cuh")
 @cache
 def source_hash() -> str:
     """A hash of this compiler's own source but for its tests, with the C++ and CUDA that generated code is built with."""
-    return hash_of(path for kind in SOURCES for path in ROOT.rglob(f"*{kind}"))
+    return hash_of(path for path in ROOT.rglob("*.*") if path.suffix in SOURCES)
 
 
 def hash_of(paths: Iterable[Path]) -> str:

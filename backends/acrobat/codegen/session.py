@@ -24,7 +24,8 @@ from backends.acrobat.codegen.results import Results
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.errors import DeviceError, InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
-from backends.acrobat.frozen import MISSING, Frozen
+from backends.acrobat.frontend.reads import MISSING
+from backends.acrobat.frozen import Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
 from backends.acrobat.settings import Settings

@@ -103,6 +103,7 @@ class DiagnosedFunctions(Functions):
             if (cls, name) not in self.carried.state:
                 line = f"{where.file}:{where.line}"
                 message = f"{line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
+                self.reads.warnings.append(message)
                 warnings.warn(message, stacklevel=3)
 
     def _check_placeholders(self, functions: Mapping[str, n.Function]) -> None:

@@ -7,6 +7,20 @@ from typing import Any
 
 from torch import nn
 
+MISSING = object()
+"""The value of an attribute or name that does not exist."""
+
+
+def looked_up(function: types.FunctionType, name: str) -> Any:
+    """The value that a name has in `function` now, as a closure variable or a global; `MISSING` if it has none."""
+    free = function.__code__.co_freevars
+    if name in free and function.__closure__ is not None:
+        try:
+            return function.__closure__[free.index(name)].cell_contents
+        except ValueError:
+            return MISSING
+    return function.__globals__.get(name, MISSING)
+
 
 class Reads:
     """Records what is read while one program is compiled; `frozen.Frozen` notices later if any of it changes."""
@@ -22,6 +36,8 @@ class Reads:
         """Globals and closure variables, as (function, name) -> value."""
         self.objects: list[tuple[Any, str, Any]] = []
         """Attributes of objects that are not modules, as (owner, name, value)."""
+        self.warnings: list[str] = []
+        """What the user was warned of."""
         self._noted: set[tuple[int, str]] = set()  # those of `objects`, by the id of the owner
 
     def attribute(self, module: nn.Module, name: str) -> None:

@@ -298,7 +298,7 @@ def test_another_module_is_loaded(compiled: tuple[Any, Any], monkeypatch: pytest
         raise AssertionError("load has begun to compile")
 
     with monkeypatch.context() as patch:
-        for function in ("compiler.build_with_reads", "compiler.cached", "codegen.build.run_compiler"):
+        for function in ("compiler.translated", "compiler.cached", "codegen.build.run_compiler"):
             patch.setattr(f"backends.acrobat.{function}", refuse)
         with pytest.raises(AssertionError, match="load has begun to compile"):
             compile(other)

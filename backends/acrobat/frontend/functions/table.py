@@ -120,7 +120,7 @@ class Functions:
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
         # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.
-        self.messages = Messages(lambda number: symbols.values[number])
+        self.messages = Messages(symbols.value)
         self.reset()
 
     def reset(self) -> None:

@@ -35,6 +35,9 @@ class Symbols:
         """The strings and members of Enums that the source names, by number."""
         return self.values[: self.of_source]
 
+    def value(self, number: int) -> Any:
+        return self.values[number]
+
     def number(self, value: Any) -> int:
         if value not in self.numbers:
             self.numbers[value] = len(self.values)

@@ -22,7 +22,11 @@ class ListOfValues(tuple):
 @cache
 def class_of_list(type_of_items: TupleT) -> type:
     """The class for the lists that have items of these types."""
-    names = tuple(f"item{i}" for i in range(len(type_of_items.items)))
+    return made_class_of_list(tuple(f"item{i}" for i in range(len(type_of_items.items))))
+
+
+def made_class_of_list(names: tuple[str, ...]) -> type:
+    """A class for lists with items of these names."""
     return type("listed", (ListOfValues,), {"__slots__": (), "_fields": names})
 
 

@@ -41,7 +41,7 @@ class RecordOf:
 def _record_class(keys: tuple[str, ...], lists: frozenset[str] = frozenset()) -> type:
     """The class that stands for dictionaries with these keys in this order, of which those in `lists` have lists."""
     name = "_".join(["dict", *keys, *(f"_{key}_list" for key in sorted(lists))])
-    return type(name, (RecordOf,), {"keys_of_record": keys, "__slots__": keys})
+    return made_record_class(name, keys, None)
 
 
 class Records:
@@ -94,6 +94,11 @@ def is_name(key: Any) -> bool:
     return isinstance(key, str) and key.isidentifier()
 
 
+def made_record_class(name: str, keys: tuple[str, ...], of_class: type | None) -> type:
+    """A record class like one of another process."""
+    return type(name, (RecordOf,), {"keys_of_record": keys, "__slots__": keys, "class_of_record": of_class})
+
+
 def stand_in(cls: type, keys: Sequence[str]) -> type:
     """The record class that stands in the compiled program for an ordinary class with the attributes `keys`."""
-    return type(cls.__name__, (RecordOf,), {"keys_of_record": tuple(keys), "__slots__": tuple(keys), "class_of_record": cls})
+    return made_record_class(cls.__name__, tuple(keys), cls)

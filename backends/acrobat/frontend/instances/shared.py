@@ -79,7 +79,16 @@ def _kind(t: ListT) -> str:
 
 def _new_class(kind: str) -> type:
     """A class for shared lists of a kind, which its name tells. It has a length, so its objects are not always true."""
-    name = f"{SHARED}_{kind}_{next(_NUMBERS)}"
+    return made_class(f"{SHARED}_{kind}_{next(_NUMBERS)}")
+
+
+def is_made(cls: type) -> bool:
+    """Whether a class is one for shared lists."""
+    return cls.__module__ == __name__ and cls.__name__.startswith(f"{SHARED}_")
+
+
+def made_class(name: str) -> type:
+    """A class for shared lists with that name."""
     return type(name, (), {"__len__": lambda self: len(self.items), "__module__": __name__})
 
 

@@ -12,6 +12,7 @@ import ast
 import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -58,12 +59,12 @@ def oracle_files() -> list[Path]:
 def digest(files: Iterable[Path], folder: Path | None = None) -> str:
     """A hash of the files' paths in the project and of what `compiled` keeps of their contents, in whatever order they come.
     What is known of the contents is kept in `sources.json` in `folder`, by default the cache folder."""
-    root = Path(__file__).parent.parent
+    root = f"{Path(__file__).parent.parent}{os.sep}"
     hashed = hashlib.sha256()
     content_hashes = _known((folder or cache_folder()) / "sources.json")
     for path in sorted(set(files)):
-        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-        hashed.update(str(name).encode() + b"\0" + content_hashes.of(path).encode() + b"\0")
+        name = str(path).removeprefix(root) if str(path).startswith(root) else path.name
+        hashed.update(name.encode() + b"\0" + content_hashes.of(path).encode() + b"\0")
     content_hashes.keep()
     return hashed.hexdigest()[:16]
 

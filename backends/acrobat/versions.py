@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -19,12 +20,13 @@ SOURCES = (".py", ".h", ".cpp", ".cuh")
 @cache
 def source_hash() -> str:
     """A hash of this compiler's own source but for its tests, with the C++ and CUDA that generated code is built with."""
-    return hash_of(path for path in ROOT.rglob("*.*") if path.suffix in SOURCES)
+    return hash_of(Path(folder, name) for folder, _, names in os.walk(ROOT) for name in names if name.endswith(SOURCES))
 
 
 def hash_of(paths: Iterable[Path]) -> str:
     """A hash of these files of the compiler, without tests. Comments and docstrings do not count."""
-    return digest((path for path in paths if "tests" not in path.relative_to(ROOT).parts), cache_folder())
+    tests = f"{os.sep}tests{os.sep}"
+    return digest((path for path in paths if tests not in str(path).removeprefix(str(ROOT))), cache_folder())
 
 
 @cache

@@ -10,6 +10,8 @@ FLOAT = (
     rf"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]){SPACES}"
 )
 """The strings of which `int` and `float` make numbers, as regular expressions."""
+ENDS_OF_LINES = ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
+"""The letters that end a line."""
 
 
 def part(text, start, stop):
@@ -204,6 +206,24 @@ def words_of(text):
     if len(word) > 0:
         parts.append(joined(word))
     return parts
+
+
+def lines_of(text):
+    """`text.splitlines()`: what stands between the ends of lines, of which "\r\n" is one."""
+    lines = []
+    line = []
+    before = ""
+    for letter in letters(text):
+        if letter in ENDS_OF_LINES:
+            if letter != "\n" or before != "\r":
+                lines.append(joined(line))
+            line = []
+        else:
+            line.append(letter)
+        before = letter
+    if len(line) > 0:
+        lines.append(joined(line))
+    return lines
 
 
 def replace(text, old, new):

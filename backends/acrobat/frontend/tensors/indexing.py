@@ -67,7 +67,7 @@ from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import selection
 
 
-def _entries_of(f: Frame, index: ast.expr) -> list[ast.expr]:
+def entries_of(f: Frame, index: ast.expr) -> list[ast.expr]:
     """The entries of an index that is not written as a tuple: those of a tuple of the program, `scores[pair]`, or itself."""
     made = isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "tuple"
     if not made and not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, Given)):
@@ -89,7 +89,7 @@ def _is_tuple(value: Value) -> bool:
 @handles(SUBSCRIPTS, "tensor", "ragged")
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
-    entries = index.elts if isinstance(index, ast.Tuple) else _entries_of(f, index)
+    entries = index.elts if isinstance(index, ast.Tuple) else entries_of(f, index)
     extents, dim = shape(value), 0
     several, dims, places = by_pairs(f, entries), list[int](), list[Any]()
     crop = is_crop(f, value, entries)

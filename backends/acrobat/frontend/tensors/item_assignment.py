@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.kinds import is_held_tensor, is_list, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.indexing import entries_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, in_place, item, shape
 from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, of_bools, ones_and_zeros
@@ -64,6 +65,8 @@ def _put_as(f: Frame, x: Dyn, value: Any) -> Value:
 
 def _indices(f: Frame, entries: Sequence[ast.expr], rank: int) -> list[Index]:
     """The indices of a tensor of this rank, each computed once. Raises Refused."""
+    if len(entries) == 1:  # `x[place]` of a tuple
+        entries = entries_of(f, entries[0])
     indices: list[Index] = []
     for k, e in enumerate(entries):
         match e:

@@ -157,6 +157,11 @@ def method_of_string(
                     raise Refused("`split` at spaces has no `maxsplit` in the language", "name the separator")
                 return f.call_with(strings.words_of, [text])
             return f.call_with(strings.split, [text, _not_empty(separator), most])
+        case "splitlines":
+            (ends,) = bind("keepends", keepends=Static(False))
+            if ends != Static(False):
+                raise Refused("`splitlines` leaves the ends of lines out in the language", "add them to the lines")
+            return f.call_with(strings.lines_of, [text])
         case "partition" | "rpartition":
             (separator,) = bind("sep")
             return f.call_with(getattr(strings, name), [text, _not_empty(separator)])

@@ -193,6 +193,18 @@ def test_tokens_of_a_line() -> None:
     agrees(of(calculator), ["3 4 +", " 1 2 +  5 * ", "7"])
 
 
+def lines_of(self, text):
+    return [len(line.split()) for line in text.splitlines()], text.splitlines(), text.strip().splitlines()
+
+
+def test_lines_of_a_text() -> None:
+    ends = ["\n", "\r", "\r\n", "\n\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029", "\n\n"]
+    agrees(
+        of(lines_of),
+        ["".join(f"{i} x{end}" for end in ends) + last for i, last in enumerate(["", "y", "\n", "\r"])] + ["", "a"],
+    )
+
+
 def as_numbers(self, words):
     return self.w * int(words[0]), float(words[0]), ord(words[0])
 

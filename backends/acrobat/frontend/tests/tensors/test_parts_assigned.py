@@ -45,6 +45,20 @@ def values_by_pairs(self, x, edges):
     return first, second, third, fourth
 
 
+def named_by_tuples(self, x, edges):
+    """A tuple of the program names one part by several ints; a list names several."""
+    n = x.size(0)
+    marked = torch.zeros(n, n)
+    for pair in zip(edges[0].tolist(), edges[1].tolist(), strict=True):
+        marked[pair] = 1.0
+        marked[pair] += marked[pair[::-1]]
+    place = (0, n - 1)
+    marked[place] = x[place[0], 0]
+    rows = torch.zeros(n, 3)
+    rows[[0, n - 1]] = 2.0
+    return marked, rows
+
+
 def pairs_of_ints(self, x, edges):
     n = x.size(0)
     adj = torch.zeros(n, n)
@@ -210,6 +224,7 @@ FORWARDS = [
     adjacency,
     values_by_pairs,
     pairs_of_ints,
+    named_by_tuples,
     positions,
     columns,
     rows,

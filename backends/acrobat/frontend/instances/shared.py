@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.types import NEVER, SHARED, UNKNOWN, UnknownT
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, UnknownT
 
 NO_ELEMENTS = (UNKNOWN, NEVER, TupleT((UNKNOWN, UNKNOWN)), TupleT((NEVER, NEVER)))
 """The types of elements of lists, sets and dictionaries of which nothing is known but that they are made."""
@@ -38,6 +38,8 @@ class SharedGroup:
     """The places that make the shared lists of one class."""
 
     cls: type
+    kind: str
+    """Whether they are lists, sets or dictionaries: "list", "set" or "dict"."""
     sites: frozenset[Site]
 
 
@@ -64,8 +66,8 @@ def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple
             continue
         inside = [g for g in out if g.sites & sites]
         out = [g for g in out if g not in inside]
-        cls = inside[0].cls if inside else _new_class(_kind(t))
-        out.append(SharedGroup(cls, sites.union(*(g.sites for g in inside))))
+        cls, kind = (inside[0].cls, inside[0].kind) if inside else (_new_class(_kind(t)), _kind(t))
+        out.append(SharedGroup(cls, kind, sites.union(*(g.sites for g in inside))))
     return groups if frozenset(out) == frozenset(groups) else tuple(out)
 
 
@@ -78,8 +80,8 @@ def _kind(t: ListT) -> str:
 
 
 def _new_class(kind: str) -> type:
-    """A class for shared lists of a kind, which its name tells. It has a length, so its objects are not always true."""
-    name = f"{SHARED}_{kind}_{next(_NUMBERS)}"
+    """A class for shared lists of a kind. It has a length, so its objects are not always true."""
+    name = f"SharedList_{kind}_{next(_NUMBERS)}"
     return type(name, (), {"__len__": lambda self: len(self.items), "__module__": __name__})
 
 

@@ -201,8 +201,8 @@ def word_of_type(type: Any) -> str:
             return "str"
         case TupleT():
             return "list" if type.listed else "tuple"
-        case ListT(rows=None, kind=kind):
-            return kind.partition(":")[0] if kind != "set" else ""
+        case ListT(rows=None, container=container):
+            return container if container != "set" else ""
         case DataT() if is_shared(type):
             return word_of_type(ListT(UNKNOWN, kind=kind_of_shared(type)))
         case TensorT() | ListT():
@@ -216,7 +216,7 @@ def has_dict(type: Any) -> bool:
     """Whether values of a type are dictionaries, or have such in them outside of objects."""
     match type:
         case ListT(item, rows=None):
-            return type.kind.startswith("dict") or has_dict(item)
+            return type.container == "dict" or has_dict(item)
         case TupleT(items):
             return any(map(has_dict, items))
     return False

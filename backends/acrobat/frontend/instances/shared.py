@@ -54,7 +54,7 @@ def sites_of_type(t: Any, made: Mapping[Site, Any], unknown: bool) -> frozenset[
 def of_kind(sites: frozenset[Site], t: Any, made: Mapping[Site, Any]) -> frozenset[Site]:
     """Those of the places that may make lists, sets or dictionaries, whichever `t` is. Of places that are not in `made` nothing
     is known."""
-    return frozenset(s for s in sites if s not in made or _kind(made[s]) == _kind(t))
+    return frozenset(s for s in sites if s not in made or made[s].container == t.container)
 
 
 def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple[SharedGroup, ...]:
@@ -66,17 +66,12 @@ def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple
             continue
         inside = [g for g in out if g.sites & sites]
         out = [g for g in out if g not in inside]
-        cls, kind = (inside[0].cls, inside[0].kind) if inside else (_new_class(_kind(t)), _kind(t))
+        cls, kind = (inside[0].cls, inside[0].kind) if inside else (_new_class(t.container), t.container)
         out.append(SharedGroup(cls, kind, sites.union(*(g.sites for g in inside))))
     return groups if frozenset(out) == frozenset(groups) else tuple(out)
 
 
 _NUMBERS = count()
-
-
-def _kind(t: ListT) -> str:
-    """Whether a type is that of lists, sets or dictionaries: "list", "set" or "dict"."""
-    return t.kind.partition(":")[0]
 
 
 def _new_class(kind: str) -> type:
@@ -91,7 +86,7 @@ def _alike(a: Any, b: Any) -> bool:
         case (UnknownT(), _) | (_, UnknownT()):
             return True
         case ListT(x, rows=None), ListT(y, rows=None):
-            return _kind(a) == _kind(b) and _alike(x, y)
+            return a.container == b.container and _alike(x, y)
         case TupleT(x), TupleT(y):
             return len(x) == len(y) and all(map(_alike, x, y))
         case (TensorT(), TensorT() | ListT(rows=int())) | (ListT(rows=int()), TensorT() | ListT(rows=int())):

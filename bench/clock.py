@@ -86,15 +86,13 @@ def both(
     return Both(wall, cpu, [flatten([output]) for output in compiled.fetch(outputs)])
 
 
-def _fetch(
-    compiled: Compiled, outputs: Outputs, now: Callable[[], int] = perf_counter_ns, busy: Callable[[], int] = process_time_ns
-) -> tuple[Flat, int]:
+def _fetch(compiled: Compiled, outputs: Outputs) -> tuple[Flat, int]:
     """The outputs, and the nanoseconds that fetching them cost: the processor time of the process, which leaves out the time of
     others, or the wall time if that is less, or if the thread slept meanwhile, because then it waited for something."""
     sleeps = _sleeps()
-    cpu, wall = busy(), now()
+    cpu, wall = process_time_ns(), perf_counter_ns()
     flat = flatten(compiled.fetch(outputs))
-    wall, cpu = now() - wall, busy() - cpu
+    wall, cpu = perf_counter_ns() - wall, process_time_ns() - cpu
     return flat, wall if _sleeps() > sleeps else min(wall, cpu)
 
 

@@ -48,7 +48,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Description:
     """`why`: the reason why there is no class. `options`, `uses`, `packages`, `programs`: what the class names. `complete`: the
     options in the question with the defaults of all others; `variants`: the options of each variant. These two are None where
     the class raised anything, as it will in its cell. `refused`: why the options in the question are not allowed."""
@@ -63,7 +63,7 @@ class Answer:
     refused: str | None = None
 
 
-def ask(questions: Sequence[Question]) -> list[Answer]:
+def ask(questions: Sequence[Question]) -> list[Description]:
     """The answers to questions, of which those not asked before are answered at the same time."""
     keys = [json.dumps(asdict(question), sort_keys=True, default=str) for question in questions]
     with _lock:
@@ -82,7 +82,7 @@ def start() -> None:
         _server.pipes()
 
 
-def described(target: str) -> Answer:
+def described(target: str) -> Description:
     """What is known of the class with this dotted name, whatever its options are."""
     return _classes[target] if target in _classes else ask([Question(target, target)])[0]
 
@@ -140,29 +140,29 @@ class _Server:
 
 _lock = threading.Lock()
 _server = _Server()
-_known: dict[str, Answer] = {}  # by question
-_classes: dict[str, Answer] = {}  # one for each class, by its dotted name
+_known: dict[str, Description] = {}  # by question
+_classes: dict[str, Description] = {}  # one for each class, by its dotted name
 
 
-def _read(text: str) -> Answer:
+def _read(text: str) -> Description:
     """The answer in a text that a backend's process has written; a malformed one is no answer."""
     if not text:
-        return Answer(why="its module ended the process that imported it, or took too long")
+        return Description(why="its module ended the process that imported it, or took too long")
     try:
         found = json.loads(text)
-        answer = Answer(options={name: Option(*each) for name, each in found.pop("options", {}).items()}, **found)
+        answer = Description(options={name: Option(*each) for name, each in found.pop("options", {}).items()}, **found)
         texts = [*answer.uses, *answer.packages, *answer.programs, answer.why or "", answer.refused or ""]
         mappings = [*(answer.variants or ()), answer.complete or {}]
     except (TypeError, ValueError, AttributeError, RecursionError):
-        return Answer(why=f"no readable answer: {text[:60]!r}")
+        return Description(why=f"no readable answer: {text[:60]!r}")
     texts += [option.choices for option in answer.options.values()]
     if all(isinstance(each, str) for each in texts) and all(isinstance(each, dict) for each in mappings):
         return answer
-    return Answer(why="its answer is not of the types that are asked for")
+    return Description(why="its answer is not of the types that are asked for")
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a backend's class says to a question: the fields of an `Answer`. Called in a process of its own."""
+    """What a backend's class says to a question: the fields of an `Description`. Called in a process of its own."""
     name, section = question["name"], f"backend.{question['name']}"
     try:
         cls = resolve(question["target"])
@@ -231,7 +231,7 @@ def _collect(descriptors: Sequence[int]) -> list[str]:
 
 
 def main() -> None:
-    """Answer lists of questions, a line of JSON each, until there are no more."""
+    """Description lists of questions, a line of JSON each, until there are no more."""
     adopt_orphans()
     for line in sys.stdin.buffer:
         answers = _collect([_start(question) for question in json.loads(line)])

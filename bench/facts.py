@@ -14,7 +14,7 @@ TEXTS = ("instruction_set", "library", "load_time", "precision")
 SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
 
 
-class Invalid(ValueError):
+class InvalidFacts(ValueError):
     """`facts()` returned something that the contract does not allow; the message says what."""
 
 
@@ -22,27 +22,27 @@ def collect(compiled: Compiled) -> tuple[dict[str, Any], list[str]]:
     """The facts that the backend states, and the flags for its row."""
     try:
         return validated_facts(compiled.facts() if hasattr(compiled, "facts") else {}), []
-    except Invalid as error:
+    except InvalidFacts as error:
         return {}, [str(error)]
 
 
 def validated_facts(facts: Any) -> dict[str, Any]:
-    """A copy of what `facts()` returned. Raises `Invalid` where that is not as the contract says."""
+    """A copy of what `facts()` returned. Raises `InvalidFacts` where that is not as the contract says."""
     if not isinstance(facts, Mapping):
-        raise Invalid(f"facts() gave {type(facts).__name__}, not a mapping")
+        raise InvalidFacts(f"facts() gave {type(facts).__name__}, not a mapping")
     for key, value in facts.items():
         if key in TEXTS:
             if not isinstance(value, str):
-                raise Invalid(f"facts() gave {key}={value!r}, not a text")
+                raise InvalidFacts(f"facts() gave {key}={value!r}, not a text")
             if value != one_line(value):
-                raise Invalid(f"facts() gave {key}={value[:40]!r}, not a plain line of at most {LONGEST} letters")
+                raise InvalidFacts(f"facts() gave {key}={value[:40]!r}, not a plain line of at most {LONGEST} letters")
         elif key == "properties":
             if not isinstance(value, Mapping) or breakdown.plain(value) != dict(value) or breakdown.too_large(value):
-                raise Invalid(f"facts() gave properties={str(value)[:40]}, not a small mapping that JSON can hold")
+                raise InvalidFacts(f"facts() gave properties={str(value)[:40]}, not a small mapping that JSON can hold")
         elif key != "threads":
-            raise Invalid(f"facts() gave {key!r}; known are {', '.join(TEXTS)}, threads and properties")
+            raise InvalidFacts(f"facts() gave {key!r}; known are {', '.join(TEXTS)}, threads and properties")
         elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise Invalid(f"facts() gave threads={value!r}, not a number of threads")
+            raise InvalidFacts(f"facts() gave threads={value!r}, not a number of threads")
     return dict(facts)
 
 

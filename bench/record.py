@@ -123,7 +123,7 @@ def _shown(row: Record) -> bool:
     stated, seen = ({k: v for k, v in ran.items() if (k == OBSERVED) == chosen} for chosen in (False, True))
     try:
         facts.validated_facts(stated)
-    except facts.Invalid:
+    except facts.InvalidFacts:
         return False
     return all(isinstance(counts, dict) and all(map(_number, counts.values())) for counts in seen.values())
 

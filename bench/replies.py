@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.breakdown import is_usable
-from bench.facts import Invalid, validated_facts
+from bench.facts import InvalidFacts, validated_facts
 from bench.status import Status
 
 LONGEST = 64 << 20  # bytes of a reply
@@ -66,7 +66,7 @@ def stated(value: Any) -> bool:
     """The facts of a backend, as the contract has them."""
     try:
         return isinstance(value, dict) and validated_facts(value) == value
-    except Invalid:
+    except InvalidFacts:
         return False
 
 

@@ -20,14 +20,14 @@ def usable(row: Record, settings: Mapping[str, Any]) -> bool:
     return row.get("measure_settings") == settings
 
 
-class Measured(Protocol):
+class InSession(Protocol):
     """Something that was measured in a session; an old row names none (None)."""
 
     @property
     def session(self) -> str | None: ...
 
 
-def in_one(a: Measured, b: Measured) -> bool:
+def in_one(a: InSession, b: InSession) -> bool:
     """Whether two rows were measured in one session. One that names no session was measured together with no other."""
     return a.session is not None and a.session == b.session
 

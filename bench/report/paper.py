@@ -15,7 +15,7 @@ UNCONFIRMED = "not confirmed"
 NEEDED = ("what", "value", "unit", "page", "table", "place", "source", "note")
 
 
-class Invalid(ValueError):
+class InvalidPaper(ValueError):
     """A file of published values lacks something; the message names file and key."""
 
 
@@ -39,7 +39,7 @@ class Published:
 
 
 def load(folder: Path) -> list[Published]:
-    """The values in all files of a folder; none if there is no such folder. Raises Invalid."""
+    """The values in all files of a folder; none if there is no such folder. Raises InvalidPaper."""
     return [value for path in sorted(folder.glob("*.json")) for value in _file(path)]
 
 
@@ -47,20 +47,20 @@ def _file(path: Path) -> list[Published]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise Invalid(f"{path}: {error}") from error
+        raise InvalidPaper(f"{path}: {error}") from error
     if not isinstance(content, dict) or not {"name", "paper", "values"} <= set(content):
-        raise Invalid(f"{path}: needs the keys name, paper and values")
+        raise InvalidPaper(f"{path}: needs the keys name, paper and values")
     return [_value(path, i, entry, content) for i, entry in enumerate(content["values"])]
 
 
 def _value(path: Path, index: int, entry: dict[str, Any], content: dict[str, Any]) -> Published:
     lacking = [key for key in NEEDED if key not in entry]
     if lacking:
-        raise Invalid(f"{path}: values[{index}] lacks {', '.join(lacking)}")
+        raise InvalidPaper(f"{path}: values[{index}] lacks {', '.join(lacking)}")
     if not isinstance(entry["value"], int | float) or not entry["source"]:
-        raise Invalid(f"{path}: values[{index}] needs a number as value and a source")
+        raise InvalidPaper(f"{path}: values[{index}] needs a number as value and a source")
     if (entry["page"] is None or entry["table"] is None) and UNCONFIRMED not in str(entry["note"]):
-        raise Invalid(f"{path}: values[{index}] has no page or table; its note must then say that they are {UNCONFIRMED}")
+        raise InvalidPaper(f"{path}: values[{index}] has no page or table; its note must then say that they are {UNCONFIRMED}")
     places = [f"page {entry['page']}" if entry["page"] is not None else "", str(entry["table"] or "")]
     source = ", ".join(part for part in places if part) or f"{entry['place']}; page and table {UNCONFIRMED}"
     return Published(

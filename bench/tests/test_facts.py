@@ -12,7 +12,7 @@ import pytest
 import bench
 from bench import facts, machine, software
 from bench.config import Isolate
-from bench.facts import Invalid, collect, describe, validated_facts
+from bench.facts import InvalidFacts, collect, describe, validated_facts
 from bench.instructions import FEW, WIDTHS, instruction_sets, observe
 from bench.status import Status
 from bench.store import Store
@@ -60,7 +60,7 @@ def test_what_is_seen_counts_more_than_what_is_said() -> None:
 )
 def test_unusable_facts_are_a_flag(monkeypatch: pytest.MonkeyPatch, told: Any, reason: str) -> None:
     monkeypatch.setattr(Telling, "told", told)
-    with pytest.raises(Invalid, match=reason):
+    with pytest.raises(InvalidFacts, match=reason):
         validated_facts(told)
     ran, flags = collect(Telling())  # type: ignore[arg-type]
     assert ran == {}
@@ -80,7 +80,7 @@ def test_properties_of_a_model_are_what_json_can_hold() -> None:
     told = {"properties": {"recursive": True, "depth": 11}}
     assert validated_facts(told) == told
     for wrong in ({"properties": [1]}, {"properties": {"depth": float("nan")}}, {"properties": {"of": object()}}):
-        with pytest.raises(Invalid, match="properties"):
+        with pytest.raises(InvalidFacts, match="properties"):
             validated_facts(wrong)
 
 

@@ -95,7 +95,7 @@ class Descriptors:
                 row.kind = {"": "Rows", "i": "Ints", "b": "Bools", "f": "Floats"}[v.number]
                 row.first, row.count, row.index = len(self.varying), v.lists, self._tensor_index(type)
                 self.varying.append(v)
-            case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
+            case ListT(TupleT((key, value)), container="dict", kind=kind):
                 row.kind, row.count, row.expected = "Dict", 2, read_as(kind)
                 row.first = self._add_parts([(key, ""), (value, "")])
             case ListT(item, kind="set" | "tuple" as kind):

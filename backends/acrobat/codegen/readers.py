@@ -59,7 +59,7 @@ class Readers:
         match type:
             case ListT(rows=int()):
                 body = self._varying(type)
-            case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
+            case ListT(TupleT((key, value)), container="dict", kind=kind):
                 body = self._dict(type, key, value, kind)
             case ListT(item, kind=kind):
                 body = self._list(item, kind)

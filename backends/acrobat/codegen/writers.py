@@ -102,7 +102,7 @@ class Writers:
             "    (void)s, (void)out;",
         ]
         match type:
-            case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
+            case ListT(TupleT((key, value)), container="dict"):
                 lines += [
                     "    Ref dict(new_dict());",
                     "    for (const auto& pair : v) {",

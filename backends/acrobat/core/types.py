@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 DType: TypeAlias = Literal["float32", "int64"]
+Container: TypeAlias = Literal["list", "tuple", "set", "dict", "iterator"]
+"""What a list of the program represents in Python: a list, a tuple whose length varies, a set, a dictionary as the list of its
+pairs, or what is left of an iterator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +55,18 @@ class ListT:
     item: Type
     rows: int | None = None
     kind: str = "list"
-    """In the front end what the list represents: a "list", a "tuple" whose length varies, a "set", or a "dict", whose items are
-    pairs; "dict:" is followed by the kind of value for missing keys ("int", "float", "list", "set", "dict", or "count" for a
-    Counter)."""
+    """In the front end what the list represents: its `container`, behind a colon what `frontend/derived_containers.py` adds of
+    the class of the source and of the value for missing keys (`instances/default_dicts.py`)."""
     extent: int | None = None
     """Of a tensor of ints that the host has: its extent along `rows`, where that is known at compile time."""
     units: int = 0
     """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it. In
     the type of a result -1 stands for a tensor of one number that has no dimensions."""
+
+    @property
+    def container(self) -> Container:
+        """What the list represents, whatever its class and its value for missing keys are."""
+        return cast("Container", self.kind.partition(":")[0])
 
 
 @dataclass(frozen=True, slots=True)

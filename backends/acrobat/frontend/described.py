@@ -43,10 +43,10 @@ def describe(type: Any) -> str:
             return f"a tuple of {plural(item)}"
         case ListT(kind=kind) if class_name(kind):
             return f"a {class_name(kind)}"
-        case ListT(kind=kind) if kind.startswith("dict:"):
+        case ListT(container="dict", kind=kind) if kind != "dict":
             return "a Counter" if kind == "dict:count" else "a defaultdict"
-        case ListT(kind=kind) if kind != "list":
-            return f"{'an' if kind == 'iterator' else 'a'} {kind.partition(':')[0]}"
+        case ListT(container=container) if container != "list":
+            return f"{'an' if container == 'iterator' else 'a'} {container}"
         case ListT(UnknownT()):
             return "an empty list"
         case ListT(item):

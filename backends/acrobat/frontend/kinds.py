@@ -85,7 +85,7 @@ def is_number(value: Value) -> bool:
 def is_list(value: Value) -> bool:
     """Whether the value is a list of Python's, not a ragged tensor, set or dictionary."""
     t = type_or_none(value)
-    return isinstance(t, ListT) and t.rows is None and t.kind.partition(":")[0] == "list"
+    return isinstance(t, ListT) and t.rows is None and t.container == "list"
 
 
 def is_plain(value: Value) -> bool:
@@ -206,8 +206,8 @@ def kind(value: Value) -> Any:
             return "ragged"
         case ListT(kind="tuple"):
             return "varying tuple"
-        case ListT(kind=what):
-            return what.partition(":")[0]
+        case ListT(container=container):
+            return container
         case UnknownT():
             return "unknown"
         case DataT() if is_shared(value.type):

@@ -6,8 +6,7 @@ import ast
 from functools import cache
 from types import CodeType
 
-Place = tuple[int, int, int, int]
-"""First line, first column, last line and last column."""
+from backends.acrobat.frontend.syntax_nodes import Place, place_of
 
 
 @cache
@@ -25,14 +24,10 @@ def written(code: CodeType, nodes: list[ast.Lambda]) -> ast.Lambda | None:
         return there[0] if there else None
     places = [(a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d) and (c, d) != (0, 0)]
     around = [x for x in there if places and all(_within(p, x.body) for p in places)]  # type: ignore[arg-type]
-    innermost = [x for x in around if not any(y is not x and _within(_place(y), x.body) for y in around)]
+    innermost = [x for x in around if not any(y is not x and _within(place_of(y), x.body) for y in around)]
     return innermost[0] if len(innermost) == 1 else None
 
 
-def _place(node: ast.expr) -> Place:
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
-
-
 def _within(place: Place, node: ast.expr) -> bool:
-    line, column, last_line, last_column = _place(node)
+    line, column, last_line, last_column = place_of(node)
     return (line, column) <= place[:2] and place[2:] <= (last_line, last_column)

@@ -7,6 +7,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+Place = tuple[int, int, int, int]
+"""The lines and columns at which an expression begins and ends: first line, first column, last line, last column."""
+
 NO_NODES = frozenset({"ctx", "id", "attr", "type_comment", "kind"})
 """Fields in which there is a context (`Load`, `Store`), which says nothing that its parent does not, or no node at all."""
 
@@ -77,3 +80,7 @@ def bound_names(function: ast.FunctionDef) -> set[str]:
     inside = {x.name for x in every_node(function) if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
     parameters = {x.arg for x in every_node(function) if isinstance(x, ast.arg)}
     return inside | parameters | {*names_in(function, ast.Store, ast.Del)}
+
+
+def place_of(node: ast.expr) -> Place:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
 
@@ -62,47 +62,62 @@ CONSTANT: Any = HeldT("constant", TupleT(()))
 has several holds an int beside them."""
 
 
+Role = Literal["Optional", "Unassigned", "Either", "Met", "Result", "Numbers", "SharedList", "Constant_dict"]
+"""What a union that the compiler adds is for: a value or None, a name that has a value on some paths only,
+a name that is a list on one path and a tensor on another, values of several of Python's types that an earlier build has met in
+one place, parts of results, ints beside floats, lists, sets or dictionaries that several names refer to while they are changed
+(`shared_lists`), and constant dictionaries that lead to each other (`constant_dicts`). Its name begins with that word."""
+
+
+class UnionName(str):
+    """The name of a union that the compiler adds, with its role: the text of the name does not tell that, since the source may
+    have a class of the same name. It is a string since types refer to unions by strings."""
+
+    role: Role
+    kind: str
+    """Whether shared values are lists, sets or dictionaries: "list", "set" or "dict"."""
+
+
+def union_name(name: str, role: Role, kind: str = "") -> UnionName:
+    result = UnionName(name)
+    result.role, result.kind = role, kind
+    return result
+
+
+def has_role(type: Any, role: Role) -> bool:
+    """Whether a type is a union that the compiler has added for a purpose."""
+    return isinstance(type, DataT) and isinstance(type.name, UnionName) and type.name.role == role
+
+
 def is_unassigned(type: Any) -> bool:
     """Whether a type is that of a name to which a value is assigned on some paths only."""
-    return isinstance(type, DataT) and type.name.startswith("Unassigned_")
-
-
-def is_either(type: Any) -> bool:
-    """Whether a type is that of a name which is a list on one path and a tensor on another."""
-    return isinstance(type, DataT) and type.name.startswith("Either_")
+    return has_role(type, "Unassigned")
 
 
 def has_met(type: Any) -> bool:
     """Whether tuples or lists of a type have values in them of several of Python's types that an earlier build has met."""
     match type:
         case TupleT(items):
-            return any(has_met(t) or isinstance(t, DataT) and t.name.startswith("Met_") for t in items)
+            return any(has_met(t) or has_role(t, "Met") for t in items)
         case ListT(item):
             return has_met(TupleT((item,)))
     return False
 
 
-SHARED = "SharedList"
-"""What the names of the types of lists begin with that several names refer to while they are changed (`shared_lists`)."""
-
-
 def is_shared(type: Any) -> bool:
     """Whether a type is that of lists, sets or dictionaries that several names refer to while they are changed."""
-    return isinstance(type, DataT) and type.name.startswith(SHARED)
+    return has_role(type, "SharedList")
 
 
 def kind_of_shared(type: DataT) -> str:
     """Whether shared values of a type are lists, sets or dictionaries: "list", "set" or "dict"."""
-    return type.name.split("_")[1]
-
-
-NESTED = "Constant_dict"
-"""What the names of the types of constant dictionaries begin with that lead to each other (`constant_dicts`)."""
+    assert isinstance(type.name, UnionName)
+    return type.name.kind
 
 
 def is_nested_dict(type: Any) -> bool:
     """Whether a type is that of constant dictionaries that lead to each other, which the program has as numbers."""
-    return isinstance(type, DataT) and type.name.startswith(NESTED)
+    return has_role(type, "Constant_dict")
 
 
 class Mismatch(Exception):
@@ -186,8 +201,8 @@ def word_of_type(type: Any) -> str:
             return "str"
         case TupleT():
             return "list" if type.listed else "tuple"
-        case ListT(rows=None, kind=kind):
-            return kind.partition(":")[0] if kind != "set" else ""
+        case ListT(rows=None, container=container):
+            return container if container != "set" else ""
         case DataT() if is_shared(type):
             return word_of_type(ListT(UNKNOWN, kind=kind_of_shared(type)))
         case TensorT() | ListT():
@@ -201,7 +216,7 @@ def has_dict(type: Any) -> bool:
     """Whether values of a type are dictionaries, or have such in them outside of objects."""
     match type:
         case ListT(item, rows=None):
-            return type.kind.startswith("dict") or has_dict(item)
+            return type.container == "dict" or has_dict(item)
         case TupleT(items):
             return any(map(has_dict, items))
     return False

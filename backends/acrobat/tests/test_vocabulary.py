@@ -6,17 +6,21 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 ACROBAT = Path(__file__).resolve().parents[1]
+BENCH = ACROBAT.parents[1] / "bench"
 
 
-def test_class_names_are_unique() -> None:
-    """In all of the compiler, a leading underscore aside; models in tests may be called alike."""
+@pytest.mark.parametrize(("folder", "least"), [(ACROBAT, 200), (BENCH, 100)])
+def test_class_names_are_unique(folder: Path, least: int) -> None:
+    """In all of the compiler, and in all of the harness, a leading underscore aside; models in tests may be called alike."""
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(p for p in ACROBAT.rglob("*.py") if "tests" not in p.parts):
+    for path in sorted(p for p in folder.rglob("*.py") if "tests" not in p.parts):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
-                places[node.name.lstrip("_")].append(f"{path.relative_to(ACROBAT)}:{node.lineno}")
-    assert len(places) > 200
+                places[node.name.lstrip("_")].append(f"{path.relative_to(folder)}:{node.lineno}")
+    assert len(places) > least
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 

@@ -92,10 +92,10 @@ def test_published_values_need_a_source_and_a_place_or_the_words_that_there_is_n
     assert value.value == 2 and "not confirmed" in value.sentence and value.name == "p"
     for broken in ({"note": "from memory"}, {"source": ""}, {"value": "2"}):
         path.write_text(json.dumps(told | {"values": [good | broken]}))
-        with pytest.raises(paper.Invalid, match=r"p\.json: values\[0\]"):
+        with pytest.raises(paper.InvalidPaper, match=r"p\.json: values\[0\]"):
             paper.load(tmp_path)
     path.write_text(json.dumps(told | {"values": [{"what": "w"}]}))
-    with pytest.raises(paper.Invalid, match="lacks value"):
+    with pytest.raises(paper.InvalidPaper, match="lacks value"):
         paper.load(tmp_path)
 
 

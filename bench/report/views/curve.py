@@ -14,9 +14,9 @@ from bench.report.frame import number
 from bench.report.section import Section, columns, failed, heads, panel, reasons, varied
 from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
 
-Measured = tuple[float, float, float]  # a value and the ends of its interval, which are NaN where it has none
+Interval = tuple[float, float, float]  # a value and the ends of its interval, which are NaN where it has none
 
-QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
+QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Interval]]] = {
     "latency_ms": ("latency, ms", lambda e: _scaled(e, 1e3)),
     "latency_per_instance_ms": ("latency per instance, ms", lambda e: _scaled(e, 1e3 / e.record["batch_size"])),
     "peak_memory_mib": (
@@ -93,6 +93,6 @@ def _points(group: Group, entries: list[Entry], along: str) -> list[tuple[float,
     return [(float(group.key[along]), entry) for entry in entries]
 
 
-def _scaled(entry: Entry, factor: float) -> Measured:
+def _scaled(entry: Entry, factor: float) -> Interval:
     summary = entry.summary
     return summary.median * factor, summary.low * factor, summary.high * factor

@@ -14,7 +14,6 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
-from backends.acrobat.frontend.evaluator.ownership.origins import place_of
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
@@ -27,6 +26,7 @@ from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, t
 from backends.acrobat.frontend.remembered import cache_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
+from backends.acrobat.frontend.syntax_nodes import place_of
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n

@@ -12,9 +12,8 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.given import Given
-from backends.acrobat.frontend.evaluator.ownership.origins import Place, place_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
 from backends.acrobat.frontend.values import Static
 
 RAISED = "raised"

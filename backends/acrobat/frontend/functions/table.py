@@ -22,7 +22,6 @@ from backends.acrobat.frontend.evaluator.callables.callbacks import version_for
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
-from backends.acrobat.frontend.evaluator.ownership.origins import Place
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.functions.body import FunctionBody
@@ -37,6 +36,7 @@ from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
+from backends.acrobat.frontend.syntax_nodes import Place
 from backends.acrobat.frontend.types import UNKNOWN
 from backends.acrobat.frontend.values import Dyn, Value
 from backends.acrobat.frontend.work import Effort

@@ -110,7 +110,7 @@ class Boundary:
                 return self.symbols.number(value)
             case ListT(item, int() as k):
                 return self._rows(t, item, k, value, path)
-            case ListT(item, kind=kind) if kind.startswith("dict"):
+            case ListT(item, container="dict", kind=kind):
                 if not isinstance(value, dict):
                     raise InstanceError(f"{path}: expected a dict, got {type(value).__name__}")
                 if not fits(value, kind):
@@ -223,7 +223,7 @@ class Boundary:
                 if not rows:
                     return torch.zeros([e or 0 for e in extents(t) or ()])
                 return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
-            case ListT(item, kind=kind) if kind.startswith("dict"):
+            case ListT(item, container="dict"):
                 return dict(self._out(item, v) for v in value)
             case ListT(item, kind="set"):
                 return {self._out(item, v) for v in value}

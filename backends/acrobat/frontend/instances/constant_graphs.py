@@ -28,7 +28,6 @@ from torch import Tensor, nn
 from backends.acrobat.frontend.instances.divided import is_plain, new_version
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.source import of_python
-from backends.acrobat.frontend.types import NESTED
 
 DICTIONARIES = (dict, OrderedDict, defaultdict)
 LIBRARIES = ("torch", "numpy", "builtins")
@@ -74,7 +73,7 @@ class ConstantGraphs:
         """Number an object and all those to which it leads. Their classes stand in one place if they do in an attribute."""
         found = module_nodes(x) if isinstance(x, nn.Module) else reached(x)
         self.version += 1
-        of_dictionaries = new_version(dict, f"{NESTED}{len(self._stand_ins)}")
+        of_dictionaries = new_version(dict, f"Constant_dict{len(self._stand_ins)}")
         for y in (y for y in found if y not in self):
             self._numbers[id(y)] = len(self.objects)
             self.objects.append(y)

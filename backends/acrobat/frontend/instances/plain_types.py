@@ -88,7 +88,7 @@ def _as_dict(t: Any) -> Any:
     """The type with plain dictionaries in place of `defaultdict` and `Counter`, as results have them."""
     match t:
         case ListT(item):
-            return replace(t, item=_as_dict(item), kind=t.kind.partition(":")[0])
+            return replace(t, item=_as_dict(item), kind=t.container)
         case TupleT(items):
             return TupleT(tuple(map(_as_dict, items)))
     return t

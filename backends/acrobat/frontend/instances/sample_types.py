@@ -16,7 +16,7 @@ from backends.acrobat.frontend.instances.fixed_shapes import by_shape
 from backends.acrobat.frontend.instances.made_trees import with_trees_below
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.tensor_types import kind_and_rank, ragged_type
-from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, contains_unknown, word_of_type
+from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, Role, UnionName, contains_unknown, union_name, word_of_type
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
@@ -81,20 +81,20 @@ class SampleTypes:
         """The type of a name to which a value of a type is assigned on some paths only."""
         return self._or_nothing(inner, "Unassigned", ", or not assigned")
 
-    def _or_nothing(self, inner: Any, prefix: str, shown: str) -> Any:
+    def _or_nothing(self, inner: Any, role: Role, shown: str) -> Any:
         if contains_unknown(inner):
             return UNKNOWN
-        name = f"{prefix}_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        name = _name_of(role, inner)
         self.optionals[name] = inner
         SHOWN[name] = describe(inner) + shown
         return DataT(name)
 
-    def either(self, types: dict[str, Any], prefix: str = "Either") -> Any:
-        """The type of values that are of one of several of PYTHON_TYPES, by their words. The prefix of its name says where such
-        values come from: a list or a tensor of which each use asks for the one or the other (`types.is_either`), or others."""
+    def either(self, types: dict[str, Any], role: Role = "Either") -> Any:
+        """The type of values that are of one of several of PYTHON_TYPES, by their words. `role` says where such values come
+        from."""
         if any(map(contains_unknown, types.values())):
             return UNKNOWN
-        name = f"{prefix}_" + "".join(c if c.isalnum() else "_" for c in repr(types))
+        name = _name_of(role, types)
         self.mixed[name] = types
         SHOWN[name] = " or ".join(map(describe, types.values()))
         return DataT(name)
@@ -305,3 +305,8 @@ class SampleTypes:
         if dtype != torch.float32:
             raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)
+
+
+def _name_of(role: Role, types: Any) -> UnionName:
+    """The name of a union that the compiler adds, which these types are in."""
+    return union_name(f"{role}_" + "".join(c if c.isalnum() else "_" for c in repr(types)), role)

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.types import NEVER, SHARED, UNKNOWN, UnknownT
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, UnknownT
 
 NO_ELEMENTS = (UNKNOWN, NEVER, TupleT((UNKNOWN, UNKNOWN)), TupleT((NEVER, NEVER)))
 """The types of elements of lists, sets and dictionaries of which nothing is known but that they are made."""
@@ -38,6 +38,8 @@ class SharedGroup:
     """The places that make the shared lists of one class."""
 
     cls: type
+    kind: str
+    """Whether they are lists, sets or dictionaries: "list", "set" or "dict"."""
     sites: frozenset[Site]
 
 
@@ -52,7 +54,7 @@ def sites_of_type(t: Any, made: Mapping[Site, Any], unknown: bool) -> frozenset[
 def of_kind(sites: frozenset[Site], t: Any, made: Mapping[Site, Any]) -> frozenset[Site]:
     """Those of the places that may make lists, sets or dictionaries, whichever `t` is. Of places that are not in `made` nothing
     is known."""
-    return frozenset(s for s in sites if s not in made or _kind(made[s]) == _kind(t))
+    return frozenset(s for s in sites if s not in made or made[s].container == t.container)
 
 
 def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple[SharedGroup, ...]:
@@ -64,27 +66,24 @@ def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple
             continue
         inside = [g for g in out if g.sites & sites]
         out = [g for g in out if g not in inside]
-        cls = inside[0].cls if inside else _new_class(_kind(t))
-        out.append(SharedGroup(cls, sites.union(*(g.sites for g in inside))))
+        cls, kind = (inside[0].cls, inside[0].kind) if inside else (_new_class(t.container), t.container)
+        out.append(SharedGroup(cls, kind, sites.union(*(g.sites for g in inside))))
     return groups if frozenset(out) == frozenset(groups) else tuple(out)
 
 
 _NUMBERS = count()
-
-
-def _kind(t: ListT) -> str:
-    """Whether a type is that of lists, sets or dictionaries: "list", "set" or "dict"."""
-    return t.kind.partition(":")[0]
+OF_SHARED = "SharedList_"
+"""How the names of these classes begin."""
 
 
 def _new_class(kind: str) -> type:
-    """A class for shared lists of a kind, which its name tells. It has a length, so its objects are not always true."""
-    return made_class(f"{SHARED}_{kind}_{next(_NUMBERS)}")
+    """A class for shared lists of a kind. It has a length, so its objects are not always true."""
+    return made_class(f"{OF_SHARED}{kind}_{next(_NUMBERS)}")
 
 
 def is_made(cls: type) -> bool:
     """Whether a class is one for shared lists."""
-    return cls.__module__ == __name__ and cls.__name__.startswith(f"{SHARED}_")
+    return cls.__module__ == __name__ and cls.__name__.startswith(OF_SHARED)
 
 
 def made_class(name: str) -> type:
@@ -98,7 +97,7 @@ def _alike(a: Any, b: Any) -> bool:
         case (UnknownT(), _) | (_, UnknownT()):
             return True
         case ListT(x, rows=None), ListT(y, rows=None):
-            return _kind(a) == _kind(b) and _alike(x, y)
+            return a.container == b.container and _alike(x, y)
         case TupleT(x), TupleT(y):
             return len(x) == len(y) and all(map(_alike, x, y))
         case (TensorT(), TensorT() | ListT(rows=int())) | (ListT(rows=int()), TensorT() | ListT(rows=int())):

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.instances.made_trees import form_of, leaf_and_nod
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
-from backends.acrobat.frontend.types import UNKNOWN
+from backends.acrobat.frontend.types import UNKNOWN, union_name
 
 
 class Unions(WrittenTypes, ABC):
@@ -119,6 +119,10 @@ class Unions(WrittenTypes, ABC):
         """Enter a union of these classes by a name, or by one like it where another union has that. Gives the name."""
         while name in self.cases:
             name += "_"
+        if original(original(classes[0])) is dict:  # also that of a version for results
+            name = union_name(name, "Constant_dict")
+        for kind in (g.kind for g in self._joined.shared if g.cls is original(classes[0])):
+            name = union_name(name, "SharedList", kind)
         self.cases[name] = tuple(classes)
         self.of_class |= dict.fromkeys(classes, name)
         return name

@@ -66,7 +66,7 @@ class RowWriter(RowOperations):
         last = code.let(interface.row_end - i64(1))
 
         def lists(row: Expr) -> Lists:
-            operands, _ = self._operands(row)
+            operands, _, _ = self._operands(row)
             ks, vs = operands[keys], operands[values]
             assert isinstance(ks, ListItems) and isinstance(vs, ListItems)
             return ks, vs
@@ -77,7 +77,7 @@ class RowWriter(RowOperations):
             with code.when(together):
 
                 def line(i: Expr, first: Expr = first) -> tuple[Strided, Strided]:
-                    operands, places = self._operands(code.let(tirx.Min(first + i, last)))
+                    operands, places, _ = self._operands(code.let(tirx.Min(first + i, last)))
                     own_query = operands[query]
                     assert isinstance(own_query, Strided)
                     (place,) = places.values()
@@ -99,15 +99,15 @@ class RowWriter(RowOperations):
 
     def _row(self, row: Expr) -> None:
         """Computes one row and stores its results."""
-        values, places = self._operands(row)
+        values, places, copies = self._operands(row)
         for instr in self.kernel.body:
             values[instr.name] = self._value(instr, values, places.get(instr.name))
-        for name, place in places.items():
-            if name.startswith("copy "):
-                fill(self.code, place, values[name.split(" of ", 1)[1]], self.lanes)
+        for name, place in copies:
+            fill(self.code, place, values[name], self.lanes)
 
-    def _operands(self, row: Expr) -> tuple[dict[str, Value], dict[str, Strided]]:
-        """The operands of a row, and where its results go."""
+    def _operands(self, row: Expr) -> tuple[dict[str, Value], dict[str, Strided], list[tuple[str, Strided]]]:
+        """The operands of a row, where its results are written when they are computed, and where operands and results are
+        copied that are results once more."""
         code, interface = self.code, self.interface
         values: dict[str, Value] = {}
         for p in self.kernel.params:
@@ -119,13 +119,14 @@ class RowWriter(RowOperations):
                 values[p.name] = Strided(buffer, code.let(start), words(p.type))
         out = code.let(interface.result(row))
         places: dict[str, Strided] = {}
+        copies: list[tuple[str, Strided]] = []
         for name, at, t in zip(self.kernel.results, self.kernel.displacements, self.kernel.result_types, strict=True):
             place = Strided(interface.out, code.let(out + at), words(t))
             if name in places or name in values:
-                places[f"copy {len(places)} of {name}"] = place
+                copies.append((name, place))
             else:
                 places[name] = place
-        return values, places
+        return values, places, copies
 
     def _fetch_ahead(self, row: Expr) -> None:
         """Prefetches the operands of `row`, the next one. They lie anywhere, which the processor's own prefetching does not

@@ -60,9 +60,7 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     item = whole.type.item.items[1]
     # `neighbours.get(i, ())`, which is only looked through
     if value == TupleV(()) and isinstance(item, ListT) and item.kind != "tuple":
-        return f.coerce(
-            list_of(f, ast.Pass(), []) if item.kind == "list" else empty_of_kind(f, item.kind.partition(":")[0]), item
-        )
+        return f.coerce(list_of(f, ast.Pass(), []) if item.kind == "list" else empty_of_kind(f, item.container), item)
     return f.coerce(value, item) if is_empty(value) else value
 
 

@@ -146,7 +146,7 @@ def _moved(
         shared, of_items = shared_inside(f, type_or_none(whole)), type_or_none(opened(f, owner, whole))
     if _are_still(f, shared, changed) if shared else _is_apart(f, owner, changed):
         return index
-    is_dict = isinstance(of_items, ListT) and of_items.kind.startswith("dict")
+    is_dict = isinstance(of_items, ListT) and of_items.container == "dict"
     if is_dict and not shared:  # a key stays the same
         moves = {m for m in moves if m.by_call}
     hows = {m.how for m in moves if m.how != "=" and (shared or m.path == f"{path}[]")}

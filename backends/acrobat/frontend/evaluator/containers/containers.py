@@ -36,7 +36,7 @@ EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNO
 def kind_of(value: Any) -> str:
     """ "set" or "dict", or "" for other values."""
     t = type_or_none(value)
-    whole = t.kind.partition(":")[0] if isinstance(t, ListT) else ""
+    whole = t.container if isinstance(t, ListT) else ""
     return "" if whole in ("list", "tuple") else whole
 
 

@@ -40,6 +40,6 @@ def _family(type: Any) -> str:
             return "strings"
         case TupleT():
             return "items"
-        case ListT(kind=kind):
-            return "items" if kind in ("list", "tuple") else kind.partition(":")[0]
+        case ListT(container=container, kind=kind):
+            return "items" if kind in ("list", "tuple") else container
     return ""

@@ -34,13 +34,13 @@ from backends.acrobat.frontend.evaluator.lists.mapping import as_result, holds_i
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
-from backends.acrobat.frontend.evaluator.ownership.origins import Place, makes, place_of
+from backends.acrobat.frontend.evaluator.ownership.origins import makes
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
 from backends.acrobat.frontend.instances.shared import ITEMS, Site
 from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
 from backends.acrobat.frontend.types import UNKNOWN, is_shared, kind_of_shared
 from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.library import results

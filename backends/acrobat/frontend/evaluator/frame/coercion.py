@@ -117,9 +117,7 @@ class CoercingFrame(CoveringFrame):
                 return have
             case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
                 return have
-            case ListT(rows=None), ListT(rows=None) if (
-                wanted.kind == have.kind or ":" in have.kind and wanted.kind == have.kind.partition(":")[0]
-            ):
+            case ListT(rows=None), ListT(rows=None) if wanted.kind in (have.kind, have.container):
                 return replace(wanted, item=self.as_annotated(wanted.item, have.item), kind=have.kind)
             case TupleT(items), TupleT(there) if len(items) == len(there):
                 return replace(wanted, items=tuple(map(self.as_annotated, items, there)))

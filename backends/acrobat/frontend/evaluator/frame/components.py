@@ -53,7 +53,7 @@ class TakingApartFrame(MergingFrame):
                 out = list(items)
             case Static(tuple() as items):
                 out = [self.program.wrap(v) for v in items]
-            case Dyn(type=ListT(rows=None, kind=kind)) if count is not None and kind.partition(":")[0] in ("list", "tuple"):
+            case Dyn(type=ListT(rows=None, container="list" | "tuple")) if count is not None:
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
                 return self._elements(retyped(value, ListT(atom.type.item)), count)

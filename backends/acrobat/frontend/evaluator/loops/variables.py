@@ -34,7 +34,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, is_either
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
@@ -143,8 +143,8 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
             try:
                 types[name], differs = type_at_ends(f, name, known, ways)
                 differing |= {name} if differs else set()
-                if is_either(types[name]) and not is_either(type_of(first[name])):  # each round asks for the one or the other
-                    raise Mismatch
+                if has_role(types[name], "Either") and not has_role(type_of(first[name]), "Either"):
+                    raise Mismatch  # each round asks for the one or the other
             except Mismatch:
                 del types[name], f.env[name]
                 f.owned.discard(name)

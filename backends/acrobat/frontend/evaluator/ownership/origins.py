@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
 
-Place = tuple[int, int, int, int]
-"""The lines and columns at which an expression begins and ends."""
 Parts = tuple[int | str, ...]
 """Which part of a tuple or which attribute of an object is meant, which part of that, and so on."""
 FieldsOf = Callable[[ast.Call], Sequence[str] | None]
@@ -36,10 +34,6 @@ def makes(node: ast.expr) -> bool:
         case ast.BinOp():
             return True
     return isinstance(node, (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp))
-
-
-def place_of(node: ast.expr) -> Place:
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) -> frozenset[Place]:

@@ -34,8 +34,8 @@ def may_be_same(f: Frame, one: Any, other: Any, asked: frozenset[tuple[Any, Any]
     if _is_numeric(one) and _is_numeric(other):
         return True
     match one, other:
-        case ListT(a, kind=kind), ListT(b, kind=same):
-            sorts = {k.partition(":")[0].replace("iterator", "list") for k in (kind, same)}  # an iterator goes through its list
+        case ListT(a), ListT(b):
+            sorts = {t.container.replace("iterator", "list") for t in (one, other)}  # an iterator goes through its list
             return len(sorts) == 1 and may_be_same(f, a, b, inside)
         case TupleT(a), TupleT(b):
             return len(a) == len(b) and all(may_be_same(f, x, y, inside) for x, y in zip(a, b, strict=True))

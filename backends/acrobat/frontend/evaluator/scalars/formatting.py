@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import TEXTS
 from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, known, plain_container, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
-from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_unassigned
+from backends.acrobat.frontend.types import SYMBOL, is_never_filled, is_node, is_unassigned
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.library import strings
 
@@ -82,7 +82,7 @@ def shown(f: Frame, part: Shown) -> Value | None:
             return None
         return text if is_unknown(text) else shown(f, Shown(text, part.spec))
     t = type_or_none(part.value)
-    if _has_elements(t):
+    if is_node(t):
         in_python = part.spec and not part.conversion  # is an error of Python's
         text = None if in_python or part.conversion == "a" else _of_elements(f, part.value)
         return text if text is None or not part.spec else shown(f, Shown(text, part.spec))
@@ -100,11 +100,6 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
     _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
-
-
-def _has_elements(t: Any) -> bool:
-    """Whether a type is that of lists or tuples."""
-    return isinstance(t, TupleT) or isinstance(t, ListT) and t.rows is None and t.kind in ("list", "tuple")
 
 
 def _of_elements(f: Frame, value: Value) -> Value:
@@ -171,7 +166,7 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     if (
         inner not in SHOWN_BY
         and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list", "object"})
-        and not _has_elements(inner)
+        and not is_node(inner)
         and (words or kind(guess(inner)) != "object")
     ):
         return None

@@ -170,7 +170,7 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
             return "dict"
         case ListT(kind="list" | "tuple", rows=None) | TupleT():
             return "list"
-        case ListT(kind=kind, rows=None) if kind.startswith("dict:"):
+        case ListT(container="dict", rows=None):
             return "sure"
         case DataT(name) if all(issubclass(cls, RecordOf) for cls in f.program.datatypes.cases.get(name, (object,))):
             return "dict"

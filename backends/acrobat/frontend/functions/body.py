@@ -18,8 +18,8 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
-from backends.acrobat.frontend.evaluator.rewriting.numbers_given import calls_forward, expressions_of_result
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
+from backends.acrobat.frontend.evaluator.rewriting.result_flow import flow_of_result
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -69,8 +69,9 @@ class FunctionBody:
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
-        if self.is_forward:
-            f.result_parts = {part for part, has_parts in expressions_of_result(f.definition, namespace) if has_parts}
+        self.gives_part = function is program.entered[0] or function in program.giving  # of the model's result
+        if self.gives_part:
+            f.flow = flow_of_result(f.definition, namespace)
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
         self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0] or key in program.only_none
@@ -96,6 +97,8 @@ class FunctionBody:
         assert f.definition is not None
         value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
         self._note_size()
+        if self.gives_part and program.plain.get(self.key) != f.plain:
+            program.plain[self.key], program.changed = f.plain, True
         self._end_ownership()
         uses = program.carried.used_by(self.function)
         if any(uses[x] is not changes for x, changes in self.carried.items()):
@@ -172,7 +175,7 @@ class FunctionBody:
             self.f.result = join_types(self.wanted, before)
         except Mismatch:
             self.f.result = self.wanted
-        self.f.gives_result = self.is_forward and contains_unknown(self.wanted) and not calls_forward(self.definition)
+        self.f.gives_result = self.gives_part and contains_unknown(self.wanted)
 
     # ---- ends of the body
 

@@ -10,6 +10,7 @@ from backends.acrobat.core.types import INT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.callables.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.choices.nones import needs_value, present
+from backends.acrobat.frontend.evaluator.choices.returned import as_plain
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
@@ -86,6 +87,7 @@ class FunctionCall(ChangingCall):
             raise Refused(what, "give the result of the call a name, in a statement of its own outside of loops")
         if self.function in self.program.gives_functions:
             return compiled_in_place(self)
+        self._note_giving()
         self._find_changed()
         self._learn_from_other_calls()
         if not self._add_carried():
@@ -105,6 +107,20 @@ class FunctionCall(ChangingCall):
         for cls in self.program.raised.get(self.function, set()).copy():
             self.program.raises(cls)
         return self._result(key, bool(unsure))
+
+    def _is_of_result(self) -> bool:
+        """Whether the call's result is a part of the model's, or is computed with for one."""
+        return (self.node.func if isinstance(self.node, ast.Call) else self.node) in self.f.flow.calls
+
+    def _note_giving(self) -> None:
+        """Note of a function that it gives a part of the model's result."""
+        program, function = self.program, self.function
+        outside = (
+            self.of_library or is_generator(self.definition) or cache_of(self.definition) or function is program.entered[0]
+        )
+        if self._is_of_result() and not outside and function not in program.giving:
+            program.giving.add(function)
+            program.changed |= any(key[0] is function for key in program.functions)  # it was compiled as one that does not
 
     def _add_carried(self) -> bool:
         """Add the values that the function takes besides. False if the caller does not have them before the next round."""
@@ -275,6 +291,8 @@ class FunctionCall(ChangingCall):
             )
             raise Refused(what, "make the tree apart from the changes, or give a tuple of the same parts at each place")
         first, *changed = parts
+        if key in program.plain and not self._is_of_result():
+            first = as_plain(f, key, first)
         check_kept(self, program.kept_keys, type_or_none(first))
         self._sized(key, first)
         same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))

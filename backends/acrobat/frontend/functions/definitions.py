@@ -32,14 +32,16 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     cls = class_of(owner)
     written, file = source_of(function)
     tried = any(isinstance(x, ast.Try) for x in every_node(written))
-    key = (function, cls, tuple(attributes.items()), raising := program.raising_in(file) if tried else frozenset())
+    raising = program.raising_in(file) if tried else frozenset()
+    gives_part = function is program.entered[0] or function in program.giving
+    key = (function, cls, tuple(attributes.items()), raising, gives_part)
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         walks = with_chosen_walks(plainly(written), namespace)
         tests = with_class_tests(walks, namespace, partial(program.reads.note_global, function))
         plain = with_displays(with_counters(tests, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
-        result = with_numbers_given(result, namespace) if function is program.entered[0] else result
+        result = with_numbers_given(result, namespace) if gives_part else result
         result = with_calls_apart(result, raising)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     return program.definitions[key]

@@ -236,9 +236,10 @@ class SampleTypes:
         return self.either({"int": INT, "float": FLOAT}, "Numbers")
 
     def number_or_tensor(self, types: Sequence[Any]) -> dict[str, list[Any]]:
-        """The types among `types` by their words, where these are several of int, float and tensors of one kind; else none."""
+        """The types among `types` by their words, where these are several of bool, int, float and tensors of one kind; else
+        none."""
         words = self.by_word(t for t in types if t is not NEVER)
-        if len(words) < 2 or not words.keys() <= {"int", "float", "tensor"}:
+        if len(words) < 2 or not words.keys() <= {"bool", "int", "float", "tensor"}:
             return {}
         return {word: words[word] for word in PYTHON_TYPES if word in words}
 

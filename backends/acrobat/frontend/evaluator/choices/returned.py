@@ -12,14 +12,14 @@ each takes what the one before has found. (`rewriting/numbers_given.py` is about
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, Mismatch, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import Value
 
 Path = tuple[Any, ...]
@@ -29,8 +29,8 @@ EACH = "[]"
 
 
 def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
-    """A value that `forward` returns, or a part of it at a `path`, of which numbers stay numbers; the same value in other
-    functions. Raises Mismatch."""
+    """A value that `forward` returns, or a function that gives a part of its result, or a part of it at a `path`, of which
+    numbers stay numbers; the same value in other functions. Raises Mismatch."""
     if not f.gives_result or f.in_place:
         return value
     try:
@@ -38,6 +38,12 @@ def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
         have = type_of(value)
     except Mismatch:  # told where the result is made of it
         return value
+    if not path:
+        path = (f.key,)
+        try:
+            f.plain = f.common([f.plain, have], numbers=True)
+        except Mismatch:
+            f.plain = have
     for place, t in _leaves(f, have, path) if not f.trials else ():
         f.program.returned_now.setdefault(place, set()).add(t)
     wanted = _apart(f, have, path)
@@ -80,3 +86,29 @@ def _apart(f: Frame, t: Any, path: Path = ()) -> Any:
         return t
     either = f.program.datatypes.either(together, "Result") if together else t
     return either if f.fit([*f.mixed(t).values()] or [t], either) else t
+
+
+def as_plain(f: Frame, key: Any, value: Value) -> Value:
+    """What the function with this key gives to a place that is no part of the model's result. Raises Mismatch."""
+    plain = f.program.plain.get(key, NEVER)
+    return value if plain is NEVER or contains_unknown(plain) else f.coerce(value, plain)
+
+
+def together(f: Frame, types: Sequence[Any], common: Any) -> Any:
+    """The type of values of `types` of which numbers stay numbers beside tensors, also in tuples and lists, for the type
+    `common` that covers them and has numbers as tensors. Raises Mismatch."""
+    if contains_unknown(common) or UNASSIGNED in types or any(map(is_unassigned, types)):
+        return common
+    if (inner := f.without_none(common)) != common:
+        apart = together(f, [f.without_none(t) for t in types if t is not NONE], inner)
+        return common if apart == inner else f.program.datatypes.optional(apart)
+    match common:
+        case TupleT(items) if all(isinstance(t, TupleT) and len(t.items) == len(items) for t in types):
+            columns = zip(*(t.items for t in types), strict=True)
+            return replace(common, items=tuple(together(f, *both) for both in zip(columns, items, strict=True)))
+        case ListT(item, rows=None) if all(isinstance(t, ListT) and t.rows is None for t in types):
+            return replace(common, item=together(f, [t.item for t in types], item))
+    found = f.program.datatypes.number_or_tensor(types)
+    if not found or f.mixed(common):
+        return common
+    return f.program.datatypes.either({word: f.common(its) for word, its in found.items()}, "Result")

@@ -28,7 +28,7 @@ class MergingFrame(CoercingFrame):
             branches = [(b, self._staged_in(b, v)) for b, v in branches]
             types = [type_of(v) for _, v in branches]
             kept = self.program.datatypes.numbers_apart(types) if apart else None
-            if where in self.result_parts and (found := self.program.datatypes.number_or_tensor(types)):
+            if where in self.flow.parts and (found := self.program.datatypes.number_or_tensor(types)):
                 kept = self.program.datatypes.either({word: self.common(its) for word, its in found.items()}, "Result")
             type = self.common(types, numbers=True) if kept is None else kept
         except Mismatch as error:

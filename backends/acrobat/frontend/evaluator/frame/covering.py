@@ -19,6 +19,7 @@ from backends.acrobat.frontend.types import (
     UNKNOWN,
     Mismatch,
     UnknownT,
+    contains_held,
     has_met,
     is_leaf,
     is_never_filled,
@@ -95,6 +96,8 @@ class CoveringFrame(FrameState):
 
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
         """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
+        if any(contains_held(t) == "iterator" for t in types):
+            return None  # a use of it would exhaust it in one case and not in the other
         by_word = self.program.datatypes.by_word(types)
         if not numbers and all("_" in word for word in by_word):
             return None  # the parts of one tensor, say: only what branches give, and what loops leave, is of several shapes

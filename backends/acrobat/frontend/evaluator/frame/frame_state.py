@@ -15,10 +15,11 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key, ProgramServices
+from backends.acrobat.frontend.evaluator.rewriting.result_flow import ResultFlow
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
-from backends.acrobat.frontend.types import UnknownT
+from backends.acrobat.frontend.types import NEVER, UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.renaming import Names
@@ -132,9 +133,9 @@ class FrameState:
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
-        # conditional expressions whose value is a part of the result as it is, and what makes objects and tuples of parts
-        self.result_parts: set[ast.AST] = set()
+        self.flow = ResultFlow()  # what the model's result is made of, in functions that give it or a part of it
         self.gives_result = False  # whether what the function returns is the model's result, of a type that nothing else says
+        self.plain: Any = NEVER  # the type of what it returns elsewhere, where a number is a tensor
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called

@@ -31,7 +31,7 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
     try:
         value = kept_constant(f, cls, name, value) or value
         said = cls not in datatypes.made and (cls, name) not in datatypes.refined and not contains_unknown(target)
-        if node in f.result_parts and not said:
+        if node in f.flow.parts and not said:
             value = kept_apart(f, value, (cls, name))
         have = type_of(value)
         if cls not in datatypes.seen and (annotated := f.as_annotated(target, have)) != target:

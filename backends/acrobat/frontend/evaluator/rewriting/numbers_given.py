@@ -28,17 +28,15 @@ COUNTS = frozenset({"float", "int", "len"})
 
 
 def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
-    """The `forward` of a model, which returns numbers where PyTorch returns them. The same object if it returns no name that
-    holds a number at first, or calls itself: then its results are computed with. `namespace` has the values of names from
-    outside of it."""
-    if calls_forward(definition):
-        return definition
+    """The `forward` of a model, or a function that gives a part of its result, which returns numbers where PyTorch returns
+    them. The same object if it returns no name that holds a number at first. `namespace` has the values of names from outside
+    of it."""
     definition = with_returns_apart(definition)
     if "sum" not in namespace and not mentions(definition, "sum", ast.Store):
         definition = with_named_sums(definition)
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
-    starts = _starts(definition)
+    starts = starts_of(definition)
     others = returned - starts.keys() - _tried(definition)
     derived = {x: value for x in others if (value := _computed_from(definition, x, {*starts})) is not None}
     returned |= {x for value in derived.values() for x in names_in(value, ast.Load)}
@@ -60,18 +58,6 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
 def _hidden_names(of: str) -> dict[str, str]:
     """The names that say of the name `of` whether it holds a number (`number`), and which number (`value`)."""
     return {what: hidden(f"{what}_{of}") for what in ("number", "value")}
-
-
-def calls_forward(definition: ast.FunctionDef) -> bool:
-    """Whether a model's `forward` calls itself."""
-    return any(map(_is_of_forward, own_nodes_of(definition)))
-
-
-def _is_of_forward(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(ast.Name("self")) | ast.Call(ast.Attribute(ast.Name("self"), "forward")):
-            return True
-    return False
 
 
 def _is_counted(node: ast.expr, name: str) -> bool:
@@ -117,7 +103,7 @@ def _assigned(definition: ast.FunctionDef) -> dict[str, list[ast.expr | None]]:
     return out
 
 
-def _starts(definition: ast.FunctionDef) -> dict[str, ast.expr]:
+def starts_of(definition: ast.FunctionDef) -> dict[str, ast.expr]:
     """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
     out = {}
     for name, values in _assigned(definition).items():
@@ -159,35 +145,25 @@ def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> 
 def parts_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[ast.expr]:
     """The expressions whose values are the parts of what a function returns, in tuples, dictionaries, objects and conditions,
     and these conditions; also of a result that has a name first. `namespace` has the values of names from outside."""
-    for part, has_parts in expressions_of_result(definition, namespace):
-        if not has_parts or isinstance(part, ast.IfExp):
-            yield part
-
-
-def expressions_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> Iterator[tuple[ast.expr, bool]]:
-    """The expressions that make what a function returns, each with whether it has parts that are again such: those of
-    `parts_of_result`, and the tuples, dictionaries and objects around them."""
     pending = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return) and x.value is not None]
-    seen = {x for x, values in _assigned(definition).items() if not all(_is_whole(v, namespace) for v in values)}
+    seen = {x for x, values in _assigned(definition).items() if not all(is_whole(v, namespace) for v in values)}
     while pending:
         match part := pending.pop():
             case ast.IfExp(_, one, other):
-                yield part, True
+                yield part
                 pending += [one, other]
             case ast.Tuple(parts) | ast.List(parts) | ast.Dict(values=parts):
-                yield part, True
                 pending += parts
-            case ast.Call(_, parts, keywords) if _is_whole(part, namespace):
-                yield part, True
+            case ast.Call(_, parts, keywords) if is_whole(part, namespace):
                 pending += [*parts, *(k.value for k in keywords)]
             case ast.Name(name) if name not in seen and (whole := _only_value(definition, name)) is not None:
                 seen.add(name)
                 pending.append(whole)
             case _:
-                yield part, False
+                yield part
 
 
-def _is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:
+def is_whole(node: ast.expr | None, namespace: Mapping[str, Any]) -> bool:
     """Whether an expression makes a whole with parts: a tuple, a dictionary, an object."""
     match node:
         case ast.Call(ast.Name(name)):

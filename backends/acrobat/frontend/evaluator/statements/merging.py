@@ -11,11 +11,12 @@ from backends.acrobat.frontend.evaluator.callables.arms import NamedFunctions
 from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import are_functions
 from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
+from backends.acrobat.frontend.evaluator.choices.returned import together
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.syntax.reading import first_use, is_last_use
-from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, uses
-from backends.acrobat.frontend.kinds import is_iterator, is_staged, is_unknown, type_or_none, variable_of
+from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, handed_on, uses
+from backends.acrobat.frontend.kinds import is_iterator, is_list, is_staged, is_unknown, kind, type_or_none, variable_of
 from backends.acrobat.frontend.kinds import known as is_known
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import NOTHING, Dyn, Held, Special, Static, TupleV, Value, unknown
@@ -69,14 +70,17 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
 
 def _list_iterators(f: Frame, s: ast.stmt, names: Sequence[str]) -> None:
     """At the end of an arm of `s`, have names for iterators that are used once behind `s` be lists of what these give, which is
-    the same there: another arm may give them a list, or an iterator of another kind."""
+    the same there: another arm may give them a list, or an iterator of another kind. What another name gets, or a function,
+    stays an iterator, as it may be used again there."""
     if f.definition is None:
         return
     for name in names:
         value = f.env.get(name)
         if is_iterator(value) and isinstance(value, Held) and not isinstance(value.value, Special):
-            if uses(after(f.definition.body, s), name) < SEVERAL:
-                f.env[name] = as_list(f, s, value.value)
+            rest = after(f.definition.body, s)
+            if uses(rest, name) < SEVERAL:
+                items = as_list(f, s, value.value)
+                f.env[name] = Held("iterator", items) if handed_on(rest, name) else items
 
 
 def _are_alike(f: Frame, s: ast.stmt, ends: Sequence[Mapping[str, Value]], known: Set[str]) -> bool:
@@ -105,7 +109,9 @@ class _Merge:
         self.fixed: dict[str, Value] = {}  # names that have one value, known at compile time, on all paths
         self.poisoned: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, NamedFunctions] = {}
-        self.either: dict[str, Any] = {}  # names that are lists on some paths and tensors on others, with their types
+        # names that are lists on some paths and tensors on others, or numbers and tensors in what is returned, with their types
+        self.either: dict[str, Any] = {}
+        self.iterators: set[str] = set()  # names that are used once, and are iterators on some paths at least
 
     def add(self, name: str, values: Sequence[Value | None]) -> None:
         """Decides about a name with these values at the ends of the arms, None where it has none."""
@@ -126,14 +132,20 @@ class _Merge:
             return
         else:
             try:
-                f.common([f.type_when_staged(v) for v in some], numbers=True)
+                if any(map(is_iterator, some)) and all(map(_is_walked, some)):
+                    self.iterators.add(name)  # it is used once, so that a list may be taken for an iterator
+                    some = [as_list(f, self.s, v.value if is_iterator(v) else v) for v in some]
+                types = [f.type_when_staged(v) for v in some]
+                common = f.common(types, numbers=True)
+                if name in f.flow.names and (apart := together(f, types, common)) != common:
+                    self.either[name] = apart
             except Mismatch as error:
                 self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
                 if self.either[name] is None:
-                    self.poisoned[name] = (
-                        f"differs in type between paths: {f.places(some)}",
-                        error.advice or "give it the same type on every path",
-                    )
+                    what, advice = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
+                    if any(is_iterator(v) or kind(v) == "iterator" for v in some):
+                        what, advice = "is an iterator on some paths only", "write list(...) where it is made"
+                    self.poisoned[name] = what, error.advice or advice
                     return
         self.live.append(name)
 
@@ -143,6 +155,8 @@ class _Merge:
         if name in self.functions:
             return self.functions[name].number(f, f.env.get(name))
         value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
+        if name in self.iterators:
+            return as_list(f, self.s, value.value if is_iterator(value) else value)
         return value if self.either.get(name) is None else f.coerce(value, self.either[name])
 
     def bind(self, value: Value) -> None:
@@ -159,6 +173,13 @@ class _Merge:
                 f.env[name] = unknown()
             else:
                 f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
+            if name in self.iterators and name not in f.poisoned:
+                f.env[name] = Held("iterator", f.env[name])
+
+
+def _is_walked(value: Value) -> bool:
+    """Whether a value is an iterator that is not gone through by the names of its function, or a list, or a tuple."""
+    return is_iterator(value) and not isinstance(value.value, Special) or is_list(value) or isinstance(value, TupleV)
 
 
 def _is_of_program(value: Value) -> bool:

@@ -67,6 +67,57 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
+WALKING = frozenset(
+    [
+        "all",
+        "any",
+        "dict",
+        "enumerate",
+        "filter",
+        "frozenset",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "reversed",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+        "zip",
+    ]
+)
+"""Python's functions that go through what they are given, and keep no reference to it under a name."""
+
+
+def handed_on(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether a body may give what a name stands for another name or place: it is assigned, returned, made a part of something,
+    or an argument of a function other than those of Python's own and methods of strings."""
+    for node in (x for s in body for x in every_node(s)):
+        inside: Sequence[ast.AST | None] = ()
+        match node:
+            case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.NamedExpr(value=value) | ast.Return(value):
+                inside = (value,)
+            case ast.Yield(value) | ast.YieldFrom(value):
+                inside = (value,)
+            case ast.Tuple(parts) | ast.List(parts) | ast.Dict(values=parts):
+                inside = parts
+            case ast.IfExp(_, one, other):
+                inside = (one, other)
+            case ast.Call(ast.Name(function)) if function in WALKING:
+                pass
+            case ast.Call(ast.Attribute(ast.Constant())):
+                pass
+            case ast.Call(_, arguments, keywords):
+                inside = (*arguments, *(k.value for k in keywords))
+        if any(isinstance(x, ast.Name) and x.id == name for x in inside):
+            return True
+    return False
+
+
 def innermost(body: Sequence[ast.stmt], node: ast.AST) -> ast.stmt | None:
     """The innermost statement of a function's body that a node is a part of; None where it is in a function inside of it."""
     for s in body:

@@ -1,0 +1,130 @@
+"""What the result of a function is made of: the expressions, the names and the calls whose values are parts of it, or are
+computed with for parts of it. There a number stays one, where another instance or another path has a tensor:
+
+    loss, count = self.loss(words)      # `loss` and `count` are names of the result, and the call is one of it
+    mean = loss / max(count, 1)         # and this is computed for it
+    return {"loss": loss, "mean": mean}
+
+A function that such a call means gives a part of the result, too. (`numbers_given.py` is about names that have a number at
+first and are added to in a loop: these hold tensors, and are not among the names here.)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.rewriting.numbers_given import is_whole, starts_of
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
+
+
+@dataclass
+class ResultFlow:
+    """What the result of a function is made of."""
+
+    parts: set[ast.AST] = field(default_factory=set)
+    """Tuples, dictionaries, objects, conditional expressions and arithmetic."""
+    calls: set[ast.AST] = field(default_factory=set)
+    """What is called in calls."""
+    names: set[str] = field(default_factory=set)
+
+
+def flow_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ResultFlow:
+    """What the result of a function is made of. `namespace` has the values of names from outside of it."""
+    nodes = [*own_nodes_of(definition)]
+    finding = _Finding(_values(nodes), namespace)
+    loops = [_values(every_node(x)) for x in nodes if isinstance(x, (ast.For, ast.While))]
+    for name, values in (x for found in loops for x in found.items()):
+        finding.in_loops.update(values)
+        if any(name in names_in(v, ast.Load) for v in values):
+            finding.summed.add(name)
+    finding.follow(x.value for x in nodes if isinstance(x, ast.Return) and x.value is not None)
+    finding.follow(value for name in finding.seen for value in _appended(definition, name, finding.seen[name]))
+    finding.flow.names = {*finding.seen} - starts_of(definition).keys()
+    return finding.flow
+
+
+class _Finding:
+    """Goes from what is returned to what that is made of. `assigned` are the values that the function's names get."""
+
+    def __init__(self, assigned: Mapping[str, list[ast.expr]], namespace: Mapping[str, Any]) -> None:
+        self.assigned, self.namespace = assigned, namespace
+        self.summed: set[str] = set()  # names that a loop computes anew from what they have: these keep one type
+        self.in_loops: set[ast.expr] = set()  # what names get in loops: of calls it keeps one type, too
+        self.seen: Counter[str] = Counter()  # how often a name is a part
+        self.flow = ResultFlow()
+
+    def follow(self, expressions: Iterable[ast.expr]) -> None:
+        pending = [*expressions]
+        while pending:
+            part = pending.pop()
+            inside, is_part = self._inside(part)
+            pending += inside
+            if is_part:
+                self.flow.parts.add(part)
+
+    def _inside(self, part: ast.expr) -> tuple[Sequence[ast.expr], bool]:
+        """The expressions of which an expression is made, and whether it is one of `ResultFlow.parts`."""
+        match part:
+            case ast.Name(name) if name not in self.summed:
+                self.seen[name] += 1
+                return self.assigned.get(name, ()) if self.seen[name] == 1 else (), False
+            case ast.Tuple(inside) | ast.List(inside) | ast.Dict(values=inside):
+                return inside, True
+            case ast.IfExp(_, one, other) | ast.BinOp(one, _, other):
+                return (one, other), True
+            case ast.UnaryOp(_, operand):
+                return (operand,), True
+            case ast.Call(_, inside, keywords) if is_whole(part, self.namespace):
+                return (*inside, *(k.value for k in keywords)), True
+            case ast.Call(ast.Name("abs" | "round" as function), inside, []) if function not in self.namespace:
+                return inside, True
+            case ast.Call(callee) if part not in self.in_loops:
+                self.flow.calls.add(callee)
+            case ast.Subscript(one) | ast.Attribute(one):
+                return (one,), False
+            case ast.ListComp(one) | ast.GeneratorExp(one) | ast.Starred(one):
+                return (one,), False
+        return (), False
+
+
+def _appended(definition: ast.FunctionDef, name: str, parts: int) -> list[ast.expr]:
+    """What a function appends to a list that it only fills, asks for its length and returns, as `parts` parts of results."""
+    values, others = [], 0
+    for node in own_nodes_of(definition):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(id), "append"), [value]) if id == name:
+                values.append(value)
+            case ast.Call(ast.Name("len"), [ast.Name(id)]) if id == name:
+                others += 1
+    return values if len(mentions(definition, name, ast.Load)) == len(values) + others + parts else []
+
+
+def _values(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
+    """The expressions that statements assign to each name, also those that they take apart."""
+    out: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        for target, value in _pairs(node):
+            for name in names_in(target, ast.Store):
+                out.setdefault(name, []).append(value)
+    return out
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of a statement, each with what it gets."""
+    match node:
+        case ast.Assign(targets, value):
+            for target in targets:
+                match target, value:
+                    case ast.Tuple(parts), ast.Tuple(values) if len(parts) == len(values):
+                        yield from zip(parts, values, strict=True)
+                    case _:
+                        yield target, value
+        case ast.AnnAssign(target, value=ast.expr() as value):
+            yield target, value
+        case ast.AugAssign(target, op, value):
+            yield target, ast.BinOp(ast.Name(target.id, ast.Load()), op, value) if isinstance(target, ast.Name) else value

@@ -41,11 +41,8 @@ KEPT = tuple(f.name for f in fields(Program) if f.init and f.name != "values")
 def translated(module: nn.Module, sample: Sequence[Any] | None, folder: Path | None = None) -> tuple[Program, Reads]:
     """`build_with_reads(module, sample=sample)`, or its result from disk if it was called before, with the same warnings.
     Raises what `build_with_reads` raises."""
-    try:
-        if globally_hooked():
-            raise NoFingerprint("hooks for all modules")
-        fingerprint = Fingerprint(module, sample)
-    except (NoFingerprint, RecursionError):
+    fingerprint = None if globally_hooked() else _fingerprint(module, sample)
+    if fingerprint is None:
         return build_with_reads(module, sample=sample)
     path = (cache_folder() if folder is None else folder) / "translations" / _key(fingerprint)
     if (found := read(path)) is not None:
@@ -58,11 +55,19 @@ def translated(module: nn.Module, sample: Sequence[Any] | None, folder: Path | N
         return program, reads
     try:
         content = _content(program, reads, fingerprint)
-    except (NoFingerprint, pickle.PicklingError, TypeError, AttributeError, RecursionError):
+    except Exception:  # whatever stands in the way of keeping a program, it is there
         return program, reads
     write(path, ({}, content))
     # What another process will read, for the same keys of what is made of it: they tell which parts are one object.
     return _taken(content, module, fingerprint)
+
+
+def _fingerprint(module: nn.Module, sample: Sequence[Any] | None) -> Fingerprint | None:
+    """The fingerprint of a model with its sample; None if it has none."""
+    try:
+        return Fingerprint(module, sample)
+    except Exception:  # whatever objects of the user's raise that are looked at, the front end may have no use for them
+        return None
 
 
 def _key(fingerprint: Fingerprint) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.frontend.types import SymbolT
@@ -22,6 +22,21 @@ def identifier(name: str) -> str:
     text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" if c.isalnum() else "_" for c in name)
     text = re.sub(r"__+", "_", text).strip("_") or "v"
     return f"v{text}" if text[0].isdigit() else text
+
+
+class CppFunction(NamedTuple):
+    """A function of C++: its head, without a brace, and the lines of its body."""
+
+    head: str
+    lines: list[str]
+
+    @property
+    def declaration(self) -> str:
+        return f"{self.head};"
+
+    @property
+    def text(self) -> str:
+        return "\n".join([f"{self.head} {{", *(f"    {line}" if line else "" for line in self.lines), "}", ""])
 
 
 class Identifiers:

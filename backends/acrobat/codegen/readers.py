@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.acrobat.codegen.cpp import Types, c_string
+from backends.acrobat.codegen.cpp import CppFunction, Types, c_string
 from backends.acrobat.codegen.outside import Outside, Varying, path_part
 from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.default_dicts import read_as
@@ -21,7 +21,7 @@ class Readers:
         self.types = types
         self.outside = outside
         self.classes = classes
-        self.functions: dict[Any, str] = {}
+        self.functions: dict[Any, CppFunction | None] = {}
         self.shapes: dict[tuple[int, ...], str] = {}
         self.varying: list[str] = []
 
@@ -30,8 +30,9 @@ class Readers:
         shapes = [
             f"constexpr int64_t {name}[] = {{{', '.join(map(str, shape)) or '0'}}};" for shape, name in self.shapes.items()
         ]
-        heads = [body.split(" {", 1)[0] + ";" for body in self.functions.values() if body]
-        return "\n".join([*shapes, *self.varying, "", *heads, "", *(b for b in self.functions.values() if b)])
+        functions = [f for f in self.functions.values() if f is not None]
+        heads, texts = [f.declaration for f in functions], [f.text for f in functions]
+        return "\n".join([*shapes, *self.varying, "", *heads, "", *texts])
 
     def cpp(self, type: Any) -> str:
         """The C++ type of the values that objects of a Python-side type are read as."""
@@ -49,13 +50,13 @@ class Readers:
                 return f"read_tensor(s, {o}, {name}, {len(shape)})"
             case _:
                 if type not in self.functions:
-                    self.functions[type] = ""  # entered before it is written: a recursive type asks for itself
+                    self.functions[type] = None  # entered before it is written: a recursive type asks for itself
                     self.functions[type] = self._function(type)
                 return f"read_value_{self.types.suffix(type)}(s, {o})"
 
-    def _function(self, type: Any) -> str:
+    def _function(self, type: Any) -> CppFunction:
         """The C++ function that reads a value of a type with parts."""
-        head = f"static {self.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
+        head = f"static {self.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o)"
         match type:
             case ListT(rows=int()):
                 body = self._varying(type)
@@ -69,7 +70,7 @@ class Readers:
                 body = self._data(type)
             case _:
                 raise AssertionError(type)
-        return "\n".join([head, *(f"    {line}" if line else "" for line in body), "}", ""])
+        return CppFunction(head, body)
 
     def _varying(self, type: Any) -> list[str]:
         v = Varying.of(type)

@@ -97,8 +97,6 @@ class FunctionBody:
         assert f.definition is not None
         value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
         self._note_size()
-        if self.gives_part and program.plain.get(self.key) != f.plain:
-            program.plain[self.key], program.changed = f.plain, True
         self._end_ownership()
         uses = program.carried.used_by(self.function)
         if any(uses[x] is not changes for x, changes in self.carried.items()):

@@ -291,8 +291,8 @@ class FunctionCall(ChangingCall):
             )
             raise Refused(what, "make the tree apart from the changes, or give a tuple of the same parts at each place")
         first, *changed = parts
-        if key in program.plain and not self._is_of_result():
-            first = as_plain(f, key, first)
+        if (self.function in program.giving or self.function is program.entered[0]) and not self._is_of_result():
+            first = as_plain(f, first)
         check_kept(self, program.kept_keys, type_or_none(first))
         self._sized(key, first)
         same, inside = (None if i is None else Dyn(atoms[i]) for i in program.lengths.get(key, (None, None)))

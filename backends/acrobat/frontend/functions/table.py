@@ -87,10 +87,7 @@ class Functions:
         # the types of the numbers and tensors that the model returns, by the ways to them (`returned`), by the round before
         self.returned: dict[Any, set[Any]] = {}
         self.returned_now: dict[Any, set[Any]] = {}  # the same, by this round
-        # the functions that give parts of the model's result, and function key -> the type of what it gives elsewhere, where a
-        # number is a tensor (`returned`)
-        self.giving: set[Any] = set()
-        self.plain: dict[Any, Any] = {}
+        self.giving: set[Any] = set()  # the functions that give parts of the model's result (`returned`)
         self.lending: set[tuple[type, str]] = set()  # attributes that may hold something that is seen elsewhere, too
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.endless = datatypes.endless  # those that have had more versions than are compiled

@@ -18,8 +18,8 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import NEVER, NONE, UNASSIGNED, Mismatch, contains_unknown, is_unassigned
+from backends.acrobat.frontend.kinds import type_of, type_or_none
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role, is_unassigned
 from backends.acrobat.frontend.values import Value
 
 Path = tuple[Any, ...]
@@ -38,12 +38,7 @@ def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
         have = type_of(value)
     except Mismatch:  # told where the result is made of it
         return value
-    if not path:
-        path = (f.key,)
-        try:
-            f.plain = f.common([f.plain, have], numbers=True)
-        except Mismatch:
-            f.plain = have
+    path = path or (f.key,)
     for place, t in _leaves(f, have, path) if not f.trials else ():
         f.program.returned_now.setdefault(place, set()).add(t)
     wanted = _apart(f, have, path)
@@ -88,10 +83,26 @@ def _apart(f: Frame, t: Any, path: Path = ()) -> Any:
     return either if f.fit([*f.mixed(t).values()] or [t], either) else t
 
 
-def as_plain(f: Frame, key: Any, value: Value) -> Value:
-    """What the function with this key gives to a place that is no part of the model's result. Raises Mismatch."""
-    plain = f.program.plain.get(key, NEVER)
-    return value if plain is NEVER or contains_unknown(plain) else f.coerce(value, plain)
+def as_plain(f: Frame, value: Value) -> Value:
+    """What a function that gives a part of the result gives to another place: there a number is a tensor. Raises Mismatch."""
+    have = type_or_none(value)
+    plain = have if have is None or contains_unknown(have) else _plain(f, have)
+    return value if plain == have else f.coerce(value, plain)
+
+
+def _plain(f: Frame, t: Any) -> Any:
+    """A type with tensors in place of what is a number in some results and a tensor in others."""
+    if has_role(t, "Result"):
+        return f.common([*f.mixed(t).values()], numbers=True)
+    if (inner := f.without_none(t)) != t:
+        plain = _plain(f, inner)
+        return t if plain == inner else f.program.datatypes.optional(plain)
+    match t:
+        case TupleT(items):
+            return replace(t, items=tuple(_plain(f, item) for item in items))
+        case ListT(item, rows=None):
+            return replace(t, item=_plain(f, item))
+    return t
 
 
 def together(f: Frame, types: Sequence[Any], common: Any) -> Any:

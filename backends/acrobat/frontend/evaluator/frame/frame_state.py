@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.rewriting.result_flow import ResultFlow
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
-from backends.acrobat.frontend.types import NEVER, UnknownT
+from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.renaming import Names
@@ -135,7 +135,6 @@ class FrameState:
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
         self.flow = ResultFlow()  # what the model's result is made of, in functions that give it or a part of it
         self.gives_result = False  # whether what the function returns is the model's result, of a type that nothing else says
-        self.plain: Any = NEVER  # the type of what it returns elsewhere, where a number is a tensor
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called

@@ -90,7 +90,6 @@ class ProgramServices(Protocol):
     seen_whole_now: set[Any]
     returned: dict[Any, set[Any]]
     returned_now: dict[Any, set[Any]]
-    plain: dict[Any, Any]
     entered: list[Any]
     changing: Any
     empties: set[Span]

@@ -17,6 +17,7 @@ import sys
 import types
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -46,20 +47,22 @@ def translated(module: nn.Module, sample: Sequence[Any] | None, folder: Path | N
         return build_with_reads(module, sample=sample)
     path = (cache_folder() if folder is None else folder) / "translations" / _key(fingerprint)
     if (found := read(path)) is not None:
-        program, reads = _taken(found[1], module, fingerprint)
-        for message in reads.warnings:
-            warnings.warn(message, stacklevel=5)
-        return program, reads
+        with suppress(Exception):  # such a file counts as damaged
+            program, reads = _taken(found[1], module, fingerprint)
+            for message in reads.warnings:
+                warnings.warn(message, stacklevel=5)
+            return program, reads
     program, reads = build_with_reads(module, sample=sample)
     if not _tells_all(fingerprint, reads):
         return program, reads
     try:
         content = _content(program, reads, fingerprint)
+        # What another process will read, for the same keys of what is made of it: they tell which parts are one object.
+        result = _taken(content, module, fingerprint)
     except Exception:  # whatever stands in the way of keeping a program, it is there
         return program, reads
     write(path, ({}, content))
-    # What another process will read, for the same keys of what is made of it: they tell which parts are one object.
-    return _taken(content, module, fingerprint)
+    return result
 
 
 def _fingerprint(module: nn.Module, sample: Sequence[Any] | None) -> Fingerprint | None:

@@ -32,7 +32,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.frontend.source import of_python
+from backends.acrobat.frontend.source import closure, every_code, of_python
 from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, tie_key
 from backends.acrobat.memory import unusable
 
@@ -216,11 +216,11 @@ class Fingerprint:
         return words, [type(cls), *cls.__bases__, *own.values(), *seen.values()]
 
     def _function(self, f: types.FunctionType) -> tuple[tuple[Any, ...], list[Any]]:
-        cells = [*map(_content, f.__closure__ or ())]
-        parts = [f.__defaults__, f.__kwdefaults__, *cells, f.__dict__]
+        inside = closure(f)
+        parts = [f.__defaults__, f.__kwdefaults__, *inside.values(), f.__dict__]
         home = f.__globals__.get("__name__") or ""
         if of_library(home):
-            return ("function", home, f.__qualname__, f.__code__.co_firstlineno), parts if cells else []
+            return ("function", home, f.__qualname__, f.__code__.co_firstlineno), parts if inside else []
         code = f.__code__
         names, any_name = _names(code)
         seen = {name: f.__globals__[name] for name in sorted(names) if name in f.__globals__}
@@ -233,7 +233,7 @@ class Fingerprint:
                     raise NoFingerprint(f"{f.__qualname__} looks up names that do not stand in it")
                 attributes += [f"{name}.{x}" for x in self._look_up(value, names, parts)]
         parts += [f.__annotations__, *seen.values()]
-        return (*words, _of_code(code), tuple(seen), tuple(attributes)), parts
+        return (*words, _of_code(code), tuple(inside), tuple(seen), tuple(attributes)), parts
 
     def _look_up(self, module: types.ModuleType, names: Iterable[str], parts: list[Any]) -> Iterator[str]:
         """The attributes of one of Python's modules among some names, of which those are added to the parts which libraries do
@@ -286,13 +286,6 @@ def _has_more(cls: type, attributes: dict[str, Any]) -> bool:
     return in_c or not attributes and not any("__weakref__" in vars(c) for c in cls.__mro__)
 
 
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return NotImplemented  # nothing is in it
-
-
 def _text_of(file: str) -> str:
     """A hash of a file's text as it is now; "" where there is none."""
     linecache.checkcache(file)
@@ -303,7 +296,7 @@ def _text_of(file: str) -> str:
 def _names(code: types.CodeType) -> tuple[set[str], bool]:
     """The words of a function's source and the names in its code, and whether it may look up others."""
     found, lines = set[str](), [code.co_firstlineno]
-    for c in _codes(code):
+    for c in every_code([code]):
         found.update(c.co_names)
         lines += [line for _, _, line in c.co_lines() if line is not None]
     text = linecache.getlines(code.co_filename)[min(lines) - 1 : max(lines)]
@@ -312,18 +305,10 @@ def _names(code: types.CodeType) -> tuple[set[str], bool]:
     return found, bool(found & BY_ANY_NAME)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a function and of all functions within it."""
-    pending = [code]
-    while pending:
-        yield (c := pending.pop())
-        pending += [x for x in c.co_consts if isinstance(x, types.CodeType)]
-
-
 def _of_code(code: types.CodeType) -> str:
     """A hash of what a function in memory does, which may not be what stands in its file."""
     told: list[Any] = []
-    for c in _codes(code):
+    for c in every_code([code]):
         constants = [sorted(map(repr, x)) if isinstance(x, frozenset) else x for x in c.co_consts]
         told += [c.co_code, c.co_names, c.co_varnames, c.co_freevars]
         told += [x for x in constants if not isinstance(x, types.CodeType)]

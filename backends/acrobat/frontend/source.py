@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper, cache, update_wrapper
 from importlib.machinery import SourceFileLoader
@@ -79,11 +80,17 @@ def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
         if isinstance(node, ast.FunctionDef):
             functions.setdefault(node.name, []).append(node)
     codes: Codes = {}
-    while compiled:
-        code = compiled.pop()
+    for code in every_code(compiled):
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
-        compiled += [c for c in code.co_consts if isinstance(c, CodeType)]
     return functions, codes, [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+
+
+def every_code(codes: list[CodeType]) -> Iterator[CodeType]:
+    """The codes, and those of all functions within them."""
+    pending = [*codes]
+    while pending:
+        yield (code := pending.pop())
+        pending += [c for c in code.co_consts if isinstance(c, CodeType)]
 
 
 def parse(file: str) -> tuple[Functions, Codes, list[ast.Lambda]]:

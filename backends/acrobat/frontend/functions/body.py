@@ -69,7 +69,7 @@ class FunctionBody:
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
-        self.gives_part = function is program.entered[0] or function in program.giving  # of the model's result
+        self.gives_part = program.gives_part(function)
         if self.gives_part:
             f.flow = flow_of_result(f.definition, namespace)
         self.params: list[n.Var] = []

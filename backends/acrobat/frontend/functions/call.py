@@ -115,10 +115,8 @@ class FunctionCall(ChangingCall):
     def _note_giving(self) -> None:
         """Note of a function that it gives a part of the model's result."""
         program, function = self.program, self.function
-        outside = (
-            self.of_library or is_generator(self.definition) or cache_of(self.definition) or function is program.entered[0]
-        )
-        if self._is_of_result() and not outside and function not in program.giving:
+        outside = self.of_library or is_generator(self.definition) or cache_of(self.definition)
+        if self._is_of_result() and not outside and not program.gives_part(function):
             program.giving.add(function)
             program.changed |= any(key[0] is function for key in program.functions)  # it was compiled as one that does not
 
@@ -291,7 +289,7 @@ class FunctionCall(ChangingCall):
             )
             raise Refused(what, "make the tree apart from the changes, or give a tuple of the same parts at each place")
         first, *changed = parts
-        if (self.function in program.giving or self.function is program.entered[0]) and not self._is_of_result():
+        if program.gives_part(self.function) and not self._is_of_result():
             first = as_plain(f, first)
         check_kept(self, program.kept_keys, type_or_none(first))
         self._sized(key, first)

@@ -33,7 +33,7 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     written, file = source_of(function)
     tried = any(isinstance(x, ast.Try) for x in every_node(written))
     raising = program.raising_in(file) if tried else frozenset()
-    gives_part = function is program.entered[0] or function in program.giving
+    gives_part = program.gives_part(function)
     key = (function, cls, tuple(attributes.items()), raising, gives_part)
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)

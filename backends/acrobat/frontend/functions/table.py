@@ -124,6 +124,10 @@ class Functions:
         self.messages = Messages(symbols.value)
         self.reset()
 
+    def gives_part(self, function: Any) -> bool:
+        """Whether what a function gives is the model's result, or a part of it."""
+        return function is self.entered[0] or function in self.giving
+
     def reset(self) -> None:
         """Begin a round. Problems of the round before are dropped: they may come from types that were not complete then."""
         self.problems = []

@@ -14,7 +14,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.tests.zoo.check import assert_same
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
 
 SENTENCES = [[1, 2, 3], [], [5], [3, 3], [5, 6, 7, 3]]
 
@@ -151,6 +153,19 @@ class Annotated(Scorer):
         for w in words:
             loss = loss - self.score(w)
         return loss
+
+
+def check_interpreted(model):
+    """The interpreter gives what eager PyTorch gives: numbers where it gives numbers, of which some results have tensors."""
+    interpreter = Interpreter(build(model, sample=SENTENCES))
+    with torch.no_grad():
+        expected = [model(s) for s in SENTENCES]
+    results = [as_tensors(interpreter.run(s)) for s in SENTENCES]
+    kinds = [*map(shape_of, expected)]
+    assert len({*map(str, kinds)}) > 1, "some results have numbers where others have tensors"
+    assert [*map(shape_of, results)] == kinds
+    for result, one in zip(results, expected, strict=True):
+        assert_same(result, one, "an instance")
 
 
 def check(model, sentences=SENTENCES):

@@ -9,10 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tests.choices.test_numbers_given import SENTENCES, Scorer, check, shape_of
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.frontend.tests.choices.test_numbers_given import Scorer, check, check_interpreted
 
 
 class Helped(Scorer):
@@ -229,18 +226,6 @@ MODELS = [
     Dictionary,
     Elsewhere,
 ]
-
-
-def check_interpreted(model):
-    interpreter = Interpreter(build(model, sample=SENTENCES))
-    with torch.no_grad():
-        expected = [model(s) for s in SENTENCES]
-    results = [as_tensors(interpreter.run(s)) for s in SENTENCES]
-    kinds = [*map(shape_of, expected)]
-    assert len({*map(str, kinds)}) > 1, "some results have numbers where others have tensors"
-    assert [*map(shape_of, results)] == kinds
-    for result, one in zip(results, expected, strict=True):
-        assert_same(result, one, "an instance")
 
 
 @pytest.mark.parametrize("model", MODELS)

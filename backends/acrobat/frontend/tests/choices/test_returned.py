@@ -7,10 +7,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from backends.acrobat.frontend import build
-from backends.acrobat.frontend.tests.choices.test_numbers_given import SENTENCES, Output, Pair, Scorer, check, shape_of
-from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.frontend.tests.choices.test_numbers_given import (
+    Output,
+    Pair,
+    Scorer,
+    check,
+    check_interpreted,
+)
 
 
 class BesideNone(Scorer):
@@ -166,16 +169,7 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS)
 def test_numbers_are_returned_where_one_return_gives_numbers(model):
-    model = model()
-    interpreter = Interpreter(build(model, sample=SENTENCES))
-    with torch.no_grad():
-        expected = [model(s) for s in SENTENCES]
-    results = [as_tensors(interpreter.run(s)) for s in SENTENCES]
-    kinds = [*map(shape_of, expected)]
-    assert len({*map(str, kinds)}) > 1, "some results have numbers where others have tensors"
-    assert [*map(shape_of, results)] == kinds
-    for result, one in zip(results, expected, strict=True):
-        assert_same(result, one, "an instance")
+    check_interpreted(model())
 
 
 def test_numbers_are_returned_natively():

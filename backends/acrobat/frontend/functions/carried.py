@@ -1,7 +1,7 @@
 """Values that functions take and give beside their parameters, because the compiled program is pure.
 
-Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/changes/kept.py`), attributes
-of modules that the model assigns to and reads (`evaluator/changes/state.py`), and lists of all objects of a class to which
+Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/changes/written_fields.py`),
+attributes of modules that the model assigns to and reads (`evaluator/changes/state.py`), and lists of all objects of a class to which
 several names refer (`evaluator/objects/referenced.py`). Each has a name that is the same in all functions' scopes.
 A function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
 """
@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from backends.acrobat.core.types import DataT, ListT, TensorT
-from backends.acrobat.frontend.evaluator.changes.kept import empty_dictionary, empty_list_of
+from backends.acrobat.frontend.evaluator.changes.written_fields import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable

@@ -81,7 +81,7 @@ class ChangingCall(BoundCall):
 
     def _keep_beside(self, i: int) -> None:
         """Note of an argument that the function changes if it is an object of the instance, which other objects may refer to:
-        from here on the values of its fields are kept beside it (`evaluator/changes/kept.py`)."""
+        from here on the values of its fields are kept beside it (`evaluator/changes/written_fields.py`)."""
         t = type_or_none(self.values[i])
         if self.names[i] in self.always or not isinstance(t, DataT) or not self._of_sample(t.name):
             return

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
-from backends.acrobat.frontend.evaluator.frame.given import Given
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
 from backends.acrobat.frontend.values import Static
@@ -80,7 +80,7 @@ class _RaisesAsReturns(ast.NodeTransformer):
             return s
         name = hidden("error")
         error = ast.copy_location(ast.Name(name, ast.Load()), s)
-        handler = ast.ExceptHandler(ast.copy_location(Given(Static(self.caught)), s), name, [_as_return(s, error)])
+        handler = ast.ExceptHandler(ast.copy_location(CompiledNode(Static(self.caught)), s), name, [_as_return(s, error)])
         attempt = ast.Try([found[0]], [ast.copy_location(handler, s)], [], [])
         return [ast.copy_location(attempt, s), *_each(found[1], self._calls)]
 

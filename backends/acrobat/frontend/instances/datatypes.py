@@ -171,7 +171,7 @@ class Datatypes(Unions):
 
     def forget_none(self, classes: Sequence[type], name: str) -> None:
         """Do not read a field of instances that is None in the whole sample. What the model writes to it lies in a dictionary
-        of the program (`evaluator/changes/kept.py`)."""
+        of the program (`evaluator/changes/written_fields.py`)."""
         for c in classes:
             if name in self.asked.get(c, []) and contains_unknown(self.fields[c, name]):
                 self.asked[c].remove(name)

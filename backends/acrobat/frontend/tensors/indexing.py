@@ -12,8 +12,8 @@ from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.expressions.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists import lists
 from backends.acrobat.frontend.evaluator.lists.lengths import check_equal, item_type, length, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
@@ -70,12 +70,12 @@ from backends.acrobat.library import selection
 def entries_of(f: Frame, index: ast.expr) -> list[ast.expr]:
     """The entries of an index that is not written as a tuple: those of a tuple of the program, `scores[pair]`, or itself."""
     made = isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "tuple"
-    if not made and not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, Given)):
+    if not made and not isinstance(index, (ast.Name, ast.Attribute, ast.Subscript, CompiledNode)):
         return [index]
     with f.trial():
         is_pair = _is_tuple(f.borrowed(index))
     parts = f.components(f.borrowed(index)) if is_pair else None
-    return [index] if parts is None else [ast.copy_location(Given(x), index) for x in parts]
+    return [index] if parts is None else [ast.copy_location(CompiledNode(x), index) for x in parts]
 
 
 def _is_tuple(value: Value) -> bool:

@@ -14,8 +14,8 @@ from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.refusals import refusal
@@ -95,7 +95,7 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     call.kwargs = {k: sure(f, v) for k, v in call.kwargs.items()}
     if name in SCALED and "alpha" in call.kwargs:
         x, other, alpha = call.bind("input", "other", "alpha")
-        call.args, call.kwargs = [x, f.expression(ast.BinOp(Given(other), ast.Mult(), Given(alpha)))], {}
+        call.args, call.kwargs = [x, f.expression(ast.BinOp(CompiledNode(other), ast.Mult(), CompiledNode(alpha)))], {}
     result = moved(f, name, call)
     if result is not None:
         return result

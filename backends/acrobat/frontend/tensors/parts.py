@@ -9,8 +9,8 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
 from backends.acrobat.frontend.evaluator.lists.lists import bound
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
@@ -223,7 +223,9 @@ def _pieces_of_ints(f: Frame, name: str, x: Dyn, dim: int, sizes: list[Value]) -
     def piece(start: int) -> Value:
         bounds = ast.Slice(ast.Constant(start), ast.Constant(min(start + step, extent)))
         places: list[ast.expr] = [*(ast.Slice() for _ in range(dim)), bounds]
-        return f.expression(ast.fix_missing_locations(ast.Subscript(Given(x), ast.Tuple(places, ast.Load()), ast.Load())))
+        return f.expression(
+            ast.fix_missing_locations(ast.Subscript(CompiledNode(x), ast.Tuple(places, ast.Load()), ast.Load()))
+        )
 
     return TupleV(tuple(map(piece, range(0, extent, step))))
 

@@ -12,8 +12,8 @@ from backends.acrobat.frontend.evaluator.builtins.sums import total
 from backends.acrobat.frontend.evaluator.conditions.conditions import TESTED, truth
 from backends.acrobat.frontend.evaluator.conditions.truths import condition
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, WRITTEN, handles
 from backends.acrobat.frontend.kinds import is_object
 from backends.acrobat.frontend.specials import Partial, Super
@@ -28,8 +28,8 @@ def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
 @handles(FUNCTIONS, sum)
 def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`sum` that another function calls, or that is chosen at run time: `map(sum, rows)`, `{"sum": sum, "max": max}[k](xs)`."""
-    given: list[ast.expr] = [ast.copy_location(Given(v), node) for v in args]
-    named = [ast.keyword(name, ast.copy_location(Given(v), node)) for name, v in kwargs.items()]
+    given: list[ast.expr] = [ast.copy_location(CompiledNode(v), node) for v in args]
+    named = [ast.keyword(name, ast.copy_location(CompiledNode(v), node)) for name, v in kwargs.items()]
     result = total(f, ast.copy_location(ast.Call(ast.Name("sum", ast.Load()), given, named), node), sum)
     assert result is not None
     return result

@@ -14,7 +14,7 @@ from backends.acrobat import library
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.builtins.ordering import extreme_or, ordered
 from backends.acrobat.frontend.evaluator.callables.named import has_named, is_name_of_run_time, named
-from backends.acrobat.frontend.evaluator.changes.kept import attribute_or
+from backends.acrobat.frontend.evaluator.changes.written_fields import attribute_or
 from backends.acrobat.frontend.evaluator.choices.choice import among, mapped_choice
 from backends.acrobat.frontend.evaluator.choices.known_classes import (
     asks_for_tuples,
@@ -22,8 +22,8 @@ from backends.acrobat.frontend.evaluator.choices.known_classes import (
     is_instance_as_annotated,
     several,
 )
+from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import of_narrowed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
-from backends.acrobat.frontend.evaluator.conditions.told import of_told
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
@@ -126,7 +126,7 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
             others: list[Value] = list(default)
             return mapped_choice(f, node, names, lambda name: _getattr(f, node, [owner, name, *others], hint) or unknown())
         case [owner, Dyn()] if (told := told_constants(f, node.args[1])) and all(isinstance(x, str) for x in told):
-            return of_told(f, node, node.args[1], told, lambda name: attribute(f, node, owner, name))
+            return of_narrowed(f, node, node.args[1], told, lambda name: attribute(f, node, owner, name))
         case [owner, name, *default] if is_name_of_run_time(name) and len(default) < 2:
             return named(f, node, owner, name, lambda owner, name: attribute(f, node, owner, name), *default)
     return None

@@ -13,8 +13,8 @@ from backends.acrobat.frontend.evaluator.containers.records import copied
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode, dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
@@ -69,7 +69,7 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
         case [xs] if records_of(f, xs):
             return copied(f, node, xs)  # type: ignore[arg-type]
         case [Keywords() | Static(dict()) as entries]:
-            return f.expression(ast.copy_location(ast.Dict([None], [ast.copy_location(Given(entries), node)]), node))
+            return f.expression(ast.copy_location(ast.Dict([None], [ast.copy_location(CompiledNode(entries), node)]), node))
     return None
 
 

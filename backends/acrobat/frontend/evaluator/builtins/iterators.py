@@ -18,8 +18,8 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, sliced
@@ -116,7 +116,7 @@ def _of_iterators(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if not isinstance(callee, Static) or not is_lazy(callee.value):
         return None
     listed = copy(made)
-    listed.elt = ast.copy_location(ast.Call(ast.copy_location(Given(Static(list)), made), [made.elt], []), made.elt)
+    listed.elt = ast.copy_location(ast.Call(ast.copy_location(CompiledNode(Static(list)), made), [made.elt], []), made.elt)
     return _joined(f, node, [f.borrowed(listed)], {}, "")
 
 

@@ -11,8 +11,8 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.claims import deep
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside

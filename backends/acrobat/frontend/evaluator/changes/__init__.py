@@ -3,6 +3,6 @@
 `mutation.py` has the rule and the places that may be changed, with `indices.py` for the indices in them; `putting.py` gives a
 place its new value. `list_changes.py` and `container_methods.py` are the methods of lists, sets and dictionaries, and
 `record_changes.py` those of dictionaries whose keys are names. `scope.py` binds values to the targets of assignments.
-`state.py` is about attributes of the model's modules, `kept.py` about fields of the instance's objects, and `taken_out.py`
-about lists that are taken out of an attribute.
+`state.py` is about attributes of the model's modules, `written_fields.py` about fields of the instance's objects, and
+`taken_out.py` about lists that are taken out of an attribute.
 """

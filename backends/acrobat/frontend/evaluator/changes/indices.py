@@ -11,8 +11,8 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects, shared_inside
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
@@ -199,7 +199,7 @@ def _counted_from_start(f: Frame, node: ast.Subscript, owner: ast.expr) -> ast.e
     if is_unknown(whole) or is_unknown(i) or not isinstance(t, ListT):
         return node.slice
     f.host("list.get", [whole, i], t.item, "before")
-    return named_index(f, node, ast.copy_location(Given(from_end(f, whole, i)), node.slice))
+    return named_index(f, node, ast.copy_location(CompiledNode(from_end(f, whole, i)), node.slice))
 
 
 def _refuse_replaced(f: Frame, node: ast.expr, changed: set[str], moves: set[Moved]) -> None:

@@ -18,9 +18,9 @@ from backends.acrobat.frontend.evaluator.changes.state import settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class, of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
@@ -102,7 +102,9 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
                 return None
             if not isinstance(index, ast.Constant):
                 index = named_index(f, node, index)
-            inner = opened(f, node, f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node)))
+            inner = opened(
+                f, node, f.expression(ast.copy_location(ast.Subscript(CompiledNode(whole), index, ast.Load()), node))
+            )
             if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, inner)
                 note_list_seen_elsewhere(f, node, type_or_none(inner))
@@ -116,7 +118,7 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
                 return None
             outer, whole = around
             note_changed(f, type_or_none(whole), attr)
-            inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node)))
+            inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(CompiledNode(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, whole)
                 note_list_seen_elsewhere(f, node, type_or_none(inner))
@@ -189,9 +191,9 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
 def _with_owner(node: ast.expr, owner: Value) -> ast.expr:
     """The attribute or item `node` of `owner`."""
     if isinstance(node, ast.Subscript):
-        return ast.copy_location(ast.Subscript(Given(owner), node.slice, ast.Load()), node)
+        return ast.copy_location(ast.Subscript(CompiledNode(owner), node.slice, ast.Load()), node)
     assert isinstance(node, ast.Attribute)
-    return ast.copy_location(ast.Attribute(Given(owner), node.attr, ast.Load()), node)
+    return ast.copy_location(ast.Attribute(CompiledNode(owner), node.attr, ast.Load()), node)
 
 
 def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:

@@ -9,8 +9,8 @@ from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.containers.containers import empty_of_kind
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, by_keys
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.kinds import known, nothing_known
@@ -31,9 +31,9 @@ def popped(f: Frame, node: ast.Call, owner: ast.expr, whole: Dyn) -> Value:
     at = place(f, node, owner, "pop")
     if at is None:
         return unknown()
-    read: ast.expr = ast.Subscript(Given(whole), Given(key), ast.Load())
+    read: ast.expr = ast.Subscript(CompiledNode(whole), CompiledNode(key), ast.Load())
     if len(node.args) == 2:
-        read = ast.Call(ast.Attribute(Given(whole), "get", ast.Load()), [Given(key), node.args[1]], [])
+        read = ast.Call(ast.Attribute(CompiledNode(whole), "get", ast.Load()), [CompiledNode(key), node.args[1]], [])
     value = f.expression(ast.fix_missing_locations(ast.copy_location(read, node)))
 
     def rest(cls: type, fields: dict[str, Value]) -> Value:

@@ -19,8 +19,8 @@ from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -99,13 +99,15 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             for e, v in zip(elts, parts, strict=True):
                 assign(f, e, v)
         case ast.Subscript(owner, index) if (method := _method_of_classes(f, owner, item_setter_of)) is not None:
-            f.expression(ast.copy_location(ast.Call(Given(Static(method)), [owner, index, Given(value)], []), target))
+            f.expression(
+                ast.copy_location(ast.Call(CompiledNode(Static(method)), [owner, index, CompiledNode(value)], []), target)
+            )
         case ast.Subscript():
             put_item(f, target, target, value)
         case ast.Attribute(owner, name) if (ordered := in_source_order(f, owner)) is not owner:
             assign(f, ast.copy_location(ast.Attribute(ordered, name, ast.Store()), target), value)
         case ast.Attribute(owner, name) if (method := _method_of_classes(f, owner, lambda c: setter_of(c, name))) is not None:
-            f.expression(ast.copy_location(ast.Call(Given(Static(method)), [owner, Given(value)], []), target))
+            f.expression(ast.copy_location(ast.Call(CompiledNode(Static(method)), [owner, CompiledNode(value)], []), target))
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):

@@ -16,8 +16,8 @@ from typing import Any
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names, quoted
 from backends.acrobat.frontend.kinds import is_unknown, type_or_none
 from backends.acrobat.frontend.types import is_unassigned
@@ -120,9 +120,9 @@ def cleared(f: Frame, s: ast.stmt, attribute: ast.expr) -> list[ast.stmt]:
         return []
     if not is_unknown(value):
         f.program.carried.cleared.add(variable)
-    factories = [Given(Static(x)) for x in (getattr(container, "default_factory", None),) if x is not None]
+    factories = [CompiledNode(Static(x)) for x in (getattr(container, "default_factory", None),) if x is not None]
     made = EMPTY.get(type(container)) or f"library.{type(container).__name__}(*factories)"
-    return quoted(s, f"attribute = {made}", attribute=attribute, library=Given(Static(collections)), factories=factories)
+    return quoted(s, f"attribute = {made}", attribute=attribute, library=CompiledNode(Static(collections)), factories=factories)
 
 
 def check_cleared(f: Frame, at: ast.AST, result: Value) -> None:

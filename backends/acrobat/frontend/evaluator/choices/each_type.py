@@ -15,8 +15,8 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, of_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, Unbound
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_never, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import Mismatch
@@ -58,17 +58,17 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
     operand, name = call.func.value, call.func.attr
     if isinstance(node, ast.Attribute) and node.attr not in ("values", "indices"):
         return None
-    if name not in GIVE_PAIRS or isinstance(operand, Given):
+    if name not in GIVE_PAIRS or isinstance(operand, CompiledNode):
         return None
     value, args = f.borrowed(operand), call.args
     of_method = not isinstance(value, Static)
     if not of_method:
-        if not args or isinstance(args[0], (Given, ast.Starred)):
+        if not args or isinstance(args[0], (CompiledNode, ast.Starred)):
             return None
         value = f.borrowed(args[0])
 
     def of_one(values: list[Value]) -> Value:
-        operand_value = ast.copy_location(Given(values[0]), operand)
+        operand_value = ast.copy_location(CompiledNode(values[0]), operand)
         func = ast.copy_location(ast.Attribute(operand_value if of_method else operand, name, ast.Load()), operand)
         whole = copy(node)
         whole.value = ast.copy_location(ast.Call(func, args if of_method else [operand_value, *args[1:]], call.keywords), call)

@@ -12,12 +12,12 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type
 from backends.acrobat.frontend.evaluator.conditions.comparisons import are_of_other_types
+from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import lasting_path, narrowed_by_test
 from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, of_types, path_of
-from backends.acrobat.frontend.evaluator.conditions.told import lasting_path, told
 from backends.acrobat.frontend.evaluator.conditions.truths import always_true, condition
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import ChosenWalk
@@ -50,13 +50,13 @@ def truth(f: Frame, test: ast.expr) -> Value:
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
-        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, Given):
+        case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, CompiledNode):
             operands = [f.borrowed(left), f.borrowed(right)]
 
             def of_one_type(values: list[Value]) -> Value:
                 if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and values != operands and are_of_other_types(*values):
                     return Static(isinstance(test.ops[0], ast.NotEq))
-                first, other = (ast.copy_location(Given(v), test) for v in values)
+                first, other = (ast.copy_location(CompiledNode(v), test) for v in values)
                 return condition(f, f.borrowed(ast.copy_location(ast.Compare(first, test.ops, [other]), test)), test)
 
             return for_each_type(f, test, operands, of_one_type)
@@ -134,7 +134,7 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
                     answers = {word: _answer(f, test, name, t) for word, t in f.mixed(value.type).items()}
                     if None not in answers.values():
                         return of_types(f, node, value, name, answers, then, orelse)  # type: ignore[arg-type]
-    then, orelse = told(f, test, True, then), told(f, test, False, orelse)
+    then, orelse = narrowed_by_test(f, test, True, then), narrowed_by_test(f, test, False, orelse)
     return choose(f, node, truth(f, test), then, orelse)
 
 

@@ -24,8 +24,8 @@ from typing import Any
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.derived_containers import container_of, kind_of_class, own_init, replaced, without_class
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.tables import CALLS
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, nothing_known, type_of
@@ -98,7 +98,7 @@ def _as_function(definition: ast.FunctionDef, cls: type, bare: type) -> ast.Func
         what = f"the `__init__` of `{cls.__name__}` calls that of its base after it has used `{me}`, or more than once"
         raise Refused(what, "call it in the first statement")
     where = made.body[at or 0]
-    begun = ast.Call(Given(Static(bare)), call.args if call else [], call.keywords if call else [])
+    begun = ast.Call(CompiledNode(Static(bare)), call.args if call else [], call.keywords if call else [])
     given = ast.Return(ast.Name(me, ast.Load()))
     made.body = [*before, ast.Assign([ast.Name(me, ast.Store())], begun), *after, given]
     for new, old in ((made.body[len(before)], where), (given, made.body[-2])):

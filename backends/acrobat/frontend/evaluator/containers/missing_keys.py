@@ -22,8 +22,8 @@ from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.derived_containers import word_of_missing
 from backends.acrobat.frontend.evaluator.containers.containers import enters_missing_keys, has_uses_beyond_lookup
 from backends.acrobat.frontend.evaluator.containers.same_dictionary import may_be_one
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.constants import method_of
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
@@ -140,7 +140,7 @@ def _kept_in(node: ast.expr) -> str:
     """Where a dictionary is kept, the same for all expressions that may show one: an attribute of any object, or an item of a
     name or of such an attribute; "" where it is something else."""
     match node:
-        case ast.Attribute(Given()) | ast.Subscript(Given()):
+        case ast.Attribute(CompiledNode()) | ast.Subscript(CompiledNode()):
             return ""
         case ast.Attribute(attr=name):
             return f".{name}"

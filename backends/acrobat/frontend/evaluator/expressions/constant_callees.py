@@ -16,8 +16,8 @@ from backends.acrobat.frontend.evaluator.containers.containers import as_set
 from backends.acrobat.frontend.evaluator.containers.derived import made_derived
 from backends.acrobat.frontend.evaluator.expressions.callees import called, is_method_of_text
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.constants import method_of, of_constant
@@ -65,7 +65,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return attribute(f, node, args[0], value.__reduce__()[1][0])
     if isinstance(value, operator.itemgetter) and len(args) == 1 and not kwargs:
         keys = [ast.Constant(key) for key in value.__reduce__()[1]]
-        parts = [f.borrowed(ast.copy_location(ast.Subscript(Given(args[0]), key, ast.Load()), node)) for key in keys]
+        parts = [f.borrowed(ast.copy_location(ast.Subscript(CompiledNode(args[0]), key, ast.Load()), node)) for key in keys]
         return parts[0] if len(parts) == 1 else TupleV(tuple(parts))
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return (instantiate if computes_fields(value) else construct)(f, node, value, args, kwargs)

@@ -13,8 +13,8 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, Unbound, constant
 from backends.acrobat.frontend.evaluator.frame.claims import claims
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class, records_of
 from backends.acrobat.frontend.evaluator.objects.fields import field, of_known_class
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
@@ -93,7 +93,7 @@ def _for_each_class(
     def arm(cls: type) -> Value:
         entries = [(x, of_known_class(f, node, whole, cls, x)) for x in f.program.datatypes.record_fields(cls)]
         try:
-            result: Value = EXPRESSIONS[ast.Call](f, with_entries(Given(Keywords(tuple(entries)))), hint)
+            result: Value = EXPRESSIONS[ast.Call](f, with_entries(CompiledNode(Keywords(tuple(entries)))), hint)
             return result
         except Unbound as unbound:
             refused.append(unbound)

@@ -13,13 +13,13 @@ from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, i
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import of_narrowed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
-from backends.acrobat.frontend.evaluator.conditions.told import of_told
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode, dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given, dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
@@ -69,21 +69,25 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
         if isinstance(chosen, OneOf):
-            keys = [ast.copy_location(Given(each), index) for each in chosen.alternatives]
+            keys = [ast.copy_location(CompiledNode(each), index) for each in chosen.alternatives]
             by_class = dict(zip(chosen.alternatives, keys, strict=True))
             return mapped_choice(f, node, chosen, lambda each: subscript(f, node, value, by_class[each]))
         if isinstance(index, ast.Call):  # it may change something, and is computed once
-            index = ast.copy_location(Given(chosen), index)
+            index = ast.copy_location(CompiledNode(chosen), index)
     if isinstance(index, (ast.Name, ast.Attribute)):
         chosen = f.borrowed(index)
         if is_one_of_several(f, chosen):
             at = index
-            return for_each_type(f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(Given(one[0]), at)))
+            return for_each_type(
+                f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(CompiledNode(one[0]), at))
+            )
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
-            index = ast.copy_location(Given(opened(f, index, chosen)), index)
+            index = ast.copy_location(CompiledNode(opened(f, index, chosen)), index)
     if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
         name = index
-        return of_told(f, node, name, told, lambda k: subscript(f, node, value, ast.copy_location(Given(Static(k)), name)))
+        return of_narrowed(
+            f, node, name, told, lambda k: subscript(f, node, value, ast.copy_location(CompiledNode(Static(k)), name))
+        )
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
@@ -119,7 +123,7 @@ def _written_out(f: Frame, index: ast.expr) -> ast.expr:
         value = f.borrowed(index)
     if not isinstance(value, SliceOf):
         return index
-    bounds = [None if v == Static(None) else Given(v) for v in (value.start, value.stop, value.step)]
+    bounds = [None if v == Static(None) else CompiledNode(v) for v in (value.start, value.stop, value.step)]
     return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
@@ -175,7 +179,7 @@ def _as_entry(f: Frame, node: ast.AST, value: Value) -> Value:
 def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
     """`self.layers[i][j]`: an item of one of several lists of modules."""
     key = f.expression(index)
-    at = ast.copy_location(Given(key), index)
+    at = ast.copy_location(CompiledNode(key), index)
     is_known, name = known(key)
 
     def item(each: Value) -> Value:

@@ -16,8 +16,8 @@ from typing import Any, TypeGuard
 from backends.acrobat.core.types import BOOL
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.services import Key
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
@@ -243,7 +243,7 @@ def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
         return s
     if s not in _loops:
         text = "while left(words):\n    target = next(words)\n    body"
-        (_loops[s],) = quoted(s, text, left=Given(Static(has_more)), words=s.iter, target=s.target, body=s.body)
+        (_loops[s],) = quoted(s, text, left=CompiledNode(Static(has_more)), words=s.iter, target=s.target, body=s.body)
     return _loops[s]  # type: ignore[return-value]
 
 

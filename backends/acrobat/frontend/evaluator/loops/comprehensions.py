@@ -14,8 +14,8 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import dict_of
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.conditions.conditions import truth
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.loops.left import fits, value_after
+from backends.acrobat.frontend.evaluator.loops.types_at_exits import fits, value_after
 from backends.acrobat.frontend.evaluator.loops.variables import (
     Carried,
     LoopStatement,

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -48,8 +48,8 @@ def guarded(f: Frame, s: ast.For) -> tuple[TupleV, ast.For] | None:
     rows, start = zip_parts
     name = hidden("round", s)
     number = ast.Name(name, ast.Load())
-    tests: list[ast.expr] = [ast.Compare(Given(n), [ast.Gt()], [number]) for n in rows.lengths]
-    item: ast.expr = ast.Tuple([ast.Subscript(Given(v), number, ast.Load()) for v in rows.arguments], ast.Load())
+    tests: list[ast.expr] = [ast.Compare(CompiledNode(n), [ast.Gt()], [number]) for n in rows.lengths]
+    item: ast.expr = ast.Tuple([ast.Subscript(CompiledNode(v), number, ast.Load()) for v in rows.arguments], ast.Load())
     if start is not None:
         item = ast.Tuple([ast.BinOp(number, ast.Add(), start), item], ast.Load())
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import holds_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
-from backends.acrobat.frontend.evaluator.loops.left import Ways
+from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
 from backends.acrobat.frontend.evaluator.syntax.commuting import EXTREMES, Change, Changes, changes

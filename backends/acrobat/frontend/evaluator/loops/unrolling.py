@@ -16,13 +16,13 @@ from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers.walked_sets import has_known_order
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, walked
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.by_turns import computed_at_once, generator_called
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
-from backends.acrobat.frontend.evaluator.loops.left import Ways
 from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entries, seen_by_nested
+from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways
 from backends.acrobat.frontend.evaluator.loops.unordered import in_any_order, is_set, without_list
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -72,7 +72,9 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if is_ragged(value) and isinstance(each, Dyn) and not is_unknown(each):
         count = (extents(type_of(value)) or (None,))[0] or 0
         if _needs_rounds(f, s, count, type_of(each).item):
-            parts = [ast.copy_location(ast.Subscript(Given(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)]
+            parts = [
+                ast.copy_location(ast.Subscript(CompiledNode(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)
+            ]
             return TupleV(tuple(map(f.expression, parts)))
     return each
 

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in, note_lengths_of
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
-from backends.acrobat.frontend.evaluator.loops.left import Ways, type_at_ends
+from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways, type_at_ends
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.objects.constant_graphs import reference
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, leaves, stored

@@ -13,8 +13,8 @@ from typing import Any
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
@@ -113,7 +113,7 @@ def _default(f: Frame, node: ast.AST, cls: type, x: dataclasses.Field[Any]) -> V
 def _made_by(f: Frame, factory: Any) -> ast.expr:
     """An expression that calls the `default_factory` of a field."""
     known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
-    return known[factory] if factory in known else ast.Call(Given(f.program.wrap(factory)), [], [])
+    return known[factory] if factory in known else ast.Call(CompiledNode(f.program.wrap(factory)), [], [])
 
 
 @handles(ATTRIBUTES_PUT, "object")

@@ -17,8 +17,8 @@ from typing import Any
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.classes import setter_of
@@ -143,7 +143,7 @@ class Initialisation:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name) as written, args, keywords) as call):
                 if isinstance(called := self._of_bases(function, name), types.FunctionType):
                     owner = ast.copy_location(ast.Name(me, ast.Load()), written)
-                    made = ast.Call(Given(Static(called)), [owner, *args], keywords)
+                    made = ast.Call(CompiledNode(Static(called)), [owner, *args], keywords)
                     return ast.copy_location(ast.Expr(ast.copy_location(made, call)), s)
         return s
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.derived_containers import container_of, own_init
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
 from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
@@ -49,7 +49,7 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
             own = calls_own_function(f, source)
             return name in MAKERS and not own or _is_of_derived(class_called(f, source))
-        case ast.Call(Given()):
+        case ast.Call(CompiledNode()):
             return _is_of_derived(class_called(f, source))
         case ast.IfExp() | ast.BoolOp():
             return all(fresh(f, arm, value) for arm in _possible(f, source))

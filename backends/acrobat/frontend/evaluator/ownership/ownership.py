@@ -39,8 +39,8 @@ from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.ownership.origins import origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -123,7 +123,7 @@ def class_called(f: Frame, call: ast.Call) -> type | None:
     match call.func:
         case ast.Name(name):
             value = f.env[name] if name in f.env else Static(f.namespace.get(name))
-        case Given(value=given):
+        case CompiledNode(value=given):
             value = given
         case ast.Attribute(ast.Name(owner), name):
             value = f.callees.get(call, Static(getattr(f.namespace.get(owner), name, None) if owner not in f.env else None))

@@ -12,8 +12,8 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.scalars.formatting import CONVERSIONS, Shown, text_of
 from backends.acrobat.frontend.kinds import is_unknown, known, type_or_none
 from backends.acrobat.frontend.specials import OneOf
@@ -70,7 +70,7 @@ def fields_of(f: Frame, node: ast.AST, template: str, arguments: Value) -> list[
             parts.append(Shown(Static("%")))
         elif field["name"] is not None:
             by_name = True
-            item = ast.Subscript(Given(arguments), ast.Constant(field["name"]), ast.Load())
+            item = ast.Subscript(CompiledNode(arguments), ast.Constant(field["name"]), ast.Load())
             parts.append(_by_percent(f, field, f.borrowed(ast.copy_location(item, node))))
         elif used == len(values):
             raise Refused("TypeError: not enough arguments for format string")

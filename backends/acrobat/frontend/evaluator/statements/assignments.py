@@ -15,9 +15,9 @@ from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
@@ -197,7 +197,7 @@ def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace,
     """Give the place that `read` names, with the value `whole`, what an operator makes of it."""
     before = len(f.moves)
     with f.changes() as changed:
-        joined = _operated(f, s, ast.copy_location(ast.BinOp(Given(whole), s.op, s.value), s))
+        joined = _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(whole), s.op, s.value), s))
     if root_of(read) in changed or is_moved(f, read, changed, f.moves[before:]):
         f.problem(s, "what is added here changes what it is added to", "give it a name first")
     where.put(joined)
@@ -232,7 +232,9 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if before is not None and _is_shared(f, s.target, before):
         place_and_value = place(f, s, sum.left, "an assignment with an operator")
         if place_and_value is not None:
-            place_and_value[0].put(_operated(f, s, ast.copy_location(ast.BinOp(Given(place_and_value[1]), s.op, s.value), s)))
+            place_and_value[0].put(
+                _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(place_and_value[1]), s.op, s.value), s))
+            )
         return
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)
@@ -277,7 +279,7 @@ def _is_walked(f: Frame, added: ast.expr) -> bool:
 
 
 def _listed(whole: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(Given(Static(list)), [whole], []), whole)
+    return ast.copy_location(ast.Call(CompiledNode(Static(list)), [whole], []), whole)
 
 
 def _is_tuple(node: ast.expr) -> bool:

@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
@@ -141,7 +141,7 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
         raise Refused(COMPUTED, NAME_BEFORE)
     if error is not IndexError:
         return ast.Compare(key, [ast.In()], [owner])
-    size: ast.expr = ast.Call(Given(Static(len)), [owner], [])
+    size: ast.expr = ast.Call(CompiledNode(Static(len)), [owner], [])
     return ast.Compare(ast.UnaryOp(ast.USub(), size), [ast.LtE(), ast.Lt()], [key, size])
 
 
@@ -151,10 +151,10 @@ def _has_next(f: Frame, node: ast.AST, owner: ast.expr) -> ast.expr:
         value = f.borrowed(owner)
     if kind(value) != "iterator" or not f.is_builtin("next"):
         if nothing_known(value):
-            return Given(unknown())  # a later round knows
+            return CompiledNode(unknown())  # a later round knows
         raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
     left = retyped(value, replace(type_of(value), kind="list"))  # type: ignore[arg-type]
-    return ast.Compare(ast.Call(Given(Static(len)), [Given(left)], []), [ast.Gt()], [ast.Constant(0)])
+    return ast.Compare(ast.Call(CompiledNode(Static(len)), [CompiledNode(left)], []), [ast.Gt()], [ast.Constant(0)])
 
 
 def _kind(f: Frame, owner: ast.expr) -> Kind:
@@ -194,7 +194,9 @@ def _types_of(f: Frame, value: Dyn) -> Collection[str]:
 def _reads_as_number(f: Frame, name: str, written: ast.expr, of_none: bool) -> ast.expr:
     """Whether `int(written)` or `float(written)` raises no ValueError, where `written` may be a string, and with `of_none` no
     TypeError because it is None. Raises Refused."""
-    text: ast.expr = ast.Call(Given(Static(strings.reads_as_int if name == "int" else strings.reads_as_float)), [written], [])
+    text: ast.expr = ast.Call(
+        CompiledNode(Static(strings.reads_as_int if name == "int" else strings.reads_as_float)), [written], []
+    )
     with f.trial():
         value = f.borrowed(written)
     if not isinstance(value, Dyn) or value.type == SYMBOL:
@@ -203,7 +205,7 @@ def _reads_as_number(f: Frame, name: str, written: ast.expr, of_none: bool) -> a
         raise Refused("what this `try` reads a number from is not always a string", "give it a name before the `try`")
     if _types_of(f, value) != {"str"}:
         text = quoted_expression(
-            written, "not isinstance(written, text) or reads", written=written, text=Given(Static(str)), reads=text
+            written, "not isinstance(written, text) or reads", written=written, text=CompiledNode(Static(str)), reads=text
         )
     if f.without_none(value.type) == value.type:
         return text

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, opti
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, mixed, word_of
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.conditions.conditions import truth
-from backends.acrobat.frontend.evaluator.conditions.told import told
+from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import narrowed_by_test
 from backends.acrobat.frontend.evaluator.conditions.truths import condition
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -106,7 +106,7 @@ class _Decisions:
                 orelse: Arm = partial(self.among, others)
                 if isinstance(value, Dyn) and value == self.subject:
                     test = ast.copy_location(ast.Compare(self.s.subject, [ast.Eq()], [constant]), pattern)
-                    then, orelse = told(f, test, True, then), told(f, test, False, orelse)
+                    then, orelse = narrowed_by_test(f, test, True, then), narrowed_by_test(f, test, False, orelse)
                 return choose(f, self.s, is_equal, then, orelse)
         return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
 

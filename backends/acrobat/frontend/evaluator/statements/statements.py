@@ -23,9 +23,9 @@ from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_inside
 from backends.acrobat.frontend.evaluator.expressions.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import has_own_method
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.given import Given
 from backends.acrobat.frontend.evaluator.lists.named_iterators import one_by_one
 from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.loops import by_turns, loops, unrolling
@@ -88,7 +88,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             container_methods.change(f, s, owner, name, args)
             return
         case ast.Call(ast.Attribute(owner, "update"), [] | [_], keywords) as call if _is_set_or_dict(f, owner, True):
-            given = [as_display(call, Given(Static(dict)))] if keywords else call.args
+            given = [as_display(call, CompiledNode(Static(dict)))] if keywords else call.args
             put_in_at_once(f, owner, given)
             container_methods.change(f, s, owner, "update", given)
             return

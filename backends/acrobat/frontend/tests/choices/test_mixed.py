@@ -224,7 +224,7 @@ def test_natively(cls, instances, codegen, tmp_path) -> None:
     agrees_natively(cls().eval(), instances, codegen, tmp_path)
 
 
-class Given(Base):
+class CompiledNode(Base):
     """Trees as results: each node becomes a tuple of its sum and its children's."""
 
     def mapped(self, tree):

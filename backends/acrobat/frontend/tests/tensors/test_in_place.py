@@ -34,13 +34,13 @@ class Residual(nn.Module):
         self.a, self.b, self.r = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(inplace=True)
     def forward(self, x: Tensor) -> Tensor:
         return x + self.b(self.r(self.a(x)))
-class Given(nn.Linear):
+class CompiledNode(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         return x
 class M(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.given = nn.Linear(4, 4), nn.Linear(4, 4), Given(4, 4)
+        self.a, self.b, self.given = nn.Linear(4, 4), nn.Linear(4, 4), CompiledNode(4, 4)
         self.cell = nn.LSTMCell(4, 4)
         self.r = nn.ReLU(inplace=True)
         self.seq = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Dropout(inplace=True), nn.Linear(4, 4))

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.values import Value
 
 
-class Given(ast.expr):
+class CompiledNode(ast.expr):
     """A syntax-tree node for an expression that has been compiled already, to `value`."""
 
     _fields = ()
@@ -21,20 +21,20 @@ class Given(ast.expr):
         super().__init__()
         self.value = value
 
-    def __copy__(self) -> Given:
-        return ast.copy_location(Given(self.value), self)
+    def __copy__(self) -> CompiledNode:
+        return ast.copy_location(CompiledNode(self.value), self)
 
-    def __deepcopy__(self, memo: Any) -> Given:
+    def __deepcopy__(self, memo: Any) -> CompiledNode:
         return copy(self)
 
 
-@handles(EXPRESSIONS, Given)
-def _given(f: Frame, node: Given, hint: str) -> Value:
+@handles(EXPRESSIONS, CompiledNode)
+def _given(f: Frame, node: CompiledNode, hint: str) -> Value:
     return node.value
 
 
 def dict_of(f: Frame, node: ast.AST, entries: Mapping[Any, Value]) -> Value:
     """The dictionary with these constant keys and these values, as if it were written out."""
     keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in entries]
-    values: list[ast.expr] = [ast.copy_location(Given(v), node) for v in entries.values()]
+    values: list[ast.expr] = [ast.copy_location(CompiledNode(v), node) for v in entries.values()]
     return f.expression(ast.copy_location(ast.Dict(keys, values), node))

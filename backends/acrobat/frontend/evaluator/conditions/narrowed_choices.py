@@ -32,7 +32,7 @@ Told: TypeAlias = dict[str, tuple[Any, ...]]
 """Names and fields, as `path_of` gives them, with constants."""
 
 
-def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
+def narrowed_by_test(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
     """The arm for where a test holds, or does not hold, in which what the test says of names and fields is known."""
     one_of, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
     tested = _classes_told(f, test, holds)
@@ -54,7 +54,7 @@ def told(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
     return body
 
 
-def of_told(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], make: Callable[[Any], Value]) -> Value:
+def of_narrowed(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], make: Callable[[Any], Value]) -> Value:
     """What `make` gives for the constant that a name or field is, which is one of these (`told_constants`)."""
     if len(strings) == 1:
         return make(strings[0])

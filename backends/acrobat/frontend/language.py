@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.builtins import (
     taken_apart,
 )
 from backends.acrobat.frontend.evaluator.callables import function_tables, nested
-from backends.acrobat.frontend.evaluator.changes import container_methods, kept, list_changes, mutation
+from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes, mutation, written_fields
 from backends.acrobat.frontend.evaluator.choices import nones
 from backends.acrobat.frontend.evaluator.conditions import conditions, membership, truths
 from backends.acrobat.frontend.evaluator.containers import (
@@ -44,7 +44,7 @@ from backends.acrobat.frontend.evaluator.expressions import (
     object_operators,
     special_methods,
 )
-from backends.acrobat.frontend.evaluator.frame import given, keywords
+from backends.acrobat.frontend.evaluator.frame import compiled_nodes, keywords
 from backends.acrobat.frontend.evaluator.lists import walking
 from backends.acrobat.frontend.evaluator.loops import comprehensions, endless
 from backends.acrobat.frontend.evaluator.objects import (

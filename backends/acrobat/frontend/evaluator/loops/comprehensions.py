@@ -32,7 +32,18 @@ from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Held, Special, Static, TupleV, Value, guess, held_in, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    FilledPlaceholder,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    held_in,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 
@@ -84,6 +95,8 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     if isinstance(xs, TupleV):
         return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
     if is_unknown(xs):
+        if isinstance(xs, Dyn) and isinstance(xs.atom, FilledPlaceholder):  # its place in the source is that of another list
+            return f.not_yet(ListT(element))
         return xs if is_list(xs) else unknown()
     assert isinstance(xs, Dyn)
     assert isinstance(xs.type, ListT)

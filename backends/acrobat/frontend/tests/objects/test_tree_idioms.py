@@ -398,3 +398,20 @@ def test_truth_of_objects() -> None:
     assert len({str(r[0]) for r in results}) > 4
     for holder, expected in zip(holders, results, strict=True):
         assert_same(interpreter.run(holder), expected, "a holder")
+
+
+class CountsResults(nn.Module):
+    """Makes a list of as many elements as a list of its own results has, while the type of those is not known yet."""
+
+    def forward(self, node):
+        if node.is_leaf:
+            return []
+        results = [self.forward(c) for c in node.children]
+        return [torch.stack([torch.full((3,), 0.5) for _ in results]).sum(0)]
+
+
+def test_lists_as_long_as_one_of_unknown_elements_are_other_lists() -> None:
+    trees = [Node(left=Node(1), right=Node(left=Node(2))), Node(3)]
+    interpreter = Interpreter(build(CountsResults(), sample=trees))
+    for tree in trees:
+        assert_same(interpreter.run(tree), CountsResults()(tree), "a tree")

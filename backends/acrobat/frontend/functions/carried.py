@@ -1,9 +1,9 @@
 """Values that functions take and give beside their parameters, because the compiled program is pure.
 
 Three kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/changes/written_fields.py`),
-attributes of modules that the model assigns to and reads (`evaluator/changes/state.py`), and lists of all objects of a
-class to which several names refer (`evaluator/objects/referenced.py`). Each has a name that is the same in all functions' scopes.
-A function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
+attributes of modules that the model assigns to and reads (`evaluator/changes/state.py`), and lists of all objects of a class to
+which several names refer (`evaluator/objects/referenced.py`). Each has a name that is the same in all functions' scopes. A
+function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
 """
 
 from __future__ import annotations

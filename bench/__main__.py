@@ -61,7 +61,7 @@ def main() -> None:
     except (HydraException, OmegaConfBaseException, OSError) as error:
         if in_full:
             raise
-        print(f"error: {told(error)}", file=sys.stderr)
+        print(f"error: {refusal_of(error)}", file=sys.stderr)
         sys.exit(Exit.CRASHED if sweep.campaign.rows else Exit.CONFIG)
     except KeyboardInterrupt as interrupt:
         print(f"interrupted: {sweep.campaign.summary()}; the same command goes on from here", file=sys.stderr)
@@ -77,7 +77,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated
 
 
-def told(error: Exception) -> str:
+def refusal_of(error: Exception) -> str:
     """What Hydra has refused, in one line. An OSError that is none of Hydra's is of the folder that it makes for each sweep."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException

@@ -96,11 +96,11 @@ def verdict(compared: Sequence[Pair], least: float = LEAST) -> Verdict:
 def _pair(a: Entry, b: Entry) -> Pair:
     comparison = compare(a, b)
     if comparison is not None and not in_one(a, b):
-        comparison = Comparison(a, b, _apart(a, b, comparison.ratio.value), together=False)
+        comparison = Comparison(a, b, _ratio_of_sessions(a, b, comparison.ratio.value), together=False)
     return Pair(a, b, comparison)
 
 
-def _apart(a: Entry, b: Entry, value: float) -> Ratio:
+def _ratio_of_sessions(a: Entry, b: Entry, value: float) -> Ratio:
     """The ratio `value` of two sessions, with the half-widths of both latencies' intervals added as independent errors."""
     widths = [math.log(s.high / s.low) / 2 for s in (a.summary, b.summary)]
     half = math.hypot(*widths)

@@ -68,13 +68,13 @@ def _probe() -> Any:
         raise FileNotFoundError("there is no C compiler")
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True, timeout=20).stdout
     key = hashlib.sha256(b"\0".join([SOURCE.read_bytes(), version, " ".join(FLAGS).encode(), _processor()])).hexdigest()[:16]
-    path = next(filter(None, (_kept(folder, key) for folder in folders())), None) or _build(compiler, key)
+    path = next(filter(None, (_whole_probe(folder, key) for folder in folders())), None) or _build(compiler, key)
     probe = ctypes.CDLL(str(path)).probe
     probe.restype, probe.argtypes = ctypes.c_double, [ctypes.c_long, ctypes.POINTER(ctypes.c_float)]
     return probe
 
 
-def _kept(folder: Path, key: str) -> Path | None:
+def _whole_probe(folder: Path, key: str) -> Path | None:
     """The probe that the folder has, if it is whole: loading a damaged one would end this process. Its name has its hash."""
     for path in sorted(folder.glob(f"peak-{key}-*.so")):
         with contextlib.suppress(OSError):

@@ -48,7 +48,7 @@ def translated(module: nn.Module, sample: Sequence[Any] | None, folder: Path | N
     path = (cache_folder() if folder is None else folder) / "translations" / _key(fingerprint)
     if (found := read(path)) is not None:
         with suppress(Exception):  # such a file counts as damaged
-            program, reads = _taken(found[1], module, fingerprint)
+            program, reads = _program_and_reads(found[1], module, fingerprint)
             for message in reads.warnings:
                 warnings.warn(message, stacklevel=5)
             return program, reads
@@ -58,7 +58,7 @@ def translated(module: nn.Module, sample: Sequence[Any] | None, folder: Path | N
     try:
         content = _content(program, reads, fingerprint)
         # What another process will read, for the same keys of what is made of it: they tell which parts are one object.
-        result = _taken(content, module, fingerprint)
+        result = _program_and_reads(content, module, fingerprint)
     except Exception:  # whatever stands in the way of keeping a program, it is there
         return program, reads
     write(path, ({}, content))
@@ -144,7 +144,7 @@ def _content(program: Program, reads: Reads, fingerprint: Fingerprint) -> bytes:
     return file.getvalue()
 
 
-def _taken(content: bytes, module: nn.Module, fingerprint: Fingerprint) -> tuple[Program, Reads]:
+def _program_and_reads(content: bytes, module: nn.Module, fingerprint: Fingerprint) -> tuple[Program, Reads]:
     """The program and the record of what was read in a file, with the weights and other objects of the module as it is now."""
     parts, values, read = _Unpickler(content, fingerprint.objects).load()
     attributes, tensors, constants, names, objects, warned = read

@@ -11,14 +11,14 @@ from torch.nn.functional import linear
 
 from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
-from backends.pytorch.programs import left_and_right
+from backends.pytorch.programs import gates_of_treegru, left_and_right
 from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
 class Program(GraphProgram[TreeGRU]):
     def __init__(self, model: TreeGRU) -> None:
         super().__init__(model)
-        self.gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
+        self.gates = gates_of_treegru(model)
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         model = self.model

@@ -11,15 +11,14 @@ from torch.nn.functional import linear
 
 from backends.dgl.graphs import Fields, GraphProgram, full, needs, trees
 from backends.pytorch.batched import Counts
-from backends.pytorch.programs import side_by_side
+from backends.pytorch.programs import gates_of_treelstm
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 
 class Program(GraphProgram[TreeLSTM]):
     def __init__(self, model: TreeLSTM) -> None:
         super().__init__(model)
-        self.W, self.bias = side_by_side(model.W_i, model.W_o, model.W_u)
-        self.U = torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight))
+        self.W, self.U, self.bias = gates_of_treelstm(model)
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         return list(self.model.classifier(self.encode(minibatch, counts)))

@@ -12,7 +12,7 @@ from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
 from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
-from backends.pytorch.programs import left_and_right, side_by_side
+from backends.pytorch.programs import gates_of_treegru, left_and_right, side_by_side
 from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
@@ -21,8 +21,7 @@ class Program:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
         self.inputs = WordProducts(setting, model.embedding.weight, *side_by_side(model.W_z, model.W_h))
-        gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
-        self.gates = product(setting.library, *gates)
+        self.gates = product(setting.library, *gates_of_treegru(model))
         self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from workloads.lattice.model import Lattice
+    from workloads.treegru.model import TreeGRU
+    from workloads.treelstm.model import TreeLSTM
 
 
 LabelT = TypeVar("LabelT")
@@ -20,6 +22,17 @@ LabelT = TypeVar("LabelT")
 def side_by_side(*layers: nn.Linear) -> tuple[Tensor, Tensor]:
     """The weight [sum of their outputs, in] and the bias of the layer that computes what all `layers` compute."""
     return torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+
+
+def gates_of_treegru(model: TreeGRU) -> tuple[Tensor, Tensor]:
+    """The weight and the bias of the update and the reset gate as one layer of the sum of the children's states."""
+    return torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
+
+
+def gates_of_treelstm(model: TreeLSTM) -> tuple[Tensor, Tensor, Tensor]:
+    """The gates i, o and u as one layer: its weight for words, its weight for the sum of the children's states, its bias."""
+    words, bias = side_by_side(model.W_i, model.W_o, model.W_u)
+    return words, torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight)), bias
 
 
 def left_and_right(node: Any) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from backends.pytorch.programs import gates_of_treegru
 from backends.torchfold.folding import ModelOperations, Node
 from workloads.treegru.model import Leaf, Tree, TreeGRU
 
@@ -15,7 +16,7 @@ from workloads.treegru.model import Leaf, Tree, TreeGRU
 class Operations(ModelOperations[TreeGRU]):
     def __init__(self, model: TreeGRU) -> None:
         super().__init__(model)
-        self.gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
+        self.gates = gates_of_treegru(model)
 
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree))]

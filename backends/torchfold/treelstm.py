@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from backends.pytorch.programs import side_by_side
+from backends.pytorch.programs import gates_of_treelstm
 from backends.torchfold.folding import ModelOperations, Node
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
@@ -18,8 +18,7 @@ State = tuple[Tensor, Tensor]
 class Operations(ModelOperations[TreeLSTM]):
     def __init__(self, model: TreeLSTM) -> None:
         super().__init__(model)
-        self.W, self.bias = side_by_side(model.W_i, model.W_o, model.W_u)
-        self.U = torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight))
+        self.W, self.U, self.bias = gates_of_treelstm(model)
 
     def add(self, fold: Any, tree: Tree) -> list[Node]:
         return [fold.add("classify", self.encode(fold, tree)[0])]

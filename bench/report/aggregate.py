@@ -79,11 +79,15 @@ class Mean:
 
     @property
     def has_interval(self) -> bool:
-        return math.isfinite(self.low)
+        return self._ratio.has_interval
 
     @property
     def significant(self) -> bool:
-        return self.has_interval and not self.low <= 1.0 <= self.high
+        return self._ratio.significant
+
+    @property
+    def _ratio(self) -> Ratio:
+        return Ratio(self.value, self.low, self.high)
 
 
 def geometric_mean(comparisons: Sequence[Comparison | None]) -> Mean | None:

@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import cast
 
-from backends.acrobat.codegen.copies import CALL, HEAD, marked
+from backends.acrobat.codegen.copies import WrittenFunction
 from backends.acrobat.codegen.cpp import Identifiers, c_string, identifier
 from backends.acrobat.codegen.numbers import Stretch, mentioned, stretches
+from backends.acrobat.codegen.parts import CallOf, Cpp, call_of, cpp, listed
 from backends.acrobat.codegen.values import ValueWriter
 from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT
 from backends.acrobat.ir import nodes as n
@@ -29,16 +30,8 @@ class FunctionWriter(ValueWriter):
 
     # ---- the function
 
-    def signature(self, f: s.HostFunction, names: list[str]) -> str:
-        """The head of the C++ function; `names` are the C++ names of its parameters."""
-        params = [f"{self.types.cpp(p.type)} {name}" for p, name in zip(f.params, names, strict=True)]
-        params += ["int64_t& depth", *(["int64_t calls"] if f.counts_calls else [])]
-        result = self.types.cpp(f.result)
-        result = f"Task<{result}>" if f.waits else result
-        return f"static {result} {marked(HEAD, f.name)}{''.join(f', {p}' for p in params)})"
-
-    def write(self, f: s.HostFunction) -> str:
-        """The C++ function as `Copies` takes it, with a comment that says where it stands in the source."""
+    def write(self, f: s.HostFunction) -> WrittenFunction:
+        """The function, with a comment that says where it stands in the source."""
         self.waiting = f.waits
         if f.waits:
             self.mentions = mentioned(f)
@@ -52,14 +45,16 @@ class FunctionWriter(ValueWriter):
             self.line(f"cx.guard({c_string(f.name)}, calls);")
         self.body(f.body, self.returns)
         comment = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
-        return "\n".join([comment, self.signature(f, names) + " {", *self.lines, "}", ""])
+        result = f"Task<{self.types.cpp(f.result)}>" if f.waits else self.types.cpp(f.result)
+        params = (*(f"{self.types.cpp(p.type)} {name}" for p, name in zip(f.params, names, strict=True)), "int64_t& depth")
+        return WrittenFunction(comment, result, params, f.counts_calls, cpp(*(x for line in self.lines for x in (line, "\n"))))
 
     def returns(self, end: s.Give | s.Next | s.NextOf) -> None:
         """Prints the end of a function: its result is returned, with its depth in `depth`."""
         assert isinstance(end, s.Give)
         if end.depth is not None:
-            self.line(f"depth = {self.depth(end.depth)};")
-        self.line(f"{'co_return' if self.waiting else 'return'} {self.atom(end.value)};")
+            self.line("depth = ", self.depth(end.depth), ";")
+        self.line("co_return " if self.waiting else "return ", self.atom(end.value), ";")
 
     # ---- variables
 
@@ -72,9 +67,9 @@ class FunctionWriter(ValueWriter):
 
         def assign(end: s.Give | s.Next | s.NextOf) -> None:
             assert isinstance(end, s.Give)
-            self.line(f"{name} = {self.atom(end.value)};")
+            self.line(f"{name} = ", self.atom(end.value), ";")
             if end.depth not in (None, s.READY):
-                self.line(f"{depth} = {self.depth(end.depth)};")
+                self.line(f"{depth} = ", self.depth(end.depth), ";")
 
         return assign
 
@@ -101,7 +96,7 @@ class FunctionWriter(ValueWriter):
         self.inside(s.Body(x.statements, s.Next(())), lambda _: None)
         self.waiting = True
         for name, outside in names.items():
-            self.line(f"    {outside} = {self.codes[name]};")
+            self.line(f"    {outside} = ", self.codes[name], ";")
         self.line("}();")
         self.codes.update(names)
 
@@ -118,7 +113,7 @@ class FunctionWriter(ValueWriter):
     def branch(self, branch: s.IfBranch | s.MatchBranch, finish: Finish) -> None:
         """Prints a branch, of which each arm ends as `finish` says."""
         if isinstance(branch, s.IfBranch):
-            self.line(f"if ({self.atom(branch.cond)}) {{")
+            self.line("if (", self.atom(branch.cond), ") {")
             self.inside(branch.then, finish)
             self.line("} else {")
             self.inside(branch.orelse, finish)
@@ -130,7 +125,7 @@ class FunctionWriter(ValueWriter):
             self.fields(value, type, branch.arms[0])
             self.body(branch.arms[0].body, finish)
             return
-        self.line(f"switch ({value}->tag) {{")
+        self.line("switch (", value, "->tag) {")
         self.indent += 1
         for arm in branch.arms:
             self.line(f"case {self.types.tag(type, arm.case)}: {{")
@@ -144,13 +139,13 @@ class FunctionWriter(ValueWriter):
         if finish == self.returns:
             self.line("__builtin_unreachable();")
 
-    def fields(self, value: str, type: DataT, arm: s.BranchArm) -> None:
+    def fields(self, value: Cpp, type: DataT, arm: s.BranchArm) -> None:
         """Declares C++ constants for the fields that an arm uses; `value` is the C++ of the matched value."""
         fields = self.schedule.program.datatypes[type.name].case(arm.case).fields
         for i, var in arm.fields:
             name = self.codes[var.name] = self.local.fresh(var.name)
             member = self.types.field(type, arm.case, fields[i][0])
-            self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({value})->{member};")
+            self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>(", value, f")->{member};")
 
     def statement(self, x: s.Statement) -> None:
         match x:
@@ -171,16 +166,16 @@ class FunctionWriter(ValueWriter):
             case s.Wait(tensor, depth):
                 assert isinstance(tensor.type, TensorT)
                 at = self.before_wait(self.depth(depth))
-                self.line(f"co_await s.waiting.wait(cx, {at}, {self.atom(tensor)}, {tensor.type.width});")
+                self.line("co_await s.waiting.wait(cx, ", at, ", ", self.atom(tensor), f", {tensor.type.width});")
             case s.Enter(phase):
                 self.line(f"cx.stage = &cx.stages[{phase}];")
             case s.Pad(name, depth, levels):
                 later = self.local.fresh(f"{identifier(name)}_padded")
-                self.line(f"const int64_t {later} = padded({self.depth(depth)}, {levels});")
+                self.line(f"const int64_t {later} = padded(", self.depth(depth), f", {levels});")
                 self.depths[name] = later
             case s.NextSegment(name):
                 end = self.local.fresh(f"{identifier(name)}_end")
-                self.line(f"const int64_t {end} = cx.stage->next({self.depths[name]});")
+                self.line(f"const int64_t {end} = cx.stage->next(", self.depths[name], ");")
                 self.depths[name] = end
             case s.Ready(var, of):
                 self.codes[var.name] = self.codes[of.name]
@@ -189,10 +184,9 @@ class FunctionWriter(ValueWriter):
 
     def call(self, x: s.CallFunction) -> None:
         depth = self.local.fresh(f"{identifier(x.var.name)}_depth")
-        self.line(f"int64_t {depth} = {self.depth(x.depth)};")
+        self.line(f"int64_t {depth} = ", self.depth(x.depth), ";")
         args = [*map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counts_calls else [])]
-        code = f"{marked(CALL, x.call.function)}{''.join(f', {a}' for a in args)})"
-        self.define(x.var, f"co_await {code}" if x.waits else code)
+        self.define(x.var, cpp("co_await " if x.waits else "", CallOf(x.call.function), ", ", listed(args), ")"))
         self.depths[x.var.name] = depth
 
     # ---- loops
@@ -206,7 +200,7 @@ class FunctionWriter(ValueWriter):
         assert isinstance(x.var.type, ListT)
         name, depth = self.declare(x.var)
         source = self.local.fresh(f"{name}_source")
-        self.line(f"const auto {source} = {self.atom(x.iterable)};")
+        self.line(f"const auto {source} = ", self.atom(x.iterable), ";")
         self.line(f"auto {name} = make_list<{self.types.cpp(x.var.type.item)}>(cx.host, {source}.size);")
         if depth:
             self.line(f"int64_t {depth} = 0;")
@@ -214,9 +208,9 @@ class FunctionWriter(ValueWriter):
 
         def store(end: s.Give | s.Next | s.NextOf) -> None:
             assert isinstance(end, s.Give)
-            self.line(f"{name}.data[{index}] = {self.atom(end.value)};")
+            self.line(f"{name}.data[{index}] = ", self.atom(end.value), ";")
             if end.depth not in (None, s.READY):
-                self.line(f"{depth} = std::max({depth}, {self.depth(end.depth)});")
+                self.line(f"{depth} = ", call_of("std::max", (depth, self.depth(end.depth))), ";")
 
         loop = f"for (int64_t {index} = 0; {index} < {source}.size; ++{index})"
         if not x.waits:
@@ -239,29 +233,29 @@ class FunctionWriter(ValueWriter):
         starts = [(self.atom(v.value), self.depth(v.depth) if v.depth else "") for v in x.init]
         for v, (code, start) in zip(x.vars, starts, strict=True):
             name, depth = self.declare(v)
-            self.line(f"{self.types.cpp(v.type)} {name} = {code};")
+            self.line(f"{self.types.cpp(v.type)} {name} = ", code, ";")
             if depth:
-                self.line(f"int64_t {depth} = {start};")
+                self.line(f"int64_t {depth} = ", start, ";")
             names.append((name, depth))
         if isinstance(x, s.FoldLoop):
             source, index = self.local.fresh(f"{identifier(x.var.name)}_source"), self.local.fresh("i")
-            self.line(f"const auto {source} = {self.atom(x.iterable)};")
+            self.line(f"const auto {source} = ", self.atom(x.iterable), ";")
             self.line(f"for (int64_t {index} = 0; {index} < {source}.size; ++{index}) {{")
             self.element(x.item, source, index)
         else:
             self.line("for (;;) {")
             self.line("    cx.tick();")
-            self.inside(x.cond, lambda end: self.line(f"if (!({self.atom(end.value)})) break;"))  # type: ignore[union-attr]
+            self.inside(x.cond, lambda end: self.line("if (!(", self.atom(end.value), ")) break;"))  # type: ignore[union-attr]
         self.inside(x.body, partial(self.rebind, names))
         self.line("}")
         depths = s.Join(tuple(s.Of(v.name) for v in x.vars if self.schedule.holds(v.type)))
-        self.define(x.var, f"{self.types.cpp(x.var.type)}({', '.join(code for code, _ in names)})", self.depth(depths))
+        self.define(x.var, call_of(self.types.cpp(x.var.type), [code for code, _ in names]), self.depth(depths))
 
     def rebind(self, names: Sequence[tuple[str, str]], end: s.Give | s.Next | s.NextOf) -> None:
         """Gives a loop's variables their next values. One that is another's next value is saved before it is overwritten."""
         if isinstance(end, s.NextOf):
             next_values, depth = self.atom(end.whole.value), self.depth(end.whole.depth) if end.whole.depth else ""
-            values = [(f"std::get<{i}>({next_values})", depth if own else "") for i, (_, own) in enumerate(names)]
+            values = [(call_of(f"std::get<{i}>", [next_values]), depth if own else "") for i, (_, own) in enumerate(names)]
         else:
             assert isinstance(end, s.Next)
             values = [(self.atom(v.value), self.depth(v.depth) if v.depth is not None else "") for v in end.values]
@@ -273,12 +267,12 @@ class FunctionWriter(ValueWriter):
             for k, type in enumerate(("auto", "int64_t")):
                 if len(changing) > 1 and parts[k] in targets:
                     parts[k] = self.local.fresh(f"{to[k]}_next")
-                    self.line(f"const {type} {parts[k]} = {new[k]};")
+                    self.line(f"const {type} ", parts[k], " = ", new[k], ";")
             saved.append((to, parts))
         for (name, depth), (code, value) in saved:
-            self.line(f"{name} = {code};")
+            self.line(f"{name} = ", code, ";")
             if depth:
-                self.line(f"{depth} = {value};")
+                self.line(f"{depth} = ", value, ";")
 
     # ---- waiting
 
@@ -300,24 +294,24 @@ class FunctionWriter(ValueWriter):
 
     def wait_for_all(self, x: s.Fork, waits: Sequence[s.Wait]) -> None:
         """A fork whose branches do nothing but read a number each: the function itself waits for all of them."""
-        numbers = ", ".join(f"{{{self.atom(w.tensor)}, {cast(TensorT, w.tensor.type).width}}}" for w in waits)
+        numbers = listed(cpp("{", self.atom(w.tensor), f", {cast(TensorT, w.tensor.type).width}}}") for w in waits)
         depths = list(dict.fromkeys(self.depth(w.depth) for w in waits))
         read, depth = self.local.fresh("read"), self.before_wait(self.latest(depths))
-        self.line(f"Waiting::Number {read}[] = {{{numbers}}};")
-        self.line(f"co_await s.waiting.wait_for_all(cx, {depth}, {read});")
+        self.line(f"Waiting::Number {read}[] = {{", numbers, "};")
+        self.line("co_await s.waiting.wait_for_all(cx, ", depth, f", {read});")
         for i, branch in enumerate(x.branches):
             assign = self.variable(branch.var)
             self.line(f"cx.awaited = {read}[{i}].values;")
             self.body(s.Body(branch.body.statements[1:], branch.body.end), assign)
 
-    def before_wait(self, code: str) -> str:
+    def before_wait(self, code: Cpp) -> Cpp:
         """The C++ expression for a depth, for use in one that waits. GCC 12 refuses a braced list in such an expression, as an
         "array used as initializer": the array behind the list would have to be kept in the coroutine's frame. So the depth of a
         list of depths gets a name first."""
         if "{" not in code:
             return code
         depth = self.local.fresh("awaited_depth")
-        self.line(f"const int64_t {depth} = {code};")
+        self.line(f"const int64_t {depth} = ", code, ";")
         return depth
 
 

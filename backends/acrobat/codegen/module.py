@@ -51,9 +51,9 @@ class ModelSource:
         names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
         functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)})
-        texts = {name: functions.write(f) for name, f in schedule.functions.items()}
+        written = {name: functions.write(f) for name, f in schedule.functions.items()}
         recorders = [unit_writer.recorder(code) for code in units]
-        copies = Copies(texts, function_names, [code.name for code in units], recorders, program.entry)
+        copies = Copies(written, function_names, [code.name for code in units], recorders, program.entry)
         entry = schedule.functions[program.entry]
         struct = program_struct(entry, function_names[program.entry], types, outside, readers, writers)
         self.outputs: list[ResultTensor] = writers.tensors

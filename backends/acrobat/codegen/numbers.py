@@ -33,7 +33,7 @@ def stretches(statements: Sequence[s.Statement], mentions: Counter[str]) -> Iter
     """The statements in order, those that are worth a lambda together. `mentions` are those of the whole function."""
     for numeric, group in groupby(statements, is_numeric):
         part = tuple(group)
-        kept = _kept(part, mentions) if numeric else ()
+        kept = _used_elsewhere(part, mentions) if numeric else ()
         if kept and len(kept) < len(part):
             yield Stretch(part, kept)
         else:
@@ -59,7 +59,7 @@ def _is_numeric_end(end: Any) -> bool:
     return isinstance(end, s.Give) or (isinstance(end, s.IfBranch) and _is_numeric_branch(end))
 
 
-def _kept(part: Iterable[s.Statement], mentions: Counter[str]) -> tuple[n.Var, ...]:
+def _used_elsewhere(part: Iterable[s.Statement], mentions: Counter[str]) -> tuple[n.Var, ...]:
     part = tuple(part)
     inside = mentioned(part)
     bound = [x.var for x in part if isinstance(x, s.Assign | s.Choose)]

@@ -47,14 +47,14 @@ class UnitWriter(ABC, Generic[C]):
 
     def record(self, code: UnitCode) -> str:
         """The C++ function that records one call and returns the address of its row of results."""
-        return self.recorder(code, f" record_{code.name}(Context& cx", str(code.index))
+        return f"static inline Tensor record_{code.name}{self.recorder(code, 'Context& cx', str(code.index))}"
 
     @staticmethod
-    def recorder(code: UnitCode, head: str = "(Context& cx, int unit", unit: str = "unit") -> str:
-        """The text of a function that records one call, which begins with `head`; `unit` is the number of the unit."""
+    def recorder(code: UnitCode, context: str = "Context& cx, int unit", unit: str = "unit") -> str:
+        """A function that records one call, without its name; `context` are its first parameters, `unit` the unit's number."""
         params = [f"Tensor {operand(p.name)}" for p in code.gathered]
         params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
-        lines = [f"static inline Tensor{', '.join([head, 'int64_t depth', *params])}) {{"]
+        lines = [f"({', '.join([context, 'int64_t depth', *params])}) {{"]
         for p in code.lists:
             if p.name in code.must_not_be_empty:
                 lines += [f"    if ({operand(p.name)}.size == 0) empty_list({c_string(code.must_not_be_empty[p.name])});"]

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.codegen.copies import NUMBER, RECORD, marked
 from backends.acrobat.codegen.cpp import Identifiers, Types, identifier
+from backends.acrobat.codegen.parts import CodeInParts, Cpp, Number, Part, RecordOfUnit, call_of, cpp, listed
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.moves import view_displacement
 from backends.acrobat.core.texts import TEXT
@@ -33,25 +33,25 @@ class ValueWriter:
         self.types = types
         self.units = units
         self.weights = weights
-        self.codes: dict[str, str] = {}
-        self.depths: dict[str, str] = {}
-        self.lines: list[str] = []
+        self.codes: dict[str, Cpp] = {}
+        self.depths: dict[str, Cpp] = {}
+        self.lines: list[Cpp] = []
         self.indent = 1
         self.local = Identifiers()
         self.waiting = False
         self.mentions: Counter[str] = Counter()
 
-    def line(self, text: str) -> None:
-        """Appends a line, indented as the place it stands in."""
-        self.lines.append("    " * self.indent + text)
+    def line(self, *pieces: CodeInParts | Part) -> None:
+        """Appends a line of these pieces, indented as the place it stands in."""
+        self.lines.append(cpp("    " * self.indent, *pieces))
 
-    def atom(self, a: n.Atom) -> str:
+    def atom(self, a: n.Atom) -> Cpp:
         """The C++ expression for an operand."""
         match a:
             case n.Var(name):
                 return self.codes[name]
             case n.Weight(name):
-                return f"cx.weights[{marked(NUMBER, self.weights[name])}]"
+                return cpp("cx.weights[", Number(self.weights[name]), "]")
             case n.Lit(value) if isinstance(value, bool):
                 return "true" if value else "false"
             case n.Lit(value) if a.type == FLOAT:
@@ -59,10 +59,10 @@ class ValueWriter:
             case n.Lit(value):
                 return f"int64_t{{{value}}}" if value > -(2**63) else f"(int64_t{{{value + 1}}} - 1)"
 
-    def atoms(self, atoms: Sequence[n.Atom]) -> str:
-        return ", ".join(map(self.atom, atoms))
+    def atoms(self, atoms: Sequence[n.Atom]) -> Cpp:
+        return listed(map(self.atom, atoms))
 
-    def depth(self, depth: s.Depth) -> str:
+    def depth(self, depth: s.Depth) -> Cpp:
         """The C++ expression for a depth."""
         match depth:
             case s.Of(var):
@@ -70,14 +70,14 @@ class ValueWriter:
             case s.Arguments():
                 return "depth_in"
             case s.StaticDepth(level):
-                return f"cx.stage->at({marked(NUMBER, level)})"
+                return cpp("cx.stage->at(", Number(level), ")")
             case s.Start(segment, levels):
                 return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
             case s.Join(depths):
                 return self.latest([*map(self.depth, depths)])
 
     @staticmethod
-    def latest(depths: Sequence[str]) -> str:
+    def latest(depths: Sequence[Cpp]) -> Cpp:
         """The C++ expression for the largest of several depths. No depth is below 0, which is an `int` in C++ and so not of the
         others' type."""
         match [depth for depth in depths if depth != "0"]:
@@ -86,40 +86,39 @@ class ValueWriter:
             case [a]:
                 return a
             case [a, b]:
-                return f"std::max({a}, {b})"
+                return call_of("std::max", (a, b))
             case several:
-                return f"std::max({{{', '.join(several)}}})"
+                return cpp("std::max({", listed(several), "})")
 
     def declare(self, var: n.Var) -> tuple[str, str]:
         """Enters fresh C++ names for a variable and its depth, and returns both; the second is "" if it has no depth."""
-        name = self.local.fresh(var.name)
-        self.codes[var.name] = name
+        name = self.codes[var.name] = self.local.fresh(var.name)
         if not self.schedule.holds(var.type):
             return name, ""
-        self.depths[var.name] = self.local.fresh(f"{name}_depth")
-        return name, self.depths[var.name]
+        depth = self.depths[var.name] = self.local.fresh(f"{name}_depth")
+        return name, depth
 
-    def define(self, var: n.Var, code: str, depth: str = "") -> None:
+    def define(self, var: n.Var, code: Cpp, depth: Cpp = "") -> None:
         """Declares a C++ constant for `var` with the value `code`, and one with the value `depth` if `var` has a depth."""
         name, own = self.declare(var)
-        self.line(f"{self.types.constant(var.type)} {name} = {code};")
+        self.line(f"{self.types.constant(var.type)} {name} = ", code, ";")
         if own and depth:
-            self.line(f"const int64_t {own} = {depth};")
+            self.line(f"const int64_t {own} = ", depth, ";")
 
     def let(self, x: s.Assign) -> None:
         """Prints a constant for a value, unless it is a name already, and one for its depth if that is a maximum."""
         code = self.value(x.var, x.value)
         name, own = self.local.fresh(x.var.name), ""
         self.codes[x.var.name] = name
-        if len(code) <= 24 and code.isidentifier():
+        if isinstance(code, str) and len(code) <= 24 and code.isidentifier():
             self.codes[x.var.name] = code
         else:
-            self.line(f"{self.types.constant(x.var.type)} {name} = {code};")
+            self.line(f"{self.types.constant(x.var.type)} {name} = ", code, ";")
         if isinstance(x.depth, s.Join) and x.depth != s.READY:
             own = self.depths[x.var.name] = self.local.fresh(f"{name}_depth")
-            self.line(f"const int64_t {own} = {self.depth(x.depth)};")
+            self.line(f"const int64_t {own} = ", self.depth(x.depth), ";")
 
-    def value(self, var: n.Var, expr: s.Pure) -> str:
+    def value(self, var: n.Var, expr: s.Pure) -> Cpp:
         """The C++ expression for a value; prints the statements that the expression needs first."""
         match expr:
             case n.Op(op, args, attrs):
@@ -127,27 +126,27 @@ class ValueWriter:
             case n.Item(tensor, ListT(type)):
                 assert isinstance(tensor.type, TensorT)
                 function = "read_ints" if type == INT else "read_floats"
-                return f"{function}(cx.host, cx.computed({self.atom(tensor)}), {tensor.type.size})"
+                return cpp(f"{function}(cx.host, cx.computed(", self.atom(tensor), f"), {tensor.type.size})")
             case n.Item(tensor, type):
-                t = self.atom(tensor)
-                return f"*reinterpret_cast<const int64_t*>(cx.computed({t}))" if type == INT else f"double(*cx.computed({t}))"
+                address = call_of("cx.computed", [self.atom(tensor)])
+                return cpp("*reinterpret_cast<const int64_t*>(" if type == INT else "double(*", address, ")")
             case n.Tuple(items):
-                return f"{self.types.cpp(expr.type)}({self.atoms(items)})"
+                return call_of(self.types.cpp(expr.type), map(self.atom, items))
             case n.Field(value, index):
-                return f"std::get<{index}>({self.atom(value)})"
+                return call_of(f"std::get<{index}>", [self.atom(value)])
             case n.ListOf(items, ListT(item)):
                 name = self.local.fresh(var.name + "_list")
                 if n.is_table(expr):
                     table = self.local.fresh(var.name + "_table")
                     self.line(f"static constexpr {self.types.cpp(item)} {table}[] = {{")
                     for k in range(0, len(items), PER_LINE):
-                        self.line(f"    {self.atoms(items[k : k + PER_LINE])},")
+                        self.line("    ", self.atoms(items[k : k + PER_LINE]), ",")
                     self.line("};")
                     self.line(f"const auto {name} = constant_list({table}, {len(items)});")
                     return name
                 self.line(f"auto {name} = make_list<{self.types.cpp(item)}>(cx.host, {len(items)});")
                 for i, a in enumerate(items):
-                    self.line(f"{name}.data[{i}] = {self.atom(a)};")
+                    self.line(f"{name}.data[{i}] = ", self.atom(a), ";")
                 return name
             case n.Construct(case, args, DataT() as type):
                 name = self.local.fresh(var.name + "_new")
@@ -155,67 +154,65 @@ class ValueWriter:
                 self.line(f"{name}->tag = {self.types.tag(type, case)};")
                 fields = self.schedule.program.datatypes[type.name].case(case).fields
                 for (f, _), a in zip(fields, args, strict=True):
-                    self.line(f"{name}->{self.types.field(type, case, f)} = {self.atom(a)};")
+                    self.line(f"{name}->{self.types.field(type, case, f)} = ", self.atom(a), ";")
                 return f"static_cast<{self.types.cpp(type)}>({name})"
             case n.Host(op, args, type):
                 return self.host(op, args, type)
         raise AssertionError(f"no code for {expr}")
 
-    def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> str:
+    def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> Cpp:
         """The C++ expression for an operation that is an address or a view."""
         values = [self.atom(a) for a in args]
         if op == "row":
             rows, *extents = args[0].type.shape  # type: ignore[union-attr]
-            return f"cx.row({values[0]}, {values[1]}, {rows}, {math.prod(extents)})"
+            return call_of("cx.row", (*values, str(rows), str(math.prod(extents))))
         if op == "lookup":
-            tables = [
-                (marked(NUMBER, self.weights[a.name]), TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)
-            ]
+            tables = [(Number(self.weights[a.name]), TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
             (table, size), (other, other_size) = tables
-            return f"cx.lookup({values[0]}, {table}, {size}, {other}, {other_size})"
+            return call_of("cx.lookup", (values[0], table, str(size), other, str(other_size)))
         if op == "scalar":
-            return f"cx.scalar({values[0]})"
+            return call_of("cx.scalar", values)
         at = view_displacement(op, tuple(a.type for a in args), attrs)
         assert at is not None, f"{op} is neither in a kernel nor a view"
-        return values[0] if at == 0 else f"{values[0]} + {at}"
+        return values[0] if at == 0 else cpp(values[0], f" + {at}")
 
-    def host(self, op: str, args: Sequence[n.Atom], type: Type) -> str:
+    def host(self, op: str, args: Sequence[n.Atom], type: Type) -> Cpp:
         """The C++ expression for an operation on host values."""
         c = [self.atom(a) for a in args]
         floats = [a.type == FLOAT for a in args]
         number = "double" if any(floats) else "int64_t"
         if op in COMPARISONS and len(set(floats)) > 1:
-            return f"acrobat::{op}({', '.join(x if f else f'int64_t({x})' for x, f in zip(c, floats, strict=True))})"
+            return call_of(f"acrobat::{op}", [x if f else call_of("int64_t", [x]) for x, f in zip(c, floats, strict=True)])
         checked = op in ("add", "sub", "mul") and not any(floats)
         if op in COMPARISONS or op in INFIX and not checked:
-            return f"({c[0]} {(COMPARISONS | INFIX)[op]} {c[1]})"
+            return cpp("(", c[0], f" {(COMPARISONS | INFIX)[op]} ", c[1], ")")
         match op:
             case "neg" if any(floats):
-                return f"(-{c[0]})"
+                return cpp("(-", c[0], ")")
             case "not":
-                return f"(!{c[0]})"
+                return cpp("(!", c[0], ")")
             case "bool":
-                return f"({c[0]} != 0)"
+                return cpp("(", c[0], " != 0)")
             case "phase":  # a marker: the value stays the same, and its uses are in a later phase
                 return c[0]
             case "list.len":
-                return f"{c[0]}.size"
+                return cpp(c[0], ".size")
             case "square" | "float32" | "div" | "floordiv" | "mod":
                 exact = "double" if op == "square" else number
-                return f"acrobat::{'to_float32' if op == 'float32' else op}({', '.join(f'{exact}({x})' for x in c)})"
+                return call_of(f"acrobat::{'to_float32' if op == 'float32' else op}", [call_of(exact, [x]) for x in c])
             case "min" | "max":
-                return f"std::{op}({{{', '.join(f'{self.types.cpp(type)}({x})' for x in c)}}})"
+                return cpp(f"std::{op}({{", listed(call_of(self.types.cpp(type), [x]) for x in c), "})")
             case "abs" if any(floats):
-                return f"std::abs({c[0]})"
+                return call_of("std::abs", c)
             case "int":
-                return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
+                return call_of("acrobat::to_int" if any(floats) else "int64_t", c)
             case "float":
-                return f"double({c[0]})"
+                return call_of("double", c)
         if op in TEXT:
-            return f"acrobat::{op.replace('.', '_')}({', '.join(['s', *c])})"
+            return call_of(f"acrobat::{op.replace('.', '_')}", ("s", *c))
         if op.startswith("math."):
-            return f"acrobat::math::{op.removeprefix('math.')}({', '.join(f'double({x})' for x in c)})"
-        return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"
+            return call_of(f"acrobat::math::{op.removeprefix('math.')}", [call_of("double", [x]) for x in c])
+        return call_of(f"acrobat::{op.removeprefix('list.')}", ("cx.host", *c) if op in IN_ARENA else c)
 
     def record(self, x: s.Record) -> None:
         """Prints the call that records one call of a unit, and the constants for its results."""
@@ -223,13 +220,13 @@ class ValueWriter:
         params = zip(x.launch.unit.params, x.launch.args, strict=True)
         values = {p.name: self.atom(a) for p, a in params if p.mode is not Mode.SHARED}
         at = self.local.fresh(f"{identifier(var.name)}_at")
-        self.line(f"const int64_t {at} = {self.depth(x.at)};")
+        self.line(f"const int64_t {at} = ", self.depth(x.at), ";")
         operands = [values[p.name] for p in (*unit.gathered, *unit.lists)]
-        row, starts = f"{marked(RECORD, unit.index)}{', '.join([at, *operands])})", unit.result_displacements()
+        row, starts = cpp(RecordOfUnit(unit.index), listed((at, *operands)), ")"), unit.result_displacements()
         if isinstance(var.type, TupleT):
             base = self.local.fresh(f"{identifier(var.name)}_row")
-            self.line(f"const Tensor {base} = {row};")
+            self.line(f"const Tensor {base} = ", row, ";")
             row = f"{self.types.cpp(var.type)}({', '.join(f'{base} + {d}' if d else base for d in starts)})"
         elif starts[0]:
-            row = f"{row} + {starts[0]}"
+            row = cpp(row, f" + {starts[0]}")
         self.define(var, row, f"{at} + 1")

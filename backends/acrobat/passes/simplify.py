@@ -201,7 +201,7 @@ class _Simplifier:
             return value
         return source.items[0] if len(source.items) == 1 else replace(make_op("add", source.items), span=value.span)
 
-    def _apart(self, var: n.Var, operand: n.Atom) -> bool:
+    def _in_other_phases(self, var: n.Var, operand: n.Atom) -> bool:
         """Whether markers put a variable and its operand in different phases."""
         return isinstance(operand, n.Var) and self._phases.get(var.name) != self._phases.get(operand.name)
 
@@ -210,7 +210,7 @@ class _Simplifier:
         linear = self._only_use(product, var)
         if not isinstance(linear, n.Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, n.Weight):
             return None
-        if self._apart(var, product):
+        if self._in_other_phases(var, product):
             return None
         weight = linear.args[1].type
         if not isinstance(weight, TensorT) or bias.type != TensorT(weight.shape[:1]):
@@ -222,7 +222,7 @@ class _Simplifier:
         """`[g(y) for y in [f(x) for x in xs]]` as `[g(f(x)) for x in xs]`. Conditions: f has no calls and no control flow, so
         its depth is the same for all x; and markers do not put f and g into different phases."""
         inner = self._only_use(value.iterable, var)
-        if not isinstance(inner, n.Map) or not _straight(inner.body) or self._apart(var, value.iterable):
+        if not isinstance(inner, n.Map) or not _straight(inner.body) or self._in_other_phases(var, value.iterable):
             return value
         bindings, tail = lets(inner.body)
         if isinstance(tail, n.Tuple):
@@ -241,7 +241,7 @@ class _Simplifier:
             not isinstance(zipped, n.Host)
             or zipped.op != "zip"
             or not _straight(value.body)
-            or self._apart(var, value.iterable)
+            or self._in_other_phases(var, value.iterable)
         ):
             return None
         inner = [self._joinable(xs, var) for xs in zipped.args]
@@ -274,7 +274,7 @@ class _Simplifier:
     def _joinable(self, xs: n.Atom, var: n.Var) -> n.Map | None:
         """The map that makes the list `xs`, if it may move into the computation of `var`, the only use of the list."""
         loop = self._only_use(xs, var)
-        if not isinstance(loop, n.Map) or not _straight(loop.body) or self._apart(var, xs):
+        if not isinstance(loop, n.Map) or not _straight(loop.body) or self._in_other_phases(var, xs):
             return None
         return loop if isinstance(lets(loop.body)[1], n.Tuple | n.Var | n.Lit | n.Weight) else None
 

@@ -79,7 +79,7 @@ def layers(program: Any) -> None:
 COMPILED: Mapping[str, Callable[[Any], None]] = {"treelstm": cells, "birnn": steps, "mvrnn": compositions, "berxit": layers}
 
 
-def made(workload: str, way: Way) -> Batched:
+def compiled_model(workload: str, way: Way) -> Batched:
     backend = HandBatched(Target(), library="onednn" if way == "onednn" else "blas")
     model = backend.compile(spec(workload), "small", 0, count(workload))
     if way == "compile":
@@ -91,9 +91,9 @@ def made(workload: str, way: Way) -> Batched:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("workload", COMPILED)
 def test_a_mini_batch(benchmark: BenchmarkFixture, workload: str, way: Way) -> None:
-    model, instances = made(workload, way), spec(workload).instances("small", 0, count(workload))
+    model, instances = compiled_model(workload, way), spec(workload).instances("small", 0, count(workload))
     outputs = model.run(instances)  # compiles
-    usual = made(workload, "blas")
+    usual = compiled_model(workload, "blas")
     found, right = flatten(model.fetch(outputs)), flatten(usual.fetch(usual.run(instances)))
     np.testing.assert_allclose(found.floats, right.floats, rtol=1e-3, atol=1e-4)
     assert (found.integers != right.integers).sum() <= len(right.integers) // 100  # labels whose scores are as good as equal

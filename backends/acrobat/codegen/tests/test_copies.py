@@ -74,12 +74,12 @@ def alone_and_joined(model: nn.Module, sample: Any, monkeypatch: pytest.MonkeyPa
     schedule, units = schedule_of(program, Options()), collect_units(program)
     names = {name: f"f{i}_" for i, name in enumerate(schedule.functions)}
     writer = FunctionWriter(schedule, Types(program.datatypes), units, {w: i for i, w in enumerate(program.weights)})
-    texts = {name: writer.write(f) for name, f in schedule.functions.items()}
+    written = {name: writer.write(f) for name, f in schedule.functions.items()}
     made = []
     for length in (10**9, 0):
         monkeypatch.setattr(copies, "LONG", length)
         recorders = [UnitWriter.recorder(code) for code in units]
-        made.append(Copies(texts, names, [code.name for code in units], recorders, program.entry))
+        made.append(Copies(written, names, [code.name for code in units], recorders, program.entry))
     return made[0], made[1], [code.name for code in units]
 
 

@@ -55,6 +55,7 @@ class SampleTypes:
 
     def __init__(self) -> None:
         self.of_class: dict[type, str] = {}  # class -> union
+        self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
         self.trees: dict[Any, DataT] = {}  # what is known of trees of tuples, or a leaf and a tuple -> their mixed union
@@ -72,6 +73,12 @@ class SampleTypes:
     def start_round(self) -> None:
         """Have the types of mixed unions found anew: more may be known of the sample than when they were found last."""
         self._settled.clear()
+
+    def unused_name(self, name: str) -> str:
+        """The name, or one like it where a union has it: a class may be called as a mixed union is."""
+        while name in self.cases or name in self.mixed:
+            name += "_"
+        return name
 
     def optional(self, inner: Any) -> Any:
         """The type of a value of type `inner` or None; unknown as long as `inner` is not known entirely."""
@@ -168,9 +175,7 @@ class SampleTypes:
         if place not in self._mixed_at:
             words = [x for x in PYTHON_TYPES if KINDS.get(x, x) in kinds]
             shown = [TYPES[x][0] for x in words]
-            name = "Mixed_" + "_".join(words)
-            while name in self.mixed:
-                name += "_"
+            name = self.unused_name("Mixed_" + "_".join(words))
             self._mixed_at[place], self.mixed[name] = name, {}
             self._enums |= {name} if place.enums else set()
             SHOWN[name] = " or ".join(shown) if len(shown) > 1 else f"{shown[0]} with others of its kind in it"
@@ -186,7 +191,7 @@ class SampleTypes:
         """The type of trees whose nodes are tuples, which the model makes: `node` is what is known of the tuple's type, and
         `type_of(tree)` is its type when the trees below are of type `tree`."""
         if node not in self.trees:
-            name = f"Tree_{len(self.trees)}"
+            name = self.unused_name(f"Tree_{len(self.trees)}")
             SHOWN[name] = "a tuple with others of its kind in it"
             self.trees[node] = DataT(name)
             self.mixed[name] = {"tuple": type_of(DataT(name))}
@@ -196,7 +201,7 @@ class SampleTypes:
         """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are. With `none` there may be
         None in place of one below."""
         if (leaf, node, none) not in self.trees:
-            name = f"Tree_{len(self.trees)}"
+            name = self.unused_name(f"Tree_{len(self.trees)}")
             word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)
             SHOWN[name] = f"{TYPES[word][0]}, or {TYPES[kind][0]} with others of its kind in it"
             tree = self.trees[leaf, node, none] = DataT(name)
@@ -210,7 +215,7 @@ class SampleTypes:
         """The type of what results have in place of values of a type, shared lists or a mixed union with such, that may have
         others of it in them."""
         if (type, "in results") not in self.trees:
-            name = f"Tree_{len(self.trees)}"
+            name = self.unused_name(f"Tree_{len(self.trees)}")
             SHOWN[name] = describe(type)
             self.trees[type, "in results"] = DataT(name)
             self.mixed[name] = {}
@@ -249,7 +254,7 @@ class SampleTypes:
         node = (tuple(types.items()), nested, none)
         if node not in self.trees:
             words = [x for x in PYTHON_TYPES if x in types or nested and x == "tuple"]
-            tree = self.trees[node] = DataT(f"Tree_{len(self.trees)}")
+            tree = self.trees[node] = DataT(self.unused_name(f"Tree_{len(self.trees)}"))
             SHOWN[tree.name] = " or ".join(TYPES[x][0] for x in words)
             inside = ListT(self.optional(tree) if none else tree, kind="tuple")
             self.mixed[tree.name] = {x: types.get(x, inside) for x in words}

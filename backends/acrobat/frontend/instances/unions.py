@@ -35,7 +35,6 @@ class Unions(WrittenTypes, ABC):
         self.walked = self._joined.walked
         self.endless = self._joined.endless
         self.graphs = self._joined.graphs  # constant objects that are referred to by numbers
-        self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
@@ -117,8 +116,7 @@ class Unions(WrittenTypes, ABC):
 
     def _add(self, name: str, classes: Sequence[type]) -> str:
         """Enter a union of these classes by a name, or by one like it where another union has that. Gives the name."""
-        while name in self.cases:
-            name += "_"
+        name = self.unused_name(name)
         if original(original(classes[0])) is dict:  # also that of a version for results
             name = union_name(name, "Constant_dict")
         for kind in (g.kind for g in self._joined.shared if g.cls is original(classes[0])):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from types import GeneratorType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -35,10 +36,7 @@ MAY_BE: dict[str, tuple[type, ...]] = {
 def is_instance(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], exactly: bool = False) -> Value | None:
     """Whether a value of one type is an instance of one of `classes`, or with `exactly` of one of these themselves; None where
     that is not known. Problems are noted as by `is_of_classes`."""
-
-    def takes(cls: type) -> bool:
-        return cls in classes if exactly else issubclass(cls, tuple(classes))
-
+    takes = partial(_takes, classes, exactly)
     if isinstance(type_or_none(value), ScalarT):
         return is_of_classes(f, node, value, classes, exactly)
     if kind(value) == "varying tuple":
@@ -116,14 +114,16 @@ def several(classes: Any) -> Iterator[type]:
             yield from several(each)
 
 
+def _takes(classes: Sequence[type], exactly: bool, cls: type) -> bool:
+    """Whether objects of `cls` are instances of one of `classes`, or with `exactly` of one of these themselves."""
+    return cls in classes if exactly else issubclass(cls, tuple(classes))
+
+
 def is_of_classes(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], exactly: bool = False) -> Static | None:
     """Whether a number or a string is an instance of one of `classes`, or with `exactly` of one of these themselves; None for
     other values. A problem is noted where a float of the program may be an int in Python, which the classes tell apart; not in
     the library, which asks what a number is in the program."""
-
-    def takes(cls: type) -> bool:
-        return cls in classes if exactly else issubclass(cls, tuple(classes))
-
+    takes = partial(_takes, classes, exactly)
     match type_or_none(value):
         case ScalarT(kind):
             found = takes(NUMBERS[kind])

@@ -22,7 +22,7 @@ import sys
 import types
 import typing
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -90,6 +90,7 @@ class Fingerprint:
         """The names that count of what each function can see, but for its closure."""
         self.attributes_of: dict[types.ModuleType, set[str]] = {}
         """The attributes that count of each of Python's modules, where these are no libraries."""
+        self._slots: Callable[[type], list[str]] = cache(_slots)  # for this walk alone: classes may be changed before the next
         self._hash = hashlib.sha256()
         self._weights = {id(t) for _, t in named_tensors(module) if is_weight(t)}
         self._ties: dict[Any, int] = {}
@@ -186,8 +187,8 @@ class Fingerprint:
                 raise NoFingerprint(f"a {kind.__name__} of objects, which have no order")
         else:
             is_container = False
-        attributes = _attributes(x)
-        if not is_container and kind is not object and _has_more(kind, attributes):
+        attributes = self._attributes(x)
+        if not is_container and kind is not object and self._has_more(kind, attributes):
             raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}")
         parts = [kind, *attributes.values()]
         if isinstance(x, collections.defaultdict):
@@ -197,6 +198,16 @@ class Fingerprint:
         if all(type(y) in SCALARS for y in elements):
             return ("object", elements, tuple(attributes)), parts
         return ("object", len(elements), tuple(attributes)), [*parts, *elements]
+
+    def _attributes(self, x: Any) -> dict[str, Any]:
+        """The attributes of an object, those in slots too."""
+        slots = {name: getattr(x, name) for name in self._slots(type(x)) if hasattr(x, name)}
+        return {**slots, **getattr(x, "__dict__", {})}
+
+    def _has_more(self, cls: type, attributes: dict[str, Any]) -> bool:
+        """Whether objects of a class have something in them that no attribute tells, as iterators, dates and locks do."""
+        in_c = cls.__basicsize__ > _Plain.__basicsize__ + len(self._slots(cls)) * tuple.__itemsize__
+        return in_c or not attributes and not any("__weakref__" in vars(c) for c in cls.__mro__)
 
     def _tensor(self, t: Tensor) -> tuple[tuple[Any, ...], list[Any]]:
         tie = self._ties.setdefault(tie_key(t), len(self._ties))
@@ -265,25 +276,13 @@ def of_library(module: str) -> bool:
     return root in LIBRARIES or root in sys.stdlib_module_names and (file is None or of_python(file))
 
 
-def _attributes(x: Any) -> dict[str, Any]:
-    """The attributes of an object, those in slots too."""
-    slots = [name for cls in type(x).__mro__ for name in _slots(cls)]
-    return {**{name: getattr(x, name) for name in slots if hasattr(x, name)}, **getattr(x, "__dict__", {})}
-
-
 def _slots(cls: type) -> list[str]:
-    return [name for name, value in vars(cls).items() if isinstance(value, types.MemberDescriptorType)]
+    """The names of the slots that objects of a class have."""
+    return [name for c in cls.__mro__ for name, value in vars(c).items() if isinstance(value, types.MemberDescriptorType)]
 
 
 class _Plain:
     """Has nothing but attributes."""
-
-
-def _has_more(cls: type, attributes: dict[str, Any]) -> bool:
-    """Whether objects of a class have something in them that no attribute tells, as iterators, dates and locks do."""
-    slots = sum(len(_slots(c)) for c in cls.__mro__)
-    in_c = cls.__basicsize__ > _Plain.__basicsize__ + slots * tuple.__itemsize__
-    return in_c or not attributes and not any("__weakref__" in vars(c) for c in cls.__mro__)
 
 
 def _text_of(file: str) -> str:

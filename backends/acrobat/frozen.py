@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.core.unwritten import Source
 from backends.acrobat.frontend.reads import MISSING, Reads, looked_up
 from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, plain_tensors, tie_key, values_of
 from backends.acrobat.ir.nodes import Program
@@ -123,7 +124,7 @@ class Frozen:
             if is_weight(t) and first.setdefault(tie_key(t), name) in self.used:
                 yield name, t
 
-    def weights(self, module: nn.Module) -> Mapping[str, np.ndarray]:
+    def weights(self, module: nn.Module) -> Mapping[str, Source]:
         """The values of all weights of the program, computed from the parameters that `module` has now."""
         tensors = dict(named_tensors(module))
         values = {name: values_of(tensors[name]) for name in self.names}

@@ -20,10 +20,10 @@ SOURCES = (".py", ".h", ".cpp", ".cuh")
 @cache
 def source_hash() -> str:
     """A hash of this compiler's own source but for its tests, with the C++ and CUDA that generated code is built with."""
-    return hash_of(Path(folder, name) for folder, _, names in os.walk(ROOT) for name in names if name.endswith(SOURCES))
+    return hash_of(f"{folder}{os.sep}{name}" for folder, _, names in os.walk(ROOT) for name in names if name.endswith(SOURCES))
 
 
-def hash_of(paths: Iterable[Path]) -> str:
+def hash_of(paths: Iterable[Path | str]) -> str:
     """A hash of these files of the compiler, without tests. Comments and docstrings do not count."""
     tests = f"{os.sep}tests{os.sep}"
     return digest((path for path in paths if tests not in str(path).removeprefix(str(ROOT))), cache_folder())

@@ -9,9 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from backends.acrobat.codegen.unit_writer import UnitWriter
+from backends.acrobat.core.unwritten import Source
 from backends.acrobat.kernels.interface import Emitted, Request, Schedules, Variant
 from backends.acrobat.options import Options
 from backends.acrobat.settings import Emit, Settings
@@ -42,7 +41,7 @@ class Arrays(Protocol):
 
     def address(self, index: int) -> int: ...
 
-    def fill(self, index: int, array: np.ndarray) -> None:
+    def fill(self, index: int, array: Source) -> None:
         """Overwrites the array number `index` with one of the same size."""
 
 
@@ -60,8 +59,8 @@ class Memory(ABC):
         """Is called once, before arrays are made, with the functions of the model's shared object and the session's address."""
 
     @abstractmethod
-    def arrays(self, arrays: Sequence[np.ndarray]) -> Arrays:
-        """Copies arrays into the device's memory."""
+    def arrays(self, arrays: Sequence[Source]) -> Arrays:
+        """Writes arrays to the device's memory."""
 
     def synchronize(self) -> None:  # noqa: B027
         """Waits until the device has done all work that it was given."""

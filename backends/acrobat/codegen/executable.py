@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import nn
 
 from backends.acrobat.codegen import policy
 from backends.acrobat.codegen.session import LoadedBuild, Session, WatchedModule
 from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.unwritten import Source
 from backends.acrobat.errors import ModuleChanged
 from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frozen import Frozen
@@ -28,7 +28,7 @@ class Executable:
     def __init__(
         self,
         folder: Path,
-        weights: Mapping[str, np.ndarray],
+        weights: Mapping[str, Source],
         classes: Sequence[type | int],
         settings: Settings,
         boundary: Boundary | None = None,

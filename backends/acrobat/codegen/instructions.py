@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import count
 
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.span import Span
@@ -69,7 +71,8 @@ class Bytecode:
     def __init__(self, schedule: s.Schedule, units: Units) -> None:
         self.schedule = schedule
         self.units = units
-        self.weights = {name: i for i, name in enumerate(schedule.program.weights)}
+        self.weights = defaultdict[str, int](count().__next__)
+        """The weights that host code reads, and their numbers in `Context::weights`. Kernels read the others, packed."""
         self.numbers = {name: i for i, name in enumerate(schedule.functions)}
         self.operands: list[int] = []
         self.tables: list[int] = []  # the bits of constants that are elements of lists

@@ -40,18 +40,18 @@ PREFIX = "acrobat"
 class ModelSource:
     """The translation unit of a model that is compiled ahead of time. `source` is its C++ text and `body` what follows the
     `includes` in it; `packed` lists a (weight, JSON of its packing) for each packed weight that the loader must supply,
-    `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of result tensors."""
+    `weights` names those that host code reads, in the order of `Context::weights`, `outputs` the types of result tensors."""
 
     def __init__(self, schedule: Schedule, units: Units, unit_writer: UnitWriter, prefix: str = PREFIX) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes)
         types, classes, outside = Types(program.datatypes), classes_of(program), Outside.of(program)
-        self.weights = list(program.weights)
         readers, writers = Readers(types, outside, classes), Writers(types, outside, classes)
         names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
-        functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)})
+        functions = FunctionWriter(schedule, types, units)
         written = {name: functions.write(f) for name, f in schedule.functions.items()}
+        self.weights = list(functions.weights)
         recorders = [unit_writer.recorder(code) for code in units]
         copies = Copies(written, function_names, [code.name for code in units], recorders, program.entry)
         entry = schedule.functions[program.entry]

@@ -22,11 +22,12 @@ from backends.acrobat.codegen.outside import is_dict
 from backends.acrobat.codegen.policy import LearnedPolicy
 from backends.acrobat.codegen.results import Results
 from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.unwritten import Source, Unwritten
 from backends.acrobat.errors import DeviceError, InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frontend.reads import MISSING
 from backends.acrobat.frozen import Frozen
-from backends.acrobat.kernels.packing import pack
+from backends.acrobat.kernels.packing import packed
 from backends.acrobat.memory import has_ordinary_memory
 from backends.acrobat.settings import Settings
 
@@ -80,7 +81,7 @@ class WatchedModule:
 class Session:
     """A session of the runtime. `thread` is the number of the thread that is in a call, 0 if none is."""
 
-    def __init__(self, build: LoadedBuild, weights: Mapping[str, np.ndarray], other: Session | None = None) -> None:
+    def __init__(self, build: LoadedBuild, weights: Mapping[str, Source], other: Session | None = None) -> None:
         """`weights` has all weights of the program (float32). Those that `other`, of the same build, has in memory are used
         if the device allows that; none need to be given then. Raises RuntimeError if the system has not as many threads."""
         self.thread = 0
@@ -123,16 +124,18 @@ class Session:
         )
         return address
 
-    def _arrays(self, weights: Mapping[str, np.ndarray]) -> tuple[Arrays, Arrays]:
+    def _arrays(self, weights: Mapping[str, Source]) -> tuple[Arrays, Arrays]:
         """The weights in the device's memory: as they are, and packed."""
-        raw, packed = list(self._raw_weights(weights)), list(self._packed_weights(weights))
-        return self.memory.arrays(raw), self.memory.arrays(packed)
+        as_they_are, packed = self._sources(weights)
+        return self.memory.arrays(as_they_are), self.memory.arrays(packed)
 
-    def _raw_weights(self, weights: Mapping[str, np.ndarray]) -> Iterator[np.ndarray]:
-        return (np.ascontiguousarray(weights[name], np.float32) for name in self._build.manifest["weights"])
-
-    def _packed_weights(self, weights: Mapping[str, np.ndarray]) -> Iterator[np.ndarray]:
-        return (pack(p["description"], weights[p["weight"]]) for p in self._build.manifest["packed"])
+    def _sources(self, weights: Mapping[str, Source]) -> tuple[list[Source], list[Source]]:
+        """What the device's memory is filled from: the weights as they are, and packed."""
+        names, packings = self._build.manifest["weights"], self._build.manifest["packed"]
+        whole = {name: np.asarray(weights[name]) for name in dict.fromkeys(p["weight"] for p in packings)}
+        found = [whole.get(name, weights[name]) for name in names]
+        as_they_are = [w if isinstance(w, Unwritten) else np.asarray(w, np.float32) for w in found]
+        return as_they_are, [packed(p["description"], whole[p["weight"]]) for p in packings]
 
     def _introduce(self) -> None:
         """Tell the session where the library of matrix products is, where weights lie, and the classes of instances."""
@@ -229,12 +232,11 @@ class Session:
         if (module := watched.unchanged()) is not None:
             self.watch(watched, module)
 
-    def fill(self, weights: Mapping[str, np.ndarray]) -> None:
+    def fill(self, weights: Mapping[str, Source]) -> None:
         """Overwrites the weights, between calls."""
-        for i, array in enumerate(self._raw_weights(weights)):
-            self._raw.fill(i, array)
-        for i, array in enumerate(self._packed_weights(weights)):
-            self._packed.fill(i, array)
+        for arrays, sources in zip((self._raw, self._packed), self._sources(weights), strict=True):
+            for i, source in enumerate(sources):
+                arrays.fill(i, source)
 
     def close(self) -> None:
         """Frees the session's memory; a second call does nothing. Raises RuntimeError during a call."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import count
 
 from backends.acrobat.codegen.cpp import Identifiers, Types, identifier
 from backends.acrobat.codegen.parts import CodeInParts, Cpp, Number, Part, RecordOfUnit, call_of, cpp, listed
@@ -28,11 +29,12 @@ class ValueWriter:
     """Writes the values of one function after the other into `lines`. `codes` maps variables of the schedule to C++ expressions
     for their values, and `depths` maps those that have a depth to C++ expressions for it."""
 
-    def __init__(self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int]) -> None:
+    def __init__(self, schedule: s.Schedule, types: Types, units: Units) -> None:
         self.schedule = schedule
         self.types = types
         self.units = units
-        self.weights = weights
+        self.weights = defaultdict[str, int](count().__next__)
+        """The weights that host code reads, and their numbers in `Context::weights`. Kernels read the others, packed."""
         self.codes: dict[str, Cpp] = {}
         self.depths: dict[str, Cpp] = {}
         self.lines: list[Cpp] = []

@@ -26,7 +26,7 @@ class VmModule:
         outside = Outside.of(program)
         descriptors = Descriptors(Types(program.datatypes), outside, classes_of(program))
         result, instance = descriptors.result(outside.result), descriptors.of(outside.instance)
-        self.weights = list(program.weights)
+        self.weights = list(code.weights)
         self.outputs = descriptors.tensors
         records = [f"thunk_{unit.name}" for unit in units] or ["nullptr"]
         self.body = "\n".join(

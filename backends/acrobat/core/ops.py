@@ -197,10 +197,7 @@ def _full_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     product: np.ndarray = x @ weight.T
-    if bias is None or product.ndim == 0 or product.dtype != bias.dtype:
-        return product if bias is None else product + bias
-    product += bias  # in place: of a table, another array of its size would take as long as the product
-    return product
+    return product if bias is None else product + bias
 
 
 OPS: dict[str, OpDef] = {

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.core.unwritten import Source, Unwritten, write
 
 Packing: TypeAlias = Mapping[str, Any]
 
@@ -31,19 +32,31 @@ def layouts(kernel: Kernel, packed: Mapping[str, Packing] | None = None) -> dict
 
 def pack(description: Packing, array: np.ndarray) -> np.ndarray:
     """The weight as the kernel reads it: one-dimensional, aligned to 64 bytes."""
+    return aligned(packed(description, array))
+
+
+def packed(description: Packing, array: np.ndarray) -> Source:
+    """What `pack` gives, in more dimensions, to be written to where it shall lie."""
     if description["layout"] == "plain":
-        return aligned(np.asarray(array))
+        return np.asarray(array)
     gates, lanes, count = description["gates"], description["lanes"], description["panels"]
     columns = array.reshape(gates, array.shape[0] // gates, -1)
-    padded = np.zeros((gates, count * lanes, columns.shape[2]), np.float32)
-    padded[:, : columns.shape[1]] = columns
-    return aligned(padded.reshape(gates, count, lanes, -1).transpose(1, 3, 0, 2))
+    units = columns.shape[1]
+
+    def fill(panels: np.ndarray) -> None:
+        padded = columns
+        if units < count * lanes:
+            padded = np.zeros((gates, count * lanes, columns.shape[2]), np.float32)
+            padded[:, :units] = columns
+        np.copyto(panels, padded.reshape(gates, count, lanes, -1).transpose(1, 3, 0, 2))
+
+    return Unwritten((count, columns.shape[2], gates, lanes), fill)
 
 
-def aligned(array: np.ndarray) -> np.ndarray:
+def aligned(array: Source) -> np.ndarray:
     """A flat copy whose data starts at a multiple of 64 bytes."""
     room = np.empty(array.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
     copy = room[start : start + array.nbytes].view(array.dtype)
-    copy[:] = array.reshape(-1)
+    write(array, copy.reshape(array.shape))
     return copy

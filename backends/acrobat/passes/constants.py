@@ -11,13 +11,15 @@ Source: constant folding, a standard pass, applied to weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from backends.acrobat.core.ops import OPS, Fusion, evaluate
 from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.unwritten import Source, Unwritten
 from backends.acrobat.ir.nodes import Atom, Function, Let, Lit, Op, Program, Var, Weight
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
@@ -36,20 +38,37 @@ def run(program: Program) -> Program:
     return remove_dead(replace(program, functions=functions, weights=derivations.weights, derived=derivations.derived))
 
 
-def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
+def evaluate_derived(program: Program) -> dict[str, Source]:
     """name -> value of each derived weight, computed in float64 from the module's parameters and rounded once. Only large
-    products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth of a second and not half of one."""
-    values: dict[str, np.ndarray] = {name: np.asarray(v) for name, v in program.values.items()}
+    products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth of a second and not half of one. They
+    are computed by those who take them."""
+    values: dict[str, Source] = {name: np.asarray(v) for name, v in program.values.items()}
+    operands = {a for derived in program.derived.values() for a in derived.args}
     for name, derived in program.derived.items():
         t = program.weights[name]
-        precision = np.float32 if derived.op == "linear" and t.size >= LARGE else np.float64
-        args = [np.asarray(values[a], precision) for a in derived.args]  # others than parameters are float64
-        values[name] = evaluate(derived.op, args, dict(derived.attrs), t)
+        is_table = derived.op == "linear" and t.size >= LARGE
+        # Others than parameters and tables are float64.
+        args = [np.asarray(values[a], np.float32 if is_table else np.float64) for a in derived.args]
+        if is_table:
+            table = Unwritten(t.shape, partial(_write_table, args))
+            values[name] = np.asarray(table) if name in operands else table
+        else:
+            values[name] = evaluate(derived.op, args, dict(derived.attrs), t)
     return {name: _as_stored(values[name], program.weights[name].dtype) for name in program.derived}
 
 
-def _as_stored(value: np.ndarray, dtype: str) -> np.ndarray:
+def _write_table(args: Sequence[np.ndarray], table: np.ndarray) -> None:
+    """Writes what the operation `linear` gives for large arguments."""
+    rows, weight, *bias = args
+    np.matmul(rows, weight.T, out=table)
+    for b in bias:
+        table += b
+
+
+def _as_stored(value: Source, dtype: str) -> Source:
     """The value as an array of its own in the order of rows: itself where it is one, since tables are large."""
+    if isinstance(value, Unwritten):
+        return value
     own = value.base is None and value.dtype == dtype and value.flags.c_contiguous
     return value if own else np.array(value, dtype, order="C")
 

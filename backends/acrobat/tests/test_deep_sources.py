@@ -56,7 +56,7 @@ def test_work_grows_with_the_number_of_branches_and_not_with_its_square(tmp_path
 
         def run() -> None:
             schedule = schedule_of(optimise(program, Options()), Options())
-            functions = FunctionWriter(schedule, Types({}), Units(), {})
+            functions = FunctionWriter(schedule, Types({}), Units())
             written = [functions.write(f) for f in schedule.functions.values()]
             code = bytecode(schedule, Units())
             branches = sum(part.count("else") for part in parts_of(written[0].body) if isinstance(part, str))

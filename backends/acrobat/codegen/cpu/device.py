@@ -12,6 +12,7 @@ import numpy as np
 from backends.acrobat import versions
 from backends.acrobat.codegen.cpu.units import CpuUnitWriter
 from backends.acrobat.codegen.device import Artefacts, Device, Memory
+from backends.acrobat.core.unwritten import Source, write
 from backends.acrobat.kernels.cpu.emit import llvm_version, symbol, variants
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Request, Schedules
@@ -81,14 +82,14 @@ class HostMemory(Memory):
         self._anchor = HostArrays([])
         self.base = self._anchor.base
 
-    def arrays(self, arrays: Sequence[np.ndarray]) -> HostArrays:
+    def arrays(self, arrays: Sequence[Source]) -> HostArrays:
         return HostArrays(arrays)
 
 
 class HostArrays:
     """Arrays one after the other in one allocation, each of which begins at a cache line."""
 
-    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
+    def __init__(self, arrays: Sequence[Source]) -> None:
         sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
         self._memory = np.empty(sum(sizes) + ALIGN, np.uint8)
         self.base = -(-self._memory.ctypes.data // ALIGN) * ALIGN
@@ -99,9 +100,9 @@ class HostArrays:
             self.fill(i, array)
             start += size
 
-    def fill(self, index: int, array: np.ndarray) -> None:
+    def fill(self, index: int, array: Source) -> None:
         start = self._starts[index]
-        self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        write(array, self._memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape))
 
     def address(self, index: int) -> int:
         return self._memory.ctypes.data + self._starts[index]

@@ -19,6 +19,7 @@ from backends.acrobat.codegen.build import cached
 from backends.acrobat.codegen.cuda.units import CudaUnitWriter
 from backends.acrobat.codegen.device import Artefacts, Device, Memory
 from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.core.unwritten import Source
 from backends.acrobat.errors import DeviceError
 from backends.acrobat.kernels.cuda.build import EMULATION, Image, Usage, cubin, version
 from backends.acrobat.kernels.cuda.build import HERE as KERNELS
@@ -172,7 +173,7 @@ class CudaMemory(Memory):
             *(len(entries), launches, shared, int(self._emulated)),
         )
 
-    def arrays(self, arrays: Sequence[np.ndarray]) -> CudaArrays:
+    def arrays(self, arrays: Sequence[Source]) -> CudaArrays:
         return CudaArrays(self._lib, self._session, arrays)
 
     def synchronize(self) -> None:
@@ -192,7 +193,7 @@ class CudaMemory(Memory):
 class CudaArrays:
     """Arrays one after the other in the device's memory, which is freed when the session is destroyed."""
 
-    def __init__(self, lib: SimpleNamespace, session: int, arrays: Sequence[np.ndarray]) -> None:
+    def __init__(self, lib: SimpleNamespace, session: int, arrays: Sequence[Source]) -> None:
         self._lib, self._session = lib, session
         sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
         self._starts = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -201,7 +202,7 @@ class CudaArrays:
             together[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self.base: int = lib.acrobat_cuda_hold(session, together.ctypes.data, together.nbytes)
 
-    def fill(self, index: int, array: np.ndarray) -> None:
+    def fill(self, index: int, array: Source) -> None:
         values = np.ascontiguousarray(array)
         self._lib.acrobat_cuda_refill(self._session, self.address(index), values.ctypes.data, values.nbytes)
 

@@ -73,7 +73,7 @@ def alone_and_joined(model: nn.Module, sample: Any, monkeypatch: pytest.MonkeyPa
     program = optimise(build(model, sample=sample), Options())
     schedule, units = schedule_of(program, Options()), collect_units(program)
     names = {name: f"f{i}_" for i, name in enumerate(schedule.functions)}
-    writer = FunctionWriter(schedule, Types(program.datatypes), units, {w: i for i, w in enumerate(program.weights)})
+    writer = FunctionWriter(schedule, Types(program.datatypes), units)
     written = {name: writer.write(f) for name, f in schedule.functions.items()}
     made = []
     for length in (10**9, 0):

@@ -12,6 +12,7 @@ import pytest
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, W, call, function, host, lit, op, program, weight
 from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.types import BOOL, FLOAT, INT, TensorT
+from backends.acrobat.core.unwritten import Unwritten, write
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, If, Lit, Program, Var
 from backends.acrobat.ir.visitor import lets
@@ -68,7 +69,7 @@ def test_literals_and_full() -> None:
         "scaled": ("float32", (4, 4)),
         "literal_1": ("float32", ()),
     }
-    assert (found["scaled"] == np.eye(4) / 2).all() and found["literal_1"] == 1
+    assert np.array_equal(found["scaled"], np.eye(4) / 2) and found["literal_1"] == 1
 
 
 def test_rows_of_tables_and_work_on_instances_stay() -> None:
@@ -124,7 +125,7 @@ def test_integers_keep_their_type() -> None:
     chain = Chain()
     best = chain("best", make_op("argmax", (A,), {"dim": 1}))
     p = constants.run(replace(forward(chain, best, A=W), values=values(A=np.eye(4)[::-1])))
-    found = constants.evaluate_derived(p)["best"]
+    found = np.asarray(constants.evaluate_derived(p)["best"])
     assert found.dtype == np.int64 and found.tolist() == [3, 2, 1, 0]
 
 
@@ -136,7 +137,8 @@ def test_host_work_is_not_tensor_work() -> None:
 
 
 def test_tables_are_computed_in_float32_and_all_else_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a table of a weight that is derived itself, as a part of another one is."""
+    """Also a table of a weight that is derived itself, as a part of another one is. Tables are computed by who takes them, but
+    for one that is an operand."""
     kinds: dict[str, set[str]] = {}
 
     def noting(op: str, args: Sequence[np.ndarray], attrs: dict[str, Any], result: TensorT) -> np.ndarray:
@@ -145,15 +147,37 @@ def test_tables_are_computed_in_float32_and_all_else_in_float64(monkeypatch: pyt
 
     monkeypatch.setattr("backends.acrobat.passes.constants.evaluate", noting)
     rows = constants.LARGE // 4
+    large = TensorT((rows, 4))
     part = Derived("slice", ("W",), (("dim", 0), ("start", 0), ("stop", 4)))
     p = Program(
         functions={},
         datatypes={},
-        weights={"E": TensorT((rows, 4)), "W": TensorT((8, 4)), "part": TensorT((4, 4)), "table": TensorT((rows, 4))},
-        values=values(E=np.ones((rows, 4)), W=np.arange(32).reshape(8, 4)),
-        derived={"part": part, "table": Derived("linear", ("E", "part"), ())},
+        weights={
+            "E": large,
+            "W": TensorT((8, 4)),
+            "b": H,
+            "part": TensorT((4, 4)),
+            "table": large,
+            "used": large,
+            "neg": large,
+        },
+        values=values(E=np.ones((rows, 4)), W=np.arange(32).reshape(8, 4), b=np.arange(4)),
+        derived={
+            "part": part,
+            "table": Derived("linear", ("E", "part", "b"), ()),
+            "used": Derived("linear", ("E", "part"), ()),
+            "neg": Derived("neg", ("used",), ()),
+        },
     )
     found = constants.evaluate_derived(p)
-    assert kinds == {"slice": {"float64"}, "linear": {"float32"}}
-    np.testing.assert_array_equal(found["table"], np.tile(np.arange(16).reshape(4, 4).sum(1), (rows, 1)))
-    assert all(value.dtype == np.float32 and value.base is None for value in found.values())
+    assert kinds == {"slice": {"float64"}, "neg": {"float64"}}
+    product = np.arange(16).reshape(4, 4).sum(1)
+    for name, row in {"table": product + np.arange(4), "used": product, "neg": -product}.items():
+        assert isinstance(found[name], Unwritten) == (name == "table")
+        np.testing.assert_array_equal(np.asarray(found[name]), np.tile(row, (rows, 1)))
+    given = np.full((rows, 4), np.nan, np.float32)
+    write(found["table"], given)
+    np.testing.assert_array_equal(given[-1], product + np.arange(4))
+    whole = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+    assert whole.keys() == {"part", "used", "neg"}
+    assert all(value.dtype == np.float32 and value.base is None for value in whole.values())

@@ -93,7 +93,8 @@ def _of_list(
         return add(start, as_tuple(flattened(f, f.coerce(xs, ListT(of_any_length(f, t))))))
     if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
         return add(start, flattened(f, xs))
-    if (words := f.mixed(t).keys()) and not words.isdisjoint(NUMBERS) and not any(map(is_tensor_word, words)):
+    words = f.mixed(t).keys()
+    if not words.isdisjoint(NUMBERS) and (_is_number_or_tensor(f, t) or not any(map(is_tensor_word, words))):
         return _of_mixed(f, node, name, xs, Static(0) if start is None and name == "sum" else start)
     if isinstance(t, DataT) and not f.mixed(t):  # objects with `__add__`
         others, first = head(f, xs) if start is None else (xs, start)
@@ -115,17 +116,17 @@ def _of_list(
 
 def _of_mixed(f: Frame, node: ast.Call, name: str, xs: Value, start: Value | None) -> Value:
     """As `total`, of a list in which there are ints, floats and values of other types: the sum is an int as long as all of them
-    are ints. Others than numbers are an error of the instance."""
-    words = f.mixed(type_of(xs).item).keys()
-    both = f.program.datatypes.numbers_apart((INT, FLOAT)) if "float" in words else INT
+    are ints, and a tensor from the first tensor on. Values of yet other types are an error of the instance."""
+    t = type_of(xs).item
     if start is None:
         xs, start = head(f, xs)
     if not f.mixed(type_or_none(start)) and not is_number(start):
         return f.problem(node, f"`{name}` of numbers starts with {describe(type_or_none(start))}", "start with a number")
+    total_type, with_tensors = _type_of_mixed(f, t, type_of(start)), _is_number_or_tensor(f, t)
 
     def each(value: Value, work: Callable[[Value], Value]) -> Value:
         def of_one(_: str, inner: Value) -> Value:
-            if is_number(inner):
+            if is_number(inner) or with_tensors:
                 return work(as_int(f, inner))
             text = f"TypeError: unsupported operand types for +: a number and {describe(type_or_none(inner))}"
             return fail(f, text.replace("{", "{{").replace("}", "}}"))
@@ -135,8 +136,23 @@ def _of_mixed(f: Frame, node: ast.Call, name: str, xs: Value, start: Value | Non
     def add(a: Value, b: Value) -> Value:
         return each(a, lambda x: each(b, lambda y: f.coerce(binary(f, node, ast.Add(), x, y), total_type)))
 
-    total_type = FLOAT if type_or_none(start) == FLOAT else both
     return fold(f, xs, each(start, lambda x: f.coerce(x, total_type)), add)
+
+
+def _is_number_or_tensor(f: Frame, t: Any) -> bool:
+    """Whether values of a type are numbers or tensors of one kind, and nothing else."""
+    return "tensor" in f.program.datatypes.number_or_tensor([t])
+
+
+def _type_of_mixed(f: Frame, item: Any, start: Any) -> Any:
+    """The type of a sum of such a list, which has a start of type `start`."""
+    if _is_number_or_tensor(f, item):
+        types = [INT if t == BOOL else t for t in (*f.mixed(item).values(), *(f.mixed(start).values() or [start]))]
+        words = f.program.datatypes.number_or_tensor(types)
+        return f.program.datatypes.either({word: f.common(its) for word, its in words.items()}, "Result")
+    if start == FLOAT or "float" not in f.mixed(item):
+        return start if start == FLOAT else INT
+    return f.program.datatypes.numbers_apart((INT, FLOAT))
 
 
 def _of_parts(f: Frame, name: str, xs: TupleV, start: Value | None, add: Callable[[Value, Value], Value]) -> Value:

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_con
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_list, nothing_known, type_of
 from backends.acrobat.frontend.tensor_types import extents
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, is_tuple_type
+from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, has_role, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
 
 
@@ -84,6 +84,8 @@ def note_late(f: Frame, cls: type, name: str, value: Value) -> None:
 
 def _covering(f: Frame, types: Sequence[Any]) -> Any:
     """The type of a field that has values of these types: of a string and an int, the union of both. Raises Mismatch."""
+    if any(has_role(t, "Result") for t in types) and (words := f.program.datatypes.number_or_tensor(types)):
+        return f.program.datatypes.either({word: f.common(its) for word, its in words.items()}, "Result")
     try:
         return f.common(types, numbers=True)
     except Mismatch:

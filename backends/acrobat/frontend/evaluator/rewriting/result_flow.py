@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import is_whole, starts_of
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import operation_of, own_nodes_of
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
 
@@ -29,8 +29,9 @@ class ResultFlow:
     parts: set[ast.AST] = field(default_factory=set)
     """Tuples, dictionaries, objects, conditional expressions and arithmetic."""
     calls: set[ast.AST] = field(default_factory=set)
-    """What is called in calls."""
+    """What is called in calls, and attributes, which may be properties."""
     names: set[str] = field(default_factory=set)
+    """Names that an `if` may give a number or a tensor. (Those that a loop adds up are of the type of what is added.)"""
 
 
 def flow_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ResultFlow:
@@ -38,13 +39,10 @@ def flow_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) ->
     nodes = [*own_nodes_of(definition)]
     finding = _Finding(_values(nodes), namespace)
     loops = [_values(every_node(x)) for x in nodes if isinstance(x, (ast.For, ast.While))]
-    for name, values in (x for found in loops for x in found.items()):
-        finding.in_loops.update(values)
-        if any(name in names_in(v, ast.Load) for v in values):
-            finding.summed.add(name)
+    summed = {name for found in loops for name, values in found.items() if name in names_in(values, ast.Load)}
     finding.follow(x.value for x in nodes if isinstance(x, ast.Return) and x.value is not None)
     finding.follow(value for name in finding.seen for value in _appended(definition, name, finding.seen[name]))
-    finding.flow.names = {*finding.seen} - starts_of(definition).keys()
+    finding.flow.names = {*finding.seen} - starts_of(definition).keys() - summed
     return finding.flow
 
 
@@ -53,8 +51,6 @@ class _Finding:
 
     def __init__(self, assigned: Mapping[str, list[ast.expr]], namespace: Mapping[str, Any]) -> None:
         self.assigned, self.namespace = assigned, namespace
-        self.summed: set[str] = set()  # names that a loop computes anew from what they have: these keep one type
-        self.in_loops: set[ast.expr] = set()  # what names get in loops: of calls it keeps one type, too
         self.seen: Counter[str] = Counter()  # how often a name is a part
         self.flow = ResultFlow()
 
@@ -70,7 +66,7 @@ class _Finding:
     def _inside(self, part: ast.expr) -> tuple[Sequence[ast.expr], bool]:
         """The expressions of which an expression is made, and whether it is one of `ResultFlow.parts`."""
         match part:
-            case ast.Name(name) if name not in self.summed:
+            case ast.Name(name):
                 self.seen[name] += 1
                 return self.assigned.get(name, ()) if self.seen[name] == 1 else (), False
             case ast.Tuple(inside) | ast.List(inside) | ast.Dict(values=inside):
@@ -81,11 +77,14 @@ class _Finding:
                 return (operand,), True
             case ast.Call(_, inside, keywords) if is_whole(part, self.namespace):
                 return (*inside, *(k.value for k in keywords)), True
-            case ast.Call(ast.Name("abs" | "round" as function), inside, []) if function not in self.namespace:
+            case ast.Call(ast.Name("abs" | "round" | "sum" as function), inside, []) if function not in self.namespace:
                 return inside, True
-            case ast.Call(callee) if part not in self.in_loops:
+            case ast.Call(callee):
                 self.flow.calls.add(callee)
-            case ast.Subscript(one) | ast.Attribute(one):
+            case ast.Attribute(one):
+                self.flow.calls.add(part)  # of a property
+                return (one,), False
+            case ast.Subscript(one):
                 return (one,), False
             case ast.ListComp(one) | ast.GeneratorExp(one) | ast.Starred(one):
                 return (one,), False
@@ -126,5 +125,5 @@ def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                         yield target, value
         case ast.AnnAssign(target, value=ast.expr() as value):
             yield target, value
-        case ast.AugAssign(target, op, value):
-            yield target, ast.BinOp(ast.Name(target.id, ast.Load()), op, value) if isinstance(target, ast.Name) else value
+        case ast.AugAssign(target, _, value):
+            yield target, operation_of(node) if isinstance(target, ast.Name) else value

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import operation_of
 from backends.acrobat.frontend.evaluator.syntax.reading import is_kept
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import (
@@ -145,11 +146,10 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
     if target_in_order is not s.target:
         s = ast.copy_location(ast.AugAssign(target_in_order, s.op, s.value), s)  # type: ignore[arg-type]
     match s.target:
-        case ast.Name(name) as target:
-            read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)
-            _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
+        case ast.Name(name):
+            _augmented(f, s, name, operation_of(s))
         case ast.Subscript() as target:
-            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            read: ast.expr = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
             if any(isinstance(x, ast.Call) for x in every_node(target.slice)):
                 at = ast.copy_location(ast.Name(hidden("target", s), ast.Load()), target)
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once

@@ -23,6 +23,13 @@ def gives_nothing(definition: ast.FunctionDef) -> bool:
     return nothing and not is_generator(definition)
 
 
+@lru_cache(4096)  # the same node for what is asked of the source, and where the statement is compiled
+def operation_of(s: ast.AugAssign) -> ast.BinOp:
+    """What an assignment with an operator computes for its name: `total + x` of `total += x`."""
+    assert isinstance(s.target, ast.Name)
+    return ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(s.target.id, ast.Load()), s.target), s.op, s.value), s)
+
+
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
     yield node

@@ -45,7 +45,14 @@ def from_a_start(self, xs):
     return sum([Both(x) for x in xs], len(xs))
 
 
-@pytest.mark.parametrize("forward", [ints, tensors, from_a_start])
+def of_several_types(self, xs):
+    found = tuple(torch.ones(2) * x for x in xs)
+    if len(xs) > 3:
+        found = (1, 2, 3)
+    return sum(found)
+
+
+@pytest.mark.parametrize("forward", [ints, tensors, from_a_start, of_several_types])
 def test_as_in_python(forward):
     agrees(with_forward(nn.Module(), forward), GIVEN)
 
@@ -54,18 +61,10 @@ def floats_from_an_int(self, xs):
     return sum([Weight(x * 0.5) for x in xs], 1)
 
 
-def of_several_types(self, xs):
-    found = tuple(torch.ones(2) * x for x in xs)
-    if len(xs) > 5:
-        found = (1, 2, 3)
-    return sum(found)
-
-
 @pytest.mark.parametrize(
     ("forward", "message"),
     [
         (floats_from_an_int, "a float where an int is needed"),
-        (of_several_types, "`sum` adds tensors or numbers, not an int or a tensor"),
     ],
 )
 def test_is_refused(forward, message):

@@ -25,7 +25,10 @@ from backends.acrobat.frontend.memos import names_of_caches, size_of_cache
 
 HARMLESS = ("torch.no_grad()", "torch.inference_mode()")
 """Decorators that such a method may have."""
-FIRST = "__init__"
+FIRST = ("__init__", "__post_init__")
+"""Methods that give attributes their first values."""
+DATACLASS = ("dataclass", "dataclasses.dataclass")
+"""Decorators that a class may have: what they add uses the fields of the class only."""
 OUTSIDE = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom)
 """Nodes of functions whose results depend on more than what they are given, or are used up."""
 
@@ -41,7 +44,7 @@ def with_remembered(tree: ast.Module) -> bool:
     classes = [s for s in tree.body if isinstance(s, ast.ClassDef)]
     for cls in classes:
         for name, first in _attributes_at_first(cls.body):
-            methods = [m for m in cls.body if isinstance(m, ast.FunctionDef) and m.name != FIRST and _uses(m, name)]
+            methods = [m for m in cls.body if isinstance(m, ast.FunctionDef) and m.name not in FIRST and _uses(m, name)]
             if len(methods) == 1 and _private(classes, cls, name, methods[0]) and _all_private(tree, name):
                 attribute = _Attribute(_me(methods[0]), name)
                 found |= _leave_out(methods[0], name, attribute, first, methods[0].args.args[1:])
@@ -96,7 +99,7 @@ def _target(s: ast.stmt) -> ast.expr | None:
 def _attributes_at_first(body: Sequence[ast.stmt]) -> Iterator[tuple[str, dict[Any, Any]]]:
     """The attributes that are a dictionary of constants at first, mostly an empty one, and to which nothing else in the class
     is assigned, with its entries."""
-    for m in (m for m in body if isinstance(m, ast.FunctionDef) and m.name == FIRST):
+    for m in (m for m in body if isinstance(m, ast.FunctionDef) and m.name in FIRST):
         for s in m.body:
             match _target(s):
                 case ast.Attribute(ast.Name(me), name) if me == _me(m) and (entries := _entries(s)) is not None:
@@ -129,10 +132,18 @@ def _private(classes: Sequence[ast.ClassDef], cls: ast.ClassDef, name: str, meth
     the bases of the class are none, a module of PyTorch, or classes of the file."""
     inside = {c.name: c for c in classes}
     bases = {ast.unparse(b) for b in cls.bases}
-    if cls.decorator_list or cls.keywords or not bases <= inside.keys() | {"object", "nn.Module", "torch.nn.Module", "Module"}:
+    decorators = {ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in cls.decorator_list}
+    if not decorators <= {*DATACLASS} or decorators and _is_field(cls, name):
+        return False
+    if cls.keywords or not bases <= inside.keys() | {"object", "nn.Module", "torch.nn.Module", "Module"}:
         return False
     related = [c for c in classes if c is not cls and (c.name in bases or cls.name in map(ast.unparse, c.bases))]
     return not any(_uses(c, name) for c in related) and _uses(cls, name) == _uses(method, name) + 1
+
+
+def _is_field(cls: ast.ClassDef, name: str) -> bool:
+    """Whether the body of a class gives a name a value or a type: in a dataclass objects are compared and made by that."""
+    return any(isinstance(t := _target(s), ast.Name) and t.id == name for s in cls.body)
 
 
 def _all_private(tree: ast.Module, name: str) -> bool:

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
+from backends.acrobat.frontend.evaluator.loops.variables import given
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
 from backends.acrobat.frontend.evaluator.rewriting.result_flow import flow_of_result
@@ -74,7 +75,8 @@ class FunctionBody:
             f.flow = flow_of_result(f.definition, namespace)
         self.params: list[n.Var] = []
         # The model's own `forward` always gives something.
-        self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0] or key in program.only_none
+        nothing = gives_nothing(self.definition) and function is not program.entered[0] or key in program.only_none
+        self.gives_nothing = f.gives_nothing = nothing
         self.sizes: list[Size] = []  # of the lists that each `return` gives
         self.lengths: list[tuple[str, str]] = []  # the lists that are as long as these
         self.carried: dict[str, bool] = {}
@@ -243,9 +245,7 @@ class FunctionBody:
             self.program.changed = self.program.incomplete = True
             return unknown()
         if self.gives_nothing:
-            if type_or_none(value) is not NONE:
-                return self.f.problem(at, f"`{self.definition.name}` gives None elsewhere for arguments of these types")
-            return Static(0)  # stands for None, which the program has no type for; callers do not use it
+            return given(self.f, at, value)
         try:
             if self.is_forward:
                 check_cleared(self.f, at, value)

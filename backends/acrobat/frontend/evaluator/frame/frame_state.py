@@ -135,6 +135,7 @@ class FrameState:
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
         self.flow = ResultFlow()  # what the model's result is made of, in functions that give it or a part of it
         self.gives_result = False  # whether what the function returns is the model's result, of a type that nothing else says
+        self.gives_nothing = False  # whether the function gives None wherever it ends
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
         self.in_called: list[Problem] = []  # the problems in functions that the last trial has called

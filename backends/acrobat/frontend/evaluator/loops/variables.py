@@ -215,6 +215,16 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
+def given(f: Frame, at: ast.AST, value: Value) -> Value:
+    """What the function gives where the statement `at` returns a value. In one that gives nothing that is a number, also in
+    loops which `return` leaves: it stands for None, which the program has no type for, and callers do not use it."""
+    if not f.gives_nothing:
+        return value
+    if isinstance(at, (ast.For, ast.While)) or type_or_none(value) is NONE:  # what leaves a loop was looked at inside of it
+        return Static(0)
+    return f.problem(at, f"`{f.what}` gives None elsewhere for arguments of these types")
+
+
 def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], alike: dict[str, Value]) -> Value:
     """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`, and
     the lists that have another number of elements than `sizes` says are taken out of it, and so are the tensors of `alike` with
@@ -229,7 +239,7 @@ def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], a
         return Static(0)
 
     def returns(at: ast.AST, value: Value) -> Value:
-        t = type_or_none(value)
+        t = type_or_none(given(f, at, value))
         try:
             f.result = f.common([f.result, t], numbers=True) if t is not None else f.result
         except Mismatch:

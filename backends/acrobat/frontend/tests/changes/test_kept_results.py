@@ -354,6 +354,52 @@ def test_a_dictionary_of_an_object_of_the_model_that_something_else_reads(tmp_pa
         build(model, sample=[1, 2])
 
 
+OF_A_DATACLASS = """
+import dataclasses
+from dataclasses import dataclass, field
+from torch import nn
+
+DECORATOR
+class Words:
+    ends: tuple = ("x", "y")
+FIELD
+
+    def __post_init__(self):
+        self.cache = {}
+
+    def parts(self, word):
+        if word in self.cache:
+            return self.cache[word]
+        parts = [letter + self.ends[i % 2] for i, letter in enumerate(word)]
+        self.cache[word] = parts
+        return parts
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = Words()
+
+    def forward(self, text):
+        found = []
+        for word in text.split():
+            found.extend(self.words.parts(word))
+        return found, len(found)
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@dataclass", "@dataclasses.dataclass(eq=False)"])
+def test_a_dictionary_that_a_dataclass_has_besides_its_fields(decorator, tmp_path):
+    source = OF_A_DATACLASS.replace("DECORATOR", decorator).replace("FIELD", "")
+    agrees(load(tmp_path, source, "kept_results").Model(), ["a b ab", "", "ab ab ab"])
+
+
+@pytest.mark.parametrize("written", ["cache: dict = None", "cache: dict = field(default_factory=dict)"])
+def test_a_dictionary_that_is_a_field_of_a_dataclass_is_refused(written, tmp_path):
+    source = OF_A_DATACLASS.replace("DECORATOR", "@dataclass").replace("FIELD", f"    {written}")
+    with pytest.raises(CompileError, match="changes what was made outside of `forward`"):
+        build(load(tmp_path, source, "kept_results").Model(), sample=["a b", "ab"])
+
+
 def test_a_global_dictionary_that_something_else_uses(tmp_path):
     methods = KEPT.replace("self.cache", "CACHE").replace("BODY", "n * 2")
     with pytest.raises(CompileError):

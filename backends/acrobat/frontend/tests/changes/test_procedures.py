@@ -229,3 +229,42 @@ class Name(nn.Module):
 def test_other_types_of_tensors_are_refused(cls, message):
     with pytest.raises(CompileError, match=message):
         build(cls(), sample=[torch.ones(2)])
+
+
+class Left(nn.Module):
+    """Procedures that a `return` leaves inside of a loop: on the value of a tensor, out of two loops, and in a recursion."""
+
+    def take(self, stack, amount):
+        while stack and amount > 0:
+            value, strength = stack.pop()
+            if strength > amount:
+                stack.append((value, strength - amount))
+                return
+            amount = amount - strength
+
+    def note(self, counts, xs, n):
+        for i in range(len(xs)):
+            for k in range(i):
+                if k + i == n:
+                    counts[i] = counts.get(i, 0) + k
+                    return
+        counts[-1] = n
+
+    def walk(self, n, out):
+        for i in range(n):
+            if len(out) > 4:
+                return
+            out.append(10 * n + i)
+            self.walk(n - 1, out)
+
+    def forward(self, xs):
+        stack, counts, out = [], {}, []
+        for i, x in enumerate(xs):
+            self.take(stack, 0.6 * x.sum())
+            stack.append((x, x.sum()))
+            self.note(counts, xs, i)
+        return stack, counts, self.walk(len(xs), out), out
+
+
+def test_procedures_that_return_inside_of_a_loop():
+    agrees(Left(), [[torch.tensor([k * 0.7 % 1.1, 0.2]) for k in range(n)] for n in (0, 1, 2, 5)])

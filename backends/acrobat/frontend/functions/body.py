@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
-from backends.acrobat.frontend.evaluator.loops.variables import given
+from backends.acrobat.frontend.evaluator.loops.variables import none_as_number
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values, given_back
 from backends.acrobat.frontend.evaluator.rewriting.result_flow import flow_of_result
@@ -245,7 +245,7 @@ class FunctionBody:
             self.program.changed = self.program.incomplete = True
             return unknown()
         if self.gives_nothing:
-            return given(self.f, at, value)
+            return none_as_number(self.f, at, value)
         try:
             if self.is_forward:
                 check_cleared(self.f, at, value)

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.loops.variables import (
     LoopStatement,
     carried_names,
     enter_round,
-    given,
+    none_as_number,
     opened_by_test,
 )
 from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, watched
@@ -222,7 +222,7 @@ def _round(
     def returns(at: ast.AST, value: Value) -> Value:
         if is_unknown(value) and not is_list(value):
             return unknown()
-        value = given(f, at, value)
+        value = none_as_number(f, at, value)
         t = f.program.datatypes.optional(f.result)
         try:
             atom = f.atom(f.coerce(value, f.result))

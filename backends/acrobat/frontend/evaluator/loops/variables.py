@@ -215,7 +215,7 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
-def given(f: Frame, at: ast.AST, value: Value) -> Value:
+def none_as_number(f: Frame, at: ast.AST, value: Value) -> Value:
     """What the function gives where the statement `at` returns a value. In one that gives nothing that is a number, also in
     loops which `return` leaves: it stands for None, which the program has no type for, and callers do not use it."""
     if not f.gives_nothing:
@@ -239,7 +239,7 @@ def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], a
         return Static(0)
 
     def returns(at: ast.AST, value: Value) -> Value:
-        t = type_or_none(given(f, at, value))
+        t = type_or_none(none_as_number(f, at, value))
         try:
             f.result = f.common([f.result, t], numbers=True) if t is not None else f.result
         except Mismatch:

@@ -96,7 +96,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
     if is_unknown(xs):
         if isinstance(xs, Dyn) and isinstance(xs.atom, FilledPlaceholder):  # its place in the source is that of another list
-            return f.not_yet(ListT(element))
+            return f.not_yet(xs.type)
         return xs if is_list(xs) else unknown()
     assert isinstance(xs, Dyn)
     assert isinstance(xs.type, ListT)

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
+from backends.acrobat.frontend.evaluator.choices.returned import number_or_tensor
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, in_any_order
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
@@ -148,8 +149,7 @@ def _type_of_mixed(f: Frame, item: Any, start: Any) -> Any:
     """The type of a sum of such a list, which has a start of type `start`."""
     if _is_number_or_tensor(f, item):
         types = [INT if t == BOOL else t for t in (*f.mixed(item).values(), *(f.mixed(start).values() or [start]))]
-        words = f.program.datatypes.number_or_tensor(types)
-        return f.program.datatypes.either({word: f.common(its) for word, its in words.items()}, "Result")
+        return number_or_tensor(f, types)
     if start == FLOAT or "float" not in f.mixed(item):
         return start if start == FLOAT else INT
     return f.program.datatypes.numbers_apart((INT, FLOAT))

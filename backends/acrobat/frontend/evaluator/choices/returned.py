@@ -119,7 +119,11 @@ def together(f: Frame, types: Sequence[Any], common: Any) -> Any:
             return replace(common, items=tuple(together(f, *both) for both in zip(columns, items, strict=True)))
         case ListT(item, rows=None) if all(isinstance(t, ListT) and t.rows is None for t in types):
             return replace(common, item=together(f, [t.item for t in types], item))
+    return common if f.mixed(common) else number_or_tensor(f, types) or common
+
+
+def number_or_tensor(f: Frame, types: Sequence[Any]) -> Any | None:
+    """The type of values of `types`, of which numbers stay numbers beside tensors; None if these are not numbers and tensors of
+    one kind. Raises Mismatch."""
     found = f.program.datatypes.number_or_tensor(types)
-    if not found or f.mixed(common):
-        return common
-    return f.program.datatypes.either({word: f.common(its) for word, its in found.items()}, "Result")
+    return f.program.datatypes.either({word: f.common(its) for word, its in found.items()}, "Result") if found else None

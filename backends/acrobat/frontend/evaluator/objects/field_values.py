@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
-from backends.acrobat.frontend.evaluator.choices.returned import kept_apart
+from backends.acrobat.frontend.evaluator.choices.returned import kept_apart, number_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
@@ -84,8 +84,8 @@ def note_late(f: Frame, cls: type, name: str, value: Value) -> None:
 
 def _covering(f: Frame, types: Sequence[Any]) -> Any:
     """The type of a field that has values of these types: of a string and an int, the union of both. Raises Mismatch."""
-    if any(has_role(t, "Result") for t in types) and (words := f.program.datatypes.number_or_tensor(types)):
-        return f.program.datatypes.either({word: f.common(its) for word, its in words.items()}, "Result")
+    if any(has_role(t, "Result") for t in types) and (either := number_or_tensor(f, types)):
+        return either
     try:
         return f.common(types, numbers=True)
     except Mismatch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from backends.acrobat.frontend.syntax_nodes import children
 
@@ -23,11 +24,17 @@ def gives_nothing(definition: ast.FunctionDef) -> bool:
     return nothing and not is_generator(definition)
 
 
-@lru_cache(4096)  # the same node for what is asked of the source, and where the statement is compiled
 def operation_of(s: ast.AugAssign) -> ast.BinOp:
-    """What an assignment with an operator computes for its name: `total + x` of `total += x`."""
+    """What an assignment with an operator computes for its name: `total + x` of `total += x`. It is the same node each time, so
+    that what was found of the source holds for the node that is compiled."""
     assert isinstance(s.target, ast.Name)
-    return ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(s.target.id, ast.Load()), s.target), s.op, s.value), s)
+    if s not in _OPERATIONS:
+        read = ast.copy_location(ast.Name(s.target.id, ast.Load()), s.target)
+        _OPERATIONS[s] = ast.copy_location(ast.BinOp(read, s.op, s.value), s)
+    return _OPERATIONS[s]
+
+
+_OPERATIONS: WeakKeyDictionary[ast.AugAssign, ast.BinOp] = WeakKeyDictionary()
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:

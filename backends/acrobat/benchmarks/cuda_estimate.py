@@ -132,7 +132,7 @@ def work_of(launches: Iterable[tuple[int, int, str, str, int]], kernels: dict[st
                 waves = ceil(tiles / H200.sms)
                 tile_cycles = c.rowwise_cycles
                 if kernel.plan is not None:
-                    tile_cycles = gemm_cycles(emitted.schedule, kernel.plan, rows * kernel.plan.rows, H200.sms) / max(waves, 1)
+                    tile_cycles = gemm_cycles(emitted.schedule, kernel.plan, rows * kernel.plan.rows, H200) / max(waves, 1)
                     columns = kernel.plan.epilogue.gates * kernel.plan.epilogue.units
                     work.weights += 4.0 * kernel.plan.depth * columns * ceil(tiles / emitted.code.tile_columns)
                 work.steps += 1

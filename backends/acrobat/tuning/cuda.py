@@ -71,15 +71,10 @@ def tune(
         default = default_schedules(request.kernel, target)
 
         def predicted(schedule: CudaSchedule, plan: Any = plan, frequencies: Mapping[int, float] = frequencies) -> float:
-            return sum(
-                often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms, target.precision)
-                for rows, often in frequencies.items()
-            )
+            return sum(often * gemm_cycles(schedule, plan, rows * plan.rows, target) for rows, often in frequencies.items())
 
         chosen.append(request)
-        tasks.append(
-            Task(frequencies, PredictedSchedule(default), sorted(gemm_schedules(plan, target.precision), key=predicted))
-        )
+        tasks.append(Task(frequencies, PredictedSchedule(default), sorted(gemm_schedules(plan, target), key=predicted)))
     chosen_schedules = search(tasks, trials, CudaMeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     result = {request: expanded(schedules) for request, schedules in zip(chosen, chosen_schedules, strict=True)}
     return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}

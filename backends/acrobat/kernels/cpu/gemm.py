@@ -36,7 +36,7 @@ class GemmWriter:
         self.lanes = lanes = target.lanes
         self.schedule = schedule
         self.tiles = schedule.tiles(plan.epilogue.gates, target)
-        self.panels = panel_count(plan.epilogue.units, lanes)
+        self.panels = panel_count(plan.epilogue.units, target)
         self.parts = self.panels // schedule.group
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)
 
@@ -158,6 +158,6 @@ class GemmWriter:
         return None if units == self.panels * self.lanes else first_lanes(units - panel * self.lanes, self.lanes)
 
 
-def packing(plan: Gemm, lanes: int) -> Packing:
+def packing(plan: Gemm, target: CpuTarget) -> Packing:
     """How the weight and the bias of a product are packed."""
-    return panels(plan.epilogue.gates, lanes, panel_count(plan.epilogue.units, lanes))
+    return panels(plan.epilogue.gates, target.lanes, panel_count(plan.epilogue.units, target))

@@ -15,17 +15,9 @@ from backends.acrobat.core.units import Kernel
 from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.plan import Gemm, Product, plan_gemm, plan_product
 
-GROUP = 4
-"""The most panels of a part by default."""
 MIN_BLOCK = 64
 """The fewest rows of a block by default, however deep the product is: as many as the runtime's smallest calls have (`blocks` in
 `runtime/cpu/executor.h`). With 48, each call read all weights once more for the 16 rows that were left over."""
-DEEP = 1024
-"""From so many steps of the reduction on, the weights of the next tile of panels are fetched while a tile computes."""
-DOT_ROWS = 3
-"""Up to so many rows of the left operand, transposing the right one costs more than it saves."""
-MAIN_ROWS = (8, 6, 4, 7, 5, 3, 2, 1, 10, 12, 14)
-"""The rows of tiles that tuning tries."""
 PREFETCH = 8
 """The steps by which tuning tries to prefetch weights."""
 PREFETCH_ROWS = 3
@@ -89,10 +81,11 @@ class KernelSchedule:
         return tuple(tiles)
 
 
-def panel_count(units: int, lanes: int) -> int:
-    """The panels that a weight is packed in, whatever the schedule: from five on an even number, so that groups divide it."""
-    count = -(-units // lanes)
-    return count + count % 2 if count > GROUP else count
+def panel_count(units: int, target: CpuTarget) -> int:
+    """The panels that a weight is packed in, whatever the schedule: an even number where they are more than those of a part, so
+    that groups divide it."""
+    count = -(-units // target.lanes)
+    return count + count % 2 if count > target.registers.most_panels else count
 
 
 def block_rows(depth: int, rows: int, target: CpuTarget) -> int:
@@ -112,29 +105,27 @@ def rest_rows(rows: int) -> tuple[int, ...]:
 
 def default_gemm(plan: Gemm, target: CpuTarget) -> KernelSchedule:
     """The schedule by rule of a product with a shared weight."""
-    count = panel_count(plan.epilogue.units, target.lanes)
-    group = next(g for g in (GROUP, 2, 1) if count % g == 0)
+    count = panel_count(plan.epilogue.units, target)
+    group = next(g for g in (target.registers.most_panels, 2, 1) if count % g == 0)
     main = target.registers.tiles[plan.epilogue.gates - 1]
     block = block_rows(plan.depth, main.rows, target)
     panels = min(main.panels, group)
-    return KernelSchedule(
-        "gemm", main.rows, panels, group, block, rest_rows(main.rows), next_panels=fetches_next_panels(plan, count > group)
-    )
+    ahead = fetches_next_panels(plan, count > group, target)
+    return KernelSchedule("gemm", main.rows, panels, group, block, rest_rows(main.rows), next_panels=ahead)
 
 
-def fetches_next_panels(plan: Gemm, several_parts: bool) -> bool:
+def fetches_next_panels(plan: Gemm, several_parts: bool, target: CpuTarget) -> bool:
     """The default of `next_panels`: for deep products of several parts whose input is one value, as a transformer's are. (Cells
     of recurrent networks, whose input is put together of several values, mostly run few rows at a time, which is too short to
-    fetch anything.) Measured on Zen 4 beside other work, in calls of 64 rows with weights that no cache holds, against the
-    same kernel without: 1024 steps take 0.97 of the time with 1024 columns or 4096; 4096 steps gain from `MIN_BLOCK` only."""
-    return plan.depth >= DEEP and several_parts and len(plan.segments) == 1
+    fetch anything.)"""
+    return plan.depth >= target.registers.deep and several_parts and len(plan.segments) == 1
 
 
 def default_product(plan: Product, target: CpuTarget) -> KernelSchedule:
     """The schedule by rule of a product of two row operands."""
     widest = 2 if plan.rows >= 4 else 4
     panels = min(widest, max(1, plan.columns // target.lanes))
-    dots = can_use_dots(plan, target.lanes) and plan.rows <= DOT_ROWS
+    dots = can_use_dots(plan, target.lanes) and plan.rows <= target.registers.dot_rows
     return KernelSchedule("product", target.registers.product_rows, panels, dots=dots)
 
 
@@ -156,11 +147,11 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
 def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[KernelSchedule]:
     """The schedules that tuning tries for such a product. `extents`: how often launches of so many rows were seen."""
     default, registers = default_gemm(plan, target), target.registers
-    gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
+    gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
     parts = count // default.group if threads > 1 else 1
     schedules = []
-    for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
+    for rows, panels, group in product(registers.tried_rows, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
         sums = rows * panels * gates
         # Beside its sums a tile needs registers for its vectors of weights and for one element of the input.
         fits = sums + panels * gates < registers.count and (
@@ -186,7 +177,7 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
 def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
     """Roughly predicted cycles, to order trials by: two FMAs or two loads a cycle, and four cycles of latency for each sum."""
     gates, depth = plan.epilogue.gates, plan.depth
-    count = panel_count(plan.epilogue.units, target.lanes)
+    count = panel_count(plan.epilogue.units, target)
 
     def tile(height: int, panels: int) -> float:
         vectors = panels * gates

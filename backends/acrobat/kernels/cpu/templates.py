@@ -40,7 +40,7 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
         writer = gemm.GemmWriter(code, interface, gemm_plan, target, schedule)
         writer.write()
         parts, scratch = writer.parts, 0
-        packed = dict.fromkeys((gemm_plan.weight, gemm_plan.bias), gemm.packing(gemm_plan, target.lanes))
+        packed = dict.fromkeys((gemm_plan.weight, gemm_plan.bias), gemm.packing(gemm_plan, target))
     elif product_plan:
         product = ProductWriter(code, interface, product_plan, target.lanes, schedule)
         product.write()

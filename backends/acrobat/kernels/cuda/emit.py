@@ -23,7 +23,7 @@ SHARED_HEADER = 1024
 def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules of a kernel that is not tuned, each with the number of rows it begins at."""
     if gemm_plan := gemm.plan_of(kernel):
-        return gemm_variants(gemm_plan[0], target.sms, target.precision)
+        return gemm_variants(gemm_plan[0], target)
     if product_plan := product.plan_of(kernel):
         return ((0, product_schedule(product_plan[0])),)
     return ((0, rowwise.schedule_of(kernel)),)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, log
 from typing import Literal, TypeVar
 
 from backends.acrobat.core.units import Kernel
+from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.plan import Gemm, Product
-from backends.acrobat.options import Precision
 
 THREADS = 256
 WARPS = 8
@@ -27,21 +27,6 @@ LEAST_SAVING_OF_MANY = 0.005
 MANY_ROWS = 128
 """A product with so many rows for each instance always has many rows. Tiles for it may be large, and its schedules are chosen
 for every number of instances: there are few tiles, so how they divide among multiprocessors decides."""
-MOST_SUMS = 128
-"""The most sums that a thread of the tiled templates keeps."""
-SHARE_OF_PEAK: Mapping[int, tuple[float, ...]] = {
-    2: (0.34, 0.40, 0.42, 0.44),
-    4: (0.45, 0.54, 0.56, 0.58),
-    8: (0.54, 0.64, 0.64, 0.63),
-    12: (0.55, 0.62),
-}
-"""The share of 128 multiply-adds a cycle that the tiled templates reach between the beginning and the end of a tile, by their
-rows (RT) and then by panels times gates. Those for 4 x 2, 4 x 4, 8 x 2, 8 x 3, 8 x 4 and 12 x 2 were measured on an H100 with
-the products of Berxit, the others are assumed. All in all its products reach 41 to 42 of 65.8 TFLOP/s where tiles fill the
-multiprocessors. With two blocks of 128 x 128 on each multiprocessor a prototype was as fast, but tiles then divide worse."""
-ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
-"""The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
-instructions) and far below what tensor cores can do."""
 
 P = TypeVar("P")
 
@@ -72,17 +57,17 @@ def panel_count(units: int) -> int:
     return ceil(units / LANES)
 
 
-def gemm_schedules(plan: Gemm, precision: Precision = "fp32") -> Iterator[CudaSchedule]:
+def gemm_schedules(plan: Gemm, target: CudaTarget) -> Iterator[CudaSchedule]:
     """All schedules of a product with a shared weight."""
     gates = plan.epilogue.gates
     for rows in (1, 2, 4, 8):
         if rows * LANES * gates <= FEW_VALUES:
             for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
                 yield CudaSchedule("few", rows, warps, lanes)
-    large = plan.rows >= MANY_ROWS and precision == "fp32"
+    large = plan.rows >= MANY_ROWS and target.precision == "fp32"
     for rows in (2, 4, 8, 12) if large else (2, 4, 8):
         for panels in (1, 2, 3, 4) if large else (1, 2):
-            if panels * gates <= 4 and rows * panels * gates * LANES <= MOST_SUMS:
+            if panels * gates <= 4 and rows * panels * gates * LANES <= target.multiprocessor.most_sums:
                 yield CudaSchedule("many", rows, panels)
 
 
@@ -94,7 +79,7 @@ def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
     return 16 * schedule.rows, ceil(panel_count(units) / (16 * schedule.panels))
 
 
-def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precision: Precision = "fp32") -> float:
+def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, target: CudaTarget) -> float:
     """A prediction of the cycles for `rows` product rows between two barriers, by which schedules are chosen. A tile takes a
     fixed time for its tables, the latency of its operands and its stores; a time for its part of the weight and for that of
     the input, which come at 64 bytes a cycle; for its multiplications, of which a multiprocessor begins 128 a cycle; and for
@@ -111,14 +96,14 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precisi
         between_warps = 910 if schedule.panels < WARPS else 0
         input_and_weight = (1.59 * width + 1.31 * height) * depth * 4 / 64
         each = 375 + input_and_weight + 0.865 * height * width * depth / 128 + 4.32 * exchanges + between_warps
-        return FIXED_CYCLES + ceil(tiles / sms) * each
+        return FIXED_CYCLES + ceil(tiles / target.sms) * each
     width = 64 * schedule.panels * gates
-    if precision == "fp32":
-        share = SHARE_OF_PEAK[schedule.rows][schedule.panels * gates - 1]
+    if target.precision == "fp32":
+        share = target.multiprocessor.share_of_peak[schedule.rows][schedule.panels * gates - 1]
     else:
-        share = ON_TENSOR_CORES[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
+        share = target.multiprocessor.on_tensor_cores[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
     each = 1400 + height * width * depth / 128 / share + (width + height) * depth / 64
-    return FIXED_CYCLES + ceil(tiles / sms) * each
+    return FIXED_CYCLES + ceil(tiles / target.sms) * each
 
 
 FIXED_CYCLES = 700
@@ -131,12 +116,12 @@ LEAST_GAIN = 0.01
 """By how much another variant must be faster to be used from a number of rows on."""
 
 
-def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[tuple[int, CudaSchedule], ...]:
+def gemm_variants(plan: Gemm, target: CudaTarget) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules, each with the number of instances from which on it is used; the first begins at 0. They are those,
     VARIANTS at most, of which the fastest takes least for each of ROWS, on average over the logarithms of predicted times. One
     may be used for several ranges."""
     numbers, saving = (ROWS_OF_MANY, LEAST_SAVING_OF_MANY) if plan.rows >= MANY_ROWS else (ROWS, LEAST_SAVING)
-    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in numbers] for s in gemm_schedules(plan, precision)}
+    times = {s: [gemm_cycles(s, plan, n * plan.rows, target) for n in numbers] for s in gemm_schedules(plan, target)}
     candidates = {min(times, key=lambda s: times[s][i]): None for i in range(len(numbers))}
 
     def cost(chosen: list[CudaSchedule]) -> float:

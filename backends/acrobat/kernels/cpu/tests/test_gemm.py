@@ -209,7 +209,7 @@ def test_default_tiles_use_the_registers_and_cover_every_rest(lanes: int, gates:
     gates = plan.epilogue.gates
     target = CpuTarget("any", lanes)
     schedule = default_gemm(plan, target)
-    count = panel_count(plan.epilogue.units, lanes)
+    count = panel_count(plan.epilogue.units, target)
     assert count * lanes >= plan.epilogue.units
     assert count % schedule.group == 0
     tiles = schedule.tiles(gates, target)

@@ -12,7 +12,7 @@ import pytest
 from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit, symbol
-from backends.acrobat.kernels.cpu.schedule import DEEP, MIN_BLOCK, KernelSchedule, grid, panel_count, rest_rows
+from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, KernelSchedule, grid, panel_count, rest_rows
 from backends.acrobat.kernels.cpu.target import AVX2_REGISTERS, AVX512_REGISTERS, CpuTarget, Registers
 from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
 from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
@@ -21,6 +21,7 @@ from backends.acrobat.kernels.packing import panels
 
 G = Mode.GATHERED
 WIDE, NARROW = CpuTarget("x86-64-v4", 16), CpuTarget("x86-64-v3", 8)
+DEEP = WIDE.registers.deep
 
 
 def test_the_default_schedule_needs_no_name() -> None:
@@ -104,10 +105,10 @@ def test_the_grid_fits_the_registers_and_one_packing(gates: int, target: CpuTarg
     assert KernelSchedule.default(kernel, target) not in found
     for s in found:
         assert s.rows * s.panels * gates + s.panels * gates < target.registers.count
-        assert panel_count(256, target.lanes) % s.group == s.group % s.panels == s.block % s.rows == 0
+        assert panel_count(256, target) % s.group == s.group % s.panels == s.block % s.rows == 0
         assert s.rest == rest_rows(s.rows)
     packs = {str(sorted(emit(kernel, G, HERE, s).packs.items())) for s in grid(kernel, HERE, {8: 1.0})[:2]}
-    assert packs == {str(sorted({n: panels(gates, HERE.lanes, panel_count(256, HERE.lanes)) for n in "wb"}.items()))}
+    assert packs == {str(sorted({n: panels(gates, HERE.lanes, panel_count(256, HERE)) for n in "wb"}.items()))}
 
 
 @pytest.mark.parametrize("target", [WIDE, NARROW], ids=lambda t: t.mcpu)
@@ -130,7 +131,7 @@ def test_the_default_tiles_fit_the_registers(registers: Registers) -> None:
 
 def test_several_threads_keep_their_parts() -> None:
     kernel = models.leaf(256)
-    one, four = ([panel_count(256, HERE.lanes) // s.group for s in grid(kernel, HERE, {8: 1.0}, threads)] for threads in (1, 4))
+    one, four = ([panel_count(256, HERE) // s.group for s in grid(kernel, HERE, {8: 1.0}, threads)] for threads in (1, 4))
     assert min(one) < min(four) == emit(kernel, G, HERE).code.parts
 
 

@@ -16,7 +16,7 @@ from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
 from backends.acrobat.kernels.cuda.slices import plan_slices
 from backends.acrobat.kernels.cuda.stages import ALONG
-from backends.acrobat.kernels.cuda.tests.support import ORDERS, Chain, Module, emitted_for, execute, residual
+from backends.acrobat.kernels.cuda.tests.support import EMULATED, ORDERS, Chain, Module, emitted_for, execute, residual
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 
 G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
@@ -75,7 +75,7 @@ def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
     """Up to three of the kernel's possible schedules, such that all kernels together have every schedule."""
     plan = gemm.plan_of(kernel)
     if plan:
-        possible = list(gemm_schedules(plan[0]))
+        possible = list(gemm_schedules(plan[0], EMULATED))
         few = [s for s in possible if s.template == "few"]
         many = [s for s in possible if s.template == "many"]
         found = [few[number * 2 % len(few)], few[(number * 2 + 1) % len(few)]]
@@ -98,7 +98,7 @@ def test_many_rows_of_each_instance() -> None:
     kernel = many_rows()
     plan = gemm.plan_of(kernel)
     assert plan
-    made = [emitted_for(kernel, G, s) for s in gemm_schedules(plan[0]) if s.template == "many"]
+    made = [emitted_for(kernel, G, s) for s in gemm_schedules(plan[0], EMULATED) if s.template == "many"]
     assert {e.schedule.panels for e in made} == {1, 2, 3, 4} and {e.schedule.rows for e in made} == {2, 4, 8, 12}
     built = Module(made, modes=("launches",))
     for number, emitted in enumerate(made):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from backends.acrobat.kernels.cpu.tests import test_gemm, test_product
 from backends.acrobat.kernels.cpu.tests.support import Run, check, random_run
 from backends.acrobat.kernels.cuda import gemm
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants
-from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, emitted_for, execute
+from backends.acrobat.kernels.cuda.tests.support import H200, ORDERS, Module, emitted_for, execute
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 from backends.acrobat.options import Precision
 
@@ -91,7 +93,7 @@ def test_many_rows_run_on_tensor_cores_and_few_do_not() -> None:
     plan = gemm.plan_of(test_gemm.plain(512, 1024))
     assert plan
     for precision in FRACTION:
-        chosen = gemm_variants(plan[0], 132, precision)
+        chosen = gemm_variants(plan[0], replace(H200, precision=precision))
         assert chosen[0][1].template == "few" and chosen[-1][1].template == "many"
-        exact = next(rows for rows, s in gemm_variants(plan[0], 132, "fp32") if s.template == "many")
+        exact = next(rows for rows, s in gemm_variants(plan[0], H200) if s.template == "many")
         assert next(rows for rows, s in chosen if s.template == "many") <= exact

@@ -98,8 +98,8 @@ class Descriptors:
             case ListT(TupleT((key, value)), container="dict", kind=kind):
                 row.kind, row.count, row.expected = "Dict", 2, read_as(kind)
                 row.first = self._add_parts([(key, ""), (value, "")])
-            case ListT(item, kind="set" | "tuple" as kind):
-                row.kind, row.first = "Set" if kind == "set" else "VaryingTuple", self.of(item)
+            case ListT(item, container="set" | "tuple" as container):
+                row.kind, row.first = "Set" if container == "set" else "VaryingTuple", self.of(item)
             case ScalarT(kind):
                 row.kind = {"int": "Int", "bool": "Bool", "float": "Float"}[kind]
             case TensorT(shape):

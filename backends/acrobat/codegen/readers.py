@@ -6,7 +6,7 @@ from typing import Any
 
 from backends.acrobat.codegen.cpp import CppFunction, Types, c_string
 from backends.acrobat.codegen.outside import Outside, Varying, path_part
-from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import IDENTITY, Case, Container, DataT, ListKind, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.default_dicts import read_as
 from backends.acrobat.frontend.instances.plain_types import plain_type
 from backends.acrobat.frontend.types import SymbolT
@@ -62,8 +62,8 @@ class Readers:
                 body = self._varying(type)
             case ListT(TupleT((key, value)), container="dict", kind=kind):
                 body = self._dict(type, key, value, kind)
-            case ListT(item, kind=kind):
-                body = self._list(item, kind)
+            case ListT(item, container=container):
+                body = self._list(item, container)
             case TupleT(items):
                 body = self._tuple(type, items)
             case DataT():
@@ -83,7 +83,7 @@ class Readers:
         read = f"read_numbers(s, o, {name}, '{v.number}')" if v.number else f"read_rows(s, o, {name})"
         return [f"return parts_of<{self.cpp(type)}>(s, {read});"]
 
-    def _dict(self, type: Any, key: Any, value: Any, kind: str) -> list[str]:
+    def _dict(self, type: Any, key: Any, value: Any, kind: ListKind) -> list[str]:
         return [
             f"const auto [items, size] = read_dict(s, o, {c_string(read_as(kind))});",
             f"auto list = make_list<{self.cpp(type.item)}>(s.cx.host, size);",
@@ -100,9 +100,9 @@ class Readers:
             "return list;",
         ]
 
-    def _list(self, item: Any, kind: str) -> list[str]:
-        is_set = kind == "set"
-        elements = {"set": "read_set(s, o)", "tuple": "read_varying_tuple(o)"}.get(kind, "read_list(o)")
+    def _list(self, item: Any, container: Container) -> list[str]:
+        is_set = container == "set"
+        elements = {"set": "read_set(s, o)", "tuple": "read_varying_tuple(o)"}.get(container, "read_list(o)")
         return [
             f"const auto [items, size] = {elements};",
             f"auto list = make_list<{self.cpp(item)}>(s.cx.host, size);",

@@ -110,14 +110,14 @@ class Writers:
                     "}",
                     "return dict.release();",
                 ]
-            case ListT(item, kind="set"):
+            case ListT(item, container="set"):
                 lines += [
                     "Ref set(new_set());",
                     f"for (const auto& item : v) put_in_set(set.get(), {self.build(item, 'item')});",
                     "return set.release();",
                 ]
-            case ListT(item, kind=kind):
-                which = "tuple" if kind == "tuple" else "list"
+            case ListT(item, container=container):
+                which = "tuple" if container == "tuple" else "list"
                 lines += [
                     f"Ref {which}(new_{which}(v.size));",
                     "for (int64_t i = 0; i < v.size; ++i)",

@@ -17,7 +17,7 @@ class ShapeError(ValueError):
 
 def text(types: Sequence[Type]) -> str:
     """Types as an error message shows them."""
-    return ", ".join(str(t.shape) if isinstance(t, TensorT) else getattr(t, "kind", type(t).__name__) for t in types)
+    return ", ".join(str(t.shape) if isinstance(t, TensorT) else str(getattr(t, "kind", type(t).__name__)) for t in types)
 
 
 def tensor(types: Sequence[Type], i: int, op: str) -> TensorT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, get_args
 
 DType: TypeAlias = Literal["float32", "int64"]
 Container: TypeAlias = Literal["list", "tuple", "set", "dict", "iterator"]
@@ -48,15 +48,51 @@ class TupleT:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingKeys:
+    """What a dictionary gives for a missing key, where that is not an error."""
+
+    maker: str
+    """What makes the value: a word of `frontend/instances/default_dicts.py`, or the place of a function."""
+    given: bool = False
+    """Whether it is a `defaultdict` of an instance: those that the model makes are of other kinds."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListKind:
+    """In the front end, what a list of the program represents in Python."""
+
+    container: Container = "list"
+    cls: str = ""
+    """The name of the class of the source that is derived from that container (`frontend/derived_containers.py`)."""
+    missing: MissingKeys | None = None
+
+    def __str__(self) -> str:
+        word = "" if self.missing is None else "given " * self.missing.given + self.missing.maker
+        inside = f"of {self.cls}|{word}" if self.cls else word
+        return f"{self.container}:{inside}" if inside else self.container
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __hash__(self) -> int:
+        return hash(self.container)  # types are hashed often, and there are few kinds of one container
+
+
+LIST, TUPLE, SET, DICT, ITERATOR = (ListKind(container) for container in get_args(Container))
+"""Containers of Python's own, without values for missing keys."""
+COUNTER = ListKind("dict", missing=MissingKeys("count"))
+"""A `Counter`, which is the dictionary of its numbers."""
+
+
+@dataclass(frozen=True, slots=True)
 class ListT:
     """A list. In the front end, one with `rows` represents a *ragged tensor*, whose extent along dimension `rows` differs from
     instance to instance: the items are the tensor's parts along that dimension. In a finished program `rows` is None."""
 
     item: Type
     rows: int | None = None
-    kind: str = "list"
-    """In the front end what the list represents: its `container`, behind a colon what `frontend/derived_containers.py` adds of
-    the class of the source and of the value for missing keys (`instances/default_dicts.py`)."""
+    kind: ListKind = LIST
+    """In a finished program LIST."""
     extent: int | None = None
     """Of a tensor of ints that the host has: its extent along `rows`, where that is known at compile time."""
     units: int = 0
@@ -66,7 +102,7 @@ class ListT:
     @property
     def container(self) -> Container:
         """What the list represents, whatever its class and its value for missing keys are."""
-        return cast("Container", self.kind.partition(":")[0])
+        return self.kind.container
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@
         def score(self, i, j):
             return self[i, j][1]
 
-The program has what such a class makes as the list or dictionary that it is. The kind of its type names the class, in front of
-the word for missing keys that dictionaries have: "dict:of Chart|", "dict:of Graph|list".
+The program has what such a class makes as the list or dictionary that it is. The kind of its type names the class.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ CONTAINERS: dict[type, str] = {dict: "dict", OrderedDict: "dict", defaultdict: "
 OF_PYTHON = (*CONTAINERS, Generic, object)
 OWN = frozenset({"__init__", "__repr__", "__str__"})
 """Special methods that such a class may have: one that is called where the object is made, and those of texts."""
-PREFIX = "of "
 
 
 def container_of(cls: Any) -> type | None:
@@ -51,29 +49,3 @@ def own_init(cls: Any) -> FunctionType | None:
     """The `__init__` of the source that makes objects of a class; None where it is that of the container."""
     init = getattr(cls, "__init__", None)
     return init if isinstance(init, FunctionType) else None
-
-
-def kind_of_class(kind: str, name: str) -> str:
-    """The kind of a list or dictionary of the class that has this name in the program, where `kind` is its kind without one."""
-    whole, _, word = kind.partition(":")
-    return f"{whole}:{PREFIX}{name}|{word}"
-
-
-def class_name(kind: str) -> str:
-    """The name in the program of the class that a kind names; "" if it names none."""
-    rest = kind.partition(":")[2]
-    return rest.removeprefix(PREFIX).rpartition("|")[0] if rest.startswith(PREFIX) else ""
-
-
-def word_of_missing(kind: str) -> str:
-    """What the kind of a dictionary says of missing keys (`default_dicts`); "" of other lists, and where these are an error."""
-    return without_class(kind).partition(":")[2]
-
-
-def without_class(kind: str) -> str:
-    """The kind of the list or dictionary itself."""
-    if not class_name(kind):
-        return kind
-    whole, _, rest = kind.partition(":")
-    word = rest.rpartition("|")[2]
-    return f"{whole}:{word}" if word else whole

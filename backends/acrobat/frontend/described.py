@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.derived_containers import class_name
+from backends.acrobat.core.types import COUNTER, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.tensor_types import extents, innermost
-from backends.acrobat.frontend.types import HeldT, NeverT, SymbolT, UnknownT, is_shared, kind_of_shared
+from backends.acrobat.frontend.types import HeldT, NeverT, SymbolT, UnknownT, container_of_shared, is_shared
 
 SHOWN: dict[str, str] = {}
 """The compiler's name of a union that has none in the source, an optional or a dictionary -> its name in messages."""
@@ -39,12 +38,12 @@ def describe(type: Any) -> str:
         case TupleT(items):
             what = "list" if type.listed else "tuple"
             return f"a {what} of {len(items)} ({', '.join(map(describe, items))})" if items else f"an empty {what}"
-        case ListT(item, kind="tuple"):
+        case ListT(item, container="tuple"):
             return f"a tuple of {plural(item)}"
-        case ListT(kind=kind) if class_name(kind):
-            return f"a {class_name(kind)}"
-        case ListT(container="dict", kind=kind) if kind != "dict":
-            return "a Counter" if kind == "dict:count" else "a defaultdict"
+        case ListT(kind=kind) if kind.cls:
+            return f"a {kind.cls}"
+        case ListT(kind=kind) if kind.missing is not None:
+            return "a Counter" if kind == COUNTER else "a defaultdict"
         case ListT(container=container) if container != "list":
             return f"{'an' if container == 'iterator' else 'a'} {container}"
         case ListT(UnknownT()):
@@ -52,7 +51,7 @@ def describe(type: Any) -> str:
         case ListT(item):
             return f"a list of {plural(item)}"
         case DataT() if is_shared(type):
-            return f"a {kind_of_shared(type)}"
+            return f"a {container_of_shared(type)}"
         case DataT(name):
             return SHOWN.get(name, name)
     return "a value of unknown type"

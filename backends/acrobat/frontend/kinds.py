@@ -6,8 +6,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeGuard
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.derived_containers import class_name, without_class
+from backends.acrobat.core.types import BOOL, FLOAT, INT, LIST, TUPLE, DataT, ListKind, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -126,7 +125,7 @@ def retyped(value: Dyn, type: Any) -> Dyn:
     return Dyn(replace(value.atom, type=type))
 
 
-def as_kind(value: Any, kind: str) -> Dyn:
+def as_kind(value: Any, kind: ListKind) -> Dyn:
     """The same list of the program seen as another kind of Python's: a tuple whose length varies as a list, say."""
     assert isinstance(value.type, ListT)
     return retyped(value, replace(value.type, kind=kind))
@@ -135,19 +134,19 @@ def as_kind(value: Any, kind: str) -> Dyn:
 def plain_container(value: Value) -> Value:
     """A list or dictionary of a class of the source as one without that class, as which its parts, copies and sums with others
     are made; other values unchanged."""
-    if not isinstance(value, Dyn) or not isinstance(value.type, ListT) or not class_name(value.type.kind):
+    if not isinstance(value, Dyn) or not isinstance(value.type, ListT) or not value.type.kind.cls:
         return value
-    return as_kind(value, without_class(value.type.kind))
+    return as_kind(value, replace(value.type.kind, cls=""))
 
 
 def as_tuple(value: Value) -> Value:
     """A list of the program as a tuple whose length varies; other values unchanged."""
-    return as_kind(value, "tuple") if is_list(value) else value
+    return as_kind(value, TUPLE) if is_list(value) else value
 
 
 def untupled(value: Value) -> Value:
     """A tuple whose length varies as a list; other values unchanged."""
-    return as_kind(value, "list") if kind(value) == "varying tuple" else value
+    return as_kind(value, LIST) if kind(value) == "varying tuple" else value
 
 
 def as_lists(value: Value) -> Value:
@@ -204,7 +203,7 @@ def kind(value: Value) -> Any:
     match value.type:
         case ListT(rows=int()):
             return "ragged"
-        case ListT(kind="tuple"):
+        case ListT(container="tuple"):
             return "varying tuple"
         case ListT(container=container):
             return container

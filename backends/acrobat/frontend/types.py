@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import LIST, TUPLE, Container, DataT, ListKind, ListT, ScalarT, TensorT, TupleT
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class UnionName(str):
     have a class of the same name. It is a string since types refer to unions by strings."""
 
     role: Role
-    kind: str
-    """Whether shared values are lists, sets or dictionaries: "list", "set" or "dict"."""
+    container: Container
+    """Whether shared values are lists, sets or dictionaries."""
 
 
-def union_name(name: str, role: Role, kind: str = "") -> UnionName:
+def union_name(name: str, role: Role, container: Container = "list") -> UnionName:
     result = UnionName(name)
-    result.role, result.kind = role, kind
+    result.role, result.container = role, container
     return result
 
 
@@ -109,10 +109,10 @@ def is_shared(type: Any) -> bool:
     return has_role(type, "SharedList")
 
 
-def kind_of_shared(type: DataT) -> str:
-    """Whether shared values of a type are lists, sets or dictionaries: "list", "set" or "dict"."""
+def container_of_shared(type: DataT) -> Container:
+    """Whether shared values of a type are lists, sets or dictionaries."""
     assert isinstance(type.name, UnionName)
-    return type.name.kind
+    return type.name.container
 
 
 def is_nested_dict(type: Any) -> bool:
@@ -147,11 +147,17 @@ def contains_held(type: Any) -> str:
             return kind
         case TupleT(items):
             return next(filter(None, map(contains_held, items)), "")
-        case ListT(kind="iterator"):
+        case ListT(container="iterator"):
             return "iterator"
         case ListT(item):
             return contains_held(item)
     return ""
+
+
+def is_iterator_type(type: Any) -> bool:
+    """Whether a type is that of iterators."""
+    of_list = isinstance(type, ListT) and type.container == "iterator"
+    return of_list or isinstance(type, HeldT) and type.kind == "iterator"
 
 
 def without_elements(type: Any) -> Any:
@@ -172,12 +178,12 @@ def is_leaf(type: Any) -> bool:
 
 def is_node(type: Any) -> bool:
     """Whether values of a type may have trees below them in trees that the model makes: tuples and lists."""
-    return isinstance(type, TupleT) or isinstance(type, ListT) and type.rows is None and type.kind in ("list", "tuple")
+    return isinstance(type, TupleT) or isinstance(type, ListT) and type.rows is None and type.kind in (LIST, TUPLE)
 
 
 def is_varying_tuple(type: Any) -> bool:
     """Whether a type is that of tuples whose lengths vary: they are lists of the program."""
-    return isinstance(type, ListT) and type.rows is None and type.kind == "tuple"
+    return isinstance(type, ListT) and type.rows is None and type.container == "tuple"
 
 
 def is_tuple_type(type: Any) -> bool:
@@ -187,9 +193,9 @@ def is_tuple_type(type: Any) -> bool:
 
 def without_tuples(type: Any) -> Any:
     """The type of a list, and of the lists in it, with lists in place of tuples whose lengths vary; other types unchanged."""
-    if not isinstance(type, ListT) or type.rows is not None or type.kind not in ("list", "tuple"):
+    if not isinstance(type, ListT) or type.rows is not None or type.kind not in (LIST, TUPLE):
         return type
-    return replace(type, item=without_tuples(type.item), kind="list")
+    return replace(type, item=without_tuples(type.item), kind=LIST)
 
 
 def word_of_type(type: Any) -> str:
@@ -204,7 +210,7 @@ def word_of_type(type: Any) -> str:
         case ListT(rows=None, container=container):
             return container if container != "set" else ""
         case DataT() if is_shared(type):
-            return word_of_type(ListT(UNKNOWN, kind=kind_of_shared(type)))
+            return word_of_type(ListT(UNKNOWN, kind=ListKind(container_of_shared(type))))
         case TensorT() | ListT():
             return "tensor"
         case DataT():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NoReturn, Protocol
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import LIST, TUPLE, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -97,7 +97,7 @@ def _changeable_in(f: Frame, t: Any) -> Iterator[str]:
                 yield from _changeable_in(f, item)
         case DataT() if (inner := f.without_none(t)) != t:
             yield from _changeable_in(f, inner)
-        case ListT(item) if t.rows is not None or t.kind in ("list", "tuple"):
+        case ListT(item) if t.rows is not None or t.kind in (LIST, TUPLE):
             yield from _changeable_in(f, item)
         case _ if t != SYMBOL and t is not NONE:
             yield describe(t)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import IDENTITY, Case, DataT, DataType, ListT, ScalarT, TupleT, rank_of
+from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT, rank_of
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -77,7 +77,7 @@ class Boundary:
         match t:
             case ListT(rows=int()) | SymbolT() | NoneT():
                 return None
-            case ListT(kind=kind) if kind != "list":
+            case ListT(kind=kind) if kind != LIST:
                 return None
             case ListT(item):
                 return [item]
@@ -116,11 +116,11 @@ class Boundary:
                 if not fits(value, kind):
                     raise InstanceError(f"{path}: expected a defaultdict({read_as(kind)}), got a dict of other missing values")
                 return [self._in(item, pair, f"{path}[{pair[0]!r}]") for pair in value.items()]
-            case ListT(item, kind="set"):
+            case ListT(item, container="set"):
                 if not isinstance(value, (set, frozenset)):
                     raise InstanceError(f"{path}: expected a set, got {type(value).__name__}")
                 return [self._in(item, v, f"{path}{{{v!r}}}") for v in value]
-            case ListT(item, kind="tuple"):
+            case ListT(item, container="tuple"):
                 if not isinstance(value, tuple):
                     raise InstanceError(f"{path}: expected a tuple, got {type(value).__name__}")
                 return [self._in(item, v, f"{path}[{i}]") for i, v in enumerate(value)]
@@ -225,9 +225,9 @@ class Boundary:
                 return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
             case ListT(item, container="dict"):
                 return dict(self._out(item, v) for v in value)
-            case ListT(item, kind="set"):
+            case ListT(item, container="set"):
                 return {self._out(item, v) for v in value}
-            case ListT(item, kind="tuple"):
+            case ListT(item, container="tuple"):
                 return tuple([self._out(item, v) for v in value])
             case ListT(item):
                 return [self._out(item, v) for v in value]

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from backends.acrobat.core.types import FLOAT, IDENTITY, INT, Case, DataType, ListT, TupleT
+from backends.acrobat.core.types import DICT, FLOAT, IDENTITY, INT, Case, DataType, ListT, TupleT
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
@@ -66,7 +66,7 @@ class Datatypes(Unions):
 
     def has_defaults(self, instances: Sequence[Any]) -> bool:
         """Whether dictionaries of a sample have values for missing keys, of which annotations do not tell."""
-        return any(place.defaults - {""} for place in self._observer(instances).places())
+        return any(place.defaults - {None} for place in self._observer(instances).places())
 
     def are_more_derived(self, instances: Sequence[Any]) -> bool:
         """Whether objects of a sample are of classes derived from those of the annotations, which do not name them."""
@@ -261,7 +261,7 @@ def _as_seen(t: Any, place: Place | None) -> Any:
     """The type that an annotation says, with dictionaries that have the values for missing keys that were seen."""
     place = place.representative() if place is not None else Place()
     match t:
-        case ListT(TupleT((key, value)), kind="dict"):
+        case ListT(TupleT((key, value)), kind=kind) if kind == DICT:
             return replace(t, item=TupleT((key, _as_seen(value, place.value))), kind=place.kind_of_dict)
         case ListT(item, rows=None):
             return replace(t, item=_as_seen(item, place.item))

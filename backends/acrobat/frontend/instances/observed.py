@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
-from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER, word_of
+from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
 from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
 
@@ -168,11 +169,11 @@ class Observer:
                 place.key, place.value = place.key or Place(), place.value or Place(deep=place.deep + 1)
                 inside: list[tuple[Place, Any, str]] = []
                 place.defaults.add(self._default(value))
-                if place.defaults == {f"{GIVEN}dict"}:  # also a missing one, which has no names
+                if place.defaults == {MissingKeys("dict", given=True)}:  # also a missing one, which has no names
                     place.value.kinds.add("dict")
-                    place.value.defaults.add("")
+                    place.value.defaults.add(None)
                     place.value.key, place.value.value = place.value.key or Place(), place.value.value or Place()
-                are_names = place.defaults == {""} and all(map(is_name, value))
+                are_names = place.defaults == {None} and all(map(is_name, value))
                 if not are_names or self._is_new(place, value):
                     inside += [(place.key, k, f"a key of {path}") for k in value]
                     inside += [(place.value, v, f"{path}[{k!r}]") for k, v in value.items()]
@@ -191,13 +192,13 @@ class Observer:
                 return self._object(place, value, type(value), fields, path)
         return []
 
-    def _default(self, value: dict[Any, Any]) -> str:
-        """What a dictionary gives for missing keys. Functions that make that are kept by their words."""
-        word = word_of(value)
+    def _default(self, value: dict[Any, Any]) -> MissingKeys | None:
+        """What a dictionary gives for missing keys. Functions that make that are kept by their places."""
+        missing = missing_keys_of(value)
         function = getattr(value, "default_factory", None)
-        if isinstance(function, FunctionType) and word != OTHER and self.factories.setdefault(word, function) is not function:
-            return word if self.factories[word].__code__ is function.__code__ else OTHER
-        return word
+        if not isinstance(function, FunctionType) or missing is None or missing == OTHER:
+            return missing
+        return missing if self.factories.setdefault(missing.maker, function).__code__ is function.__code__ else OTHER
 
     def _is_new(self, place: Place, value: dict[str, Any]) -> bool:
         """Whether the values of a dictionary whose keys are names are still to be noted at a place. It may lead back to itself,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from backends.acrobat.core.types import ListKind, MissingKeys
 from backends.acrobat.frontend.instances.default_dicts import OTHER
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 
@@ -29,7 +30,9 @@ class Place:
     lengths: set[int] = field(default_factory=set)  # of the lists
     key: Place | None = None  # of a dictionary
     value: Place | None = None
-    defaults: set[str] = field(default_factory=set)  # what the dictionaries give for missing keys (`default_dicts`)
+    defaults: set[MissingKeys | None] = field(
+        default_factory=set
+    )  # what the dictionaries give for missing keys (`default_dicts`)
     trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, dict[str, Place]] = field(default_factory=dict)  # those seen, with the places of their fields
     sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
@@ -111,10 +114,10 @@ class Place:
         return next(iter(self.lengths)) if of_floats and len(self.lengths) == 1 else 0
 
     @property
-    def kind_of_dict(self) -> str:
+    def kind_of_dict(self) -> ListKind:
         """The kind of the type of the dictionaries at the place, which says what all of them give for missing keys."""
-        word = next(iter(self.defaults)) if len(self.defaults) == 1 else OTHER if self.defaults else ""
-        return f"dict:{word}" if word else "dict"
+        missing = next(iter(self.defaults)) if len(self.defaults) == 1 else OTHER if self.defaults else None
+        return ListKind("dict", missing=missing)
 
     @property
     def is_dict(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, UNIT, Case, DataType, ListT, TupleT
+from backends.acrobat.core.types import INT, UNIT, Case, DataType, ListKind, ListT, TupleT
 from backends.acrobat.frontend.instances.boundary import Boundary, Symbols
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT
 from backends.acrobat.ir import nodes as n
@@ -88,7 +88,7 @@ def _as_dict(t: Any) -> Any:
     """The type with plain dictionaries in place of `defaultdict` and `Counter`, as results have them."""
     match t:
         case ListT(item):
-            return replace(t, item=_as_dict(item), kind=t.container)
+            return replace(t, item=_as_dict(item), kind=ListKind(t.container))
         case TupleT(items):
             return TupleT(tuple(map(_as_dict, items)))
     return t

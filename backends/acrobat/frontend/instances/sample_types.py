@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, DataT, ListT, ScalarT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, SET, TUPLE, DataT, ListT, ScalarT, TupleT, Type
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
@@ -256,7 +256,7 @@ class SampleTypes:
             words = [x for x in PYTHON_TYPES if x in types or nested and x == "tuple"]
             tree = self.trees[node] = DataT(self.unused_name(f"Tree_{len(self.trees)}"))
             SHOWN[tree.name] = " or ".join(TYPES[x][0] for x in words)
-            inside = ListT(self.optional(tree) if none else tree, kind="tuple")
+            inside = ListT(self.optional(tree) if none else tree, kind=TUPLE)
             self.mixed[tree.name] = {x: types.get(x, inside) for x in words}
         return self.optional(self.trees[node]) if none else self.trees[node]
 
@@ -279,10 +279,10 @@ class SampleTypes:
                 return ListT(self.type_at(place.item, f"an element of {what}", of_list=True))
             case "set":
                 assert place.item is not None
-                return ListT(self.type_at(place.item, f"an element of {what}"), kind="set")
+                return ListT(self.type_at(place.item, f"an element of {what}"), kind=SET)
             case "tuple":
                 if len(place.sizes) > 1 and place.item is not None:
-                    return ListT(self.type_at(place.item, f"an element of {what}"), kind="tuple")
+                    return ListT(self.type_at(place.item, f"an element of {what}"), kind=TUPLE)
                 return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
             case "dict":
                 assert place.key is not None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, TypeAlias
 
-from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
+from backends.acrobat.core.types import Container, DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, UnknownT
 
 NO_ELEMENTS = (UNKNOWN, NEVER, TupleT((UNKNOWN, UNKNOWN)), TupleT((NEVER, NEVER)))
@@ -38,8 +38,8 @@ class SharedGroup:
     """The places that make the shared lists of one class."""
 
     cls: type
-    kind: str
-    """Whether they are lists, sets or dictionaries: "list", "set" or "dict"."""
+    container: Container
+    """Whether they are lists, sets or dictionaries."""
     sites: frozenset[Site]
 
 
@@ -66,8 +66,8 @@ def with_sites(groups: tuple[SharedGroup, ...], parts: Sequence[Noted]) -> tuple
             continue
         inside = [g for g in out if g.sites & sites]
         out = [g for g in out if g not in inside]
-        cls, kind = (inside[0].cls, inside[0].kind) if inside else (_new_class(t.container), t.container)
-        out.append(SharedGroup(cls, kind, sites.union(*(g.sites for g in inside))))
+        cls, container = (inside[0].cls, inside[0].container) if inside else (_new_class(t.container), t.container)
+        out.append(SharedGroup(cls, container, sites.union(*(g.sites for g in inside))))
     return groups if frozenset(out) == frozenset(groups) else tuple(out)
 
 
@@ -76,9 +76,9 @@ OF_SHARED = "SharedList_"
 """How the names of these classes begin."""
 
 
-def _new_class(kind: str) -> type:
-    """A class for shared lists of a kind. It has a length, so its objects are not always true."""
-    return made_class(f"{OF_SHARED}{kind}_{next(_NUMBERS)}")
+def _new_class(container: Container) -> type:
+    """A class for shared lists, sets or dictionaries. It has a length, so its objects are not always true."""
+    return made_class(f"{OF_SHARED}{container}_{next(_NUMBERS)}")
 
 
 def is_made(cls: type) -> bool:

@@ -119,8 +119,8 @@ class Unions(WrittenTypes, ABC):
         name = self.unused_name(name)
         if original(original(classes[0])) is dict:  # also that of a version for results
             name = union_name(name, "Constant_dict")
-        for kind in (g.kind for g in self._joined.shared if g.cls is original(classes[0])):
-            name = union_name(name, "SharedList", kind)
+        for container in (g.container for g in self._joined.shared if g.cls is original(classes[0])):
+            name = union_name(name, "SharedList", container)
         self.cases[name] = tuple(classes)
         self.of_class |= dict.fromkeys(classes, name)
         return name

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, DICT, FLOAT, INT, SET, TUPLE, DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, computes_fields, hints, union_members
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown
@@ -66,9 +66,9 @@ class WrittenTypes(SampleTypes, ABC):
         if (origin or t) in ABSTRACT:
             return UNKNOWN  # values tell what they are
         if origin is dict:
-            return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
+            return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind=DICT)
         if origin in (set, frozenset):
-            return ListT(self.resolve(get_args(t)[0]), kind="set")
+            return ListT(self.resolve(get_args(t)[0]), kind=SET)
         if origin is Annotated:
             base, *extent = get_args(t)
             if base is Tensor:
@@ -81,7 +81,7 @@ class WrittenTypes(SampleTypes, ABC):
             if Ellipsis in items:
                 if self.values_tell or contains_unknown(self.resolve(items[0])):
                     return UNKNOWN  # tensors, of a number that the values tell
-                return ListT(self.resolve(items[0]), kind="tuple")
+                return ListT(self.resolve(items[0]), kind=TUPLE)
             return TupleT(tuple(self.resolve(i) for i in items))
         if members := union_members(t):
             return self._of_union(t, members)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import INT, TUPLE, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -195,7 +195,7 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
         if name == "unbind" and (extent := shape(x)[d]) is not None:  # a tensor of ints, whose outer list has a known length
             return TupleV(tuple(select(f, x, d, Static(i)) for i in range(extent)))
         if name == "unbind":
-            return retyped(x, ListT(item_type(x), kind="tuple"))
+            return retyped(x, ListT(item_type(x), kind=TUPLE))
         return as_tuple(along_varying(f, name, x, d, rest[0]))
     if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
         return as_rows(f, x, d)

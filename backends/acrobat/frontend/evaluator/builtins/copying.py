@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import DICT, IDENTITY, INT, LIST, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import is_none, optional
@@ -84,9 +84,9 @@ def _deep(f: Frame, node: ast.AST, value: Value, alone: bool) -> Value | None:
             return None
         return _another(f, node, value, lambda x: _deep(f, node, x, False))  # type: ignore[arg-type]
     match t:
-        case ListT(TupleT([_, part]), kind="dict"):
+        case ListT(TupleT([_, part]), kind=kind) if kind == DICT:
             work = copying.values_once
-        case ListT(DataT() as part, kind="list"):
+        case ListT(DataT() as part, kind=kind) if kind == LIST:
             work = copying.each_once
         case _:
             return None

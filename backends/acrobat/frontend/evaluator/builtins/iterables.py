@@ -7,7 +7,7 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import DICT, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.records import copied
 from backends.acrobat.frontend.evaluator.expressions.callees import called
@@ -65,7 +65,7 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
         case [xs] if is_list(xs):
             return containers.dict_of_pairs(f, node, xs)
         case [xs] if kind(xs) == "dict":
-            return xs if is_unknown(xs) else containers.of_kind(xs, "dict")
+            return xs if is_unknown(xs) else containers.of_kind(xs, DICT)
         case [xs] if records_of(f, xs):
             return copied(f, node, xs)  # type: ignore[arg-type]
         case [Keywords() | Static(dict()) as entries]:

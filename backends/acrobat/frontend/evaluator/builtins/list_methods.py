@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from backends.acrobat.core.types import LIST
 from backends.acrobat.frontend.evaluator.builtins.builtins import builtin
 from backends.acrobat.frontend.evaluator.builtins.ordering import ordered
 from backends.acrobat.frontend.evaluator.changes.mutation import place
@@ -22,7 +23,7 @@ from backends.acrobat.library import searching
 def _tuple_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if method.name not in ("index", "count", "__getitem__"):
         return f.problem(node, f"a tuple has no method `{method.name}`")
-    return _list_method(f, node, replace(method, owner=as_kind(method.owner, "list")), args, kwargs)
+    return _list_method(f, node, replace(method, owner=as_kind(method.owner, LIST)), args, kwargs)
 
 
 @handles(METHODS, TupleV, "tuple")

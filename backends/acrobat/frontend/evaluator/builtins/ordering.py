@@ -7,7 +7,7 @@ import functools
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, SET, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.builtins.sums import extremum
 from backends.acrobat.frontend.evaluator.builtins.ties import default_of_ties
@@ -146,7 +146,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         whole = as_list(f, node, iterable(f, args[0]))
         if nothing_known(whole) or is_unknown(whole):
             return unknown()
-        walked = containers.of_kind(whole, "set") if of_set else whole
+        walked = containers.of_kind(whole, SET) if of_set else whole
         return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [walked], rest))
     if name in ("min", "max") and (len(args) > 1 or any(map(is_spread, args))):
         args = [_several(f, node, args)]

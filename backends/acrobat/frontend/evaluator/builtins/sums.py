@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, is_tensor_word
+from backends.acrobat.core.types import BOOL, FLOAT, INT, SET, DataT, ListT, ScalarT, TensorT, is_tensor_word
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed
@@ -49,7 +49,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if not 1 <= len(args) + len(node.keywords) <= 2 or not args or any(k.arg != "start" for k in node.keywords):
         return f.problem(node, f"`{name}` takes a list and a start here")
     xs = as_set(f, node, f.borrowed(args[0]))
-    if type_or_none(xs) == ListT(INT, kind="set"):  # a sum of floats depends on the order
+    if type_or_none(xs) == ListT(INT, kind=SET):  # a sum of floats depends on the order
         xs = in_any_order(f, node, xs)
     xs = iterable(f, xs)
     start: Value | None = f.expression(args[1]) if len(args) == 2 else None

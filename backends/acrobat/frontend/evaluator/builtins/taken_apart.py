@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from functools import partial
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import LIST, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.claims import deep
@@ -51,7 +51,7 @@ def _taken_apart(f: Frame, node: ast.AST, make: Make, value: Value, around: froz
         parts = tuple(map(inner, f.components(value) or ()))
         return dataclasses.replace(value, items=parts) if isinstance(value, TupleV) else TupleV(parts)
     if kind(value) in ("list", "varying tuple", "dict") and not is_unknown(value) and _has_dataclass(f, type_of(value)):
-        rows = mapped(f, [as_kind(value, "list")], inner)
+        rows = mapped(f, [as_kind(value, LIST)], inner)
         return rows if is_unknown(rows) else as_kind(rows, type_of(value).kind)
     cls = _class_of(f, value, around)
     if cls is None:

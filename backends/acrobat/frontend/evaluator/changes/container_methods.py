@@ -6,7 +6,7 @@ import ast
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import BOOL, ListT, TupleT
+from backends.acrobat.core.types import BOOL, LIST, SET, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
@@ -59,8 +59,8 @@ def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
     assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
     item = whole.type.item.items[1]
     # `neighbours.get(i, ())`, which is only looked through
-    if value == TupleV(()) and isinstance(item, ListT) and item.kind != "tuple":
-        return f.coerce(list_of(f, ast.Pass(), []) if item.kind == "list" else empty_of_kind(f, item.container), item)
+    if value == TupleV(()) and isinstance(item, ListT) and item.container != "tuple":
+        return f.coerce(list_of(f, ast.Pass(), []) if item.kind == LIST else empty_of_kind(f, item.container), item)
     return f.coerce(value, item) if is_empty(value) else value
 
 
@@ -216,10 +216,10 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 give(f, who, f.not_yet(joined))
                 return
             items = items_of(f.coerce(whole, joined))
-            give(f, who, of_kind(f.program.call(f, s, sets.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.with_item, [items, f.coerce(x, joined.item)], {}), SET))
         case "set", "discard", [x] if not is_unknown(whole):
             items = items_of(whole)
-            give(f, who, of_kind(f.program.call(f, s, sets.without_item, [items, x], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.without_item, [items, x], {}), SET))
         case "dict", "update" | "subtract", [other] if is_counter(whole):
             give(f, who, updated(f, s, whole, name, other))
         case _, "update", [other] if records_of(f, whole) or kind_of(whole) == "dict" and records_of(f, other):
@@ -231,7 +231,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
             give(f, who, merged(f, s, whole, other))
         case "set", "remove", [x] if not is_unknown(whole):
-            give(f, who, of_kind(f.program.call(f, s, searching.without_first, [items_of(whole), x], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, searching.without_first, [items_of(whole), x], {}), SET))
         case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
             other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
             left = of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
@@ -240,7 +240,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, set_of(f, s, iterable(f, in_any_order(f, s, xs))))
         case "set", "update", [xs]:
             more = as_list(f, s, iterable(f, in_any_order(f, s, xs)))
-            give(f, who, of_kind(f.program.call(f, s, sets.union, [items_of(whole), more], {}), "set"))
+            give(f, who, of_kind(f.program.call(f, s, sets.union, [items_of(whole), more], {}), SET))
         case _:
             f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, ListT
+from backends.acrobat.core.types import BOOL, INT, LIST, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
@@ -233,7 +233,7 @@ def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
         return unknown()
     who, rest = place_and_value
     t = type_of(rest)
-    items: Any = retyped(rest, replace(t, kind="list"))  # type: ignore[arg-type]
+    items: Any = retyped(rest, replace(t, kind=LIST))  # type: ignore[arg-type]
     if default is None:
         others, first = head(f, items)
     else:

@@ -13,7 +13,7 @@ import dataclasses
 import inspect
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, DICT, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers.containers import items_of, put
@@ -165,7 +165,7 @@ def _reads(node: ast.expr, field: str) -> bool:
 
 def empty_dictionary(f: Frame, item: Any) -> Value:
     """The dictionary of a field at the beginning of an instance. `item` is the type of the field, as far as it is known."""
-    return empty_list_of(f, ListT(TupleT((INT, item)), kind="dict"))
+    return empty_list_of(f, ListT(TupleT((INT, item)), kind=DICT))
 
 
 def empty_list_of(f: Frame, type: Any) -> Value:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT, is_tensor_word
+from backends.acrobat.core.types import LIST, TUPLE, ListT, ScalarT, TensorT, TupleT, is_tensor_word
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -41,7 +41,7 @@ def has_order(f: Frame, type: Any, around: frozenset[str] = frozenset()) -> bool
             return True
         case TupleT(items):
             return not items or has_order(f, items[0], around)
-        case ListT(item, rows=None, kind="list" | "tuple"):
+        case ListT(item, rows=None, kind=kind) if kind in (LIST, TUPLE):
             return contains_unknown(item) or item is NEVER or has_order(f, item, around)
     if type == SYMBOL:
         return True

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import LIST, TUPLE, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of, type_or_none
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role, is_unassigned
@@ -51,7 +51,7 @@ def _leaves(f: Frame, t: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         case TupleT(items):
             for i, item in enumerate(items):
                 yield from _leaves(f, item, (*path, i))
-        case ListT(item, rows=None) if t.kind in ("list", "tuple"):
+        case ListT(item, rows=None) if t.kind in (LIST, TUPLE):
             yield from _leaves(f, item, (*path, EACH))
         case _ if (inner := f.without_none(t)) != t:
             yield from _leaves(f, inner, path)
@@ -67,7 +67,7 @@ def _apart(f: Frame, t: Any, path: Path = ()) -> Any:
     match t:
         case TupleT(items):
             return replace(t, items=tuple(_apart(f, item, (*path, i)) for i, item in enumerate(items)))
-        case ListT(item, rows=None) if t.kind in ("list", "tuple"):
+        case ListT(item, rows=None) if t.kind in (LIST, TUPLE):
             return replace(t, item=_apart(f, item, (*path, EACH)))
         case _ if (inner := f.without_none(t)) != t:
             apart = _apart(f, inner, path)

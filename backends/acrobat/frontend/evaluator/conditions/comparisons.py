@@ -9,7 +9,7 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, DataT, TupleT
+from backends.acrobat.core.types import BOOL, LIST, DataT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
@@ -244,7 +244,7 @@ def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -
     t = f.common(types)
     if contains_unknown(t):
         return unknown()
-    sides = [as_kind(f.coerce(v, t), "list") for v in (a, b)]
+    sides = [as_kind(f.coerce(v, t), LIST) for v in (a, b)]
     return (_same_lists if name in ("eq", "ne") else _lists_in_order)(f, node, name, *sides)
 
 

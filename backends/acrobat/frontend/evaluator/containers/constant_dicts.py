@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT, ListT
+from backends.acrobat.core.types import DICT, IDENTITY, DataT, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree, mixed
 from backends.acrobat.frontend.evaluator.containers.containers import look_up
@@ -110,7 +110,7 @@ def _looked_up(f: Frame, node: ast.AST, value: Dyn, key: Value, missing: Callabl
 def _as_dictionary(f: Frame, node: ast.AST, value: Dyn, wanted: Callable[[Any], bool] = lambda _: True) -> Value:
     """The entries under the wanted keys as a dictionary of the program."""
     pairs = {i: [(k, v) for k, v in x.items() if wanted(k)] for i, x in _nodes(f, value).items()}
-    return list_at(f, node, pairs, _number(f, value), partial(ListT, kind="dict"))
+    return list_at(f, node, pairs, _number(f, value), partial(ListT, kind=DICT))
 
 
 def _keys(f: Frame, node: ast.AST, value: Dyn, wanted: Callable[[Any], bool] = lambda _: True) -> Value:

@@ -8,9 +8,9 @@ import types
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT
+from backends.acrobat.core.types import COUNTER, INT, ListKind, MissingKeys
 from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, dict_of_pairs
-from backends.acrobat.frontend.evaluator.containers.counters import COUNTER, counter_of
+from backends.acrobat.frontend.evaluator.containers.counters import counter_of
 from backends.acrobat.frontend.evaluator.containers.shared_lists import shared_factory
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -31,12 +31,12 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
             if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
                 name = f"made at {f.span.line}.{f.span.column} in {f.file}"
                 f.program.factories[name] = shared
-                return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
-            return f.empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"))
+                return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
+            return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(DEFAULTS[factory]))))
         case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
             name = f"made at {f.span.line}.{f.span.column} in {f.file}"
             f.program.factories[name] = factory
-            return f.empty(replace(EMPTY["dict"], kind=f"dict:{name}"))
+            return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
     taken = ", ".join(cls.__name__ for cls in DEFAULTS)
     raise Refused(f"`defaultdict` takes {taken}, or a function without values of run time here")
 

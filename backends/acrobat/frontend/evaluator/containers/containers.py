@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
-from backends.acrobat.frontend.derived_containers import word_of_missing
+from backends.acrobat.core.types import BOOL, COUNTER, DICT, FLOAT, INT, LIST, SET, ListKind, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -22,7 +21,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
-from backends.acrobat.frontend.instances.default_dicts import GIVEN, OTHER
+from backends.acrobat.frontend.instances.default_dicts import OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
@@ -30,7 +29,7 @@ from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, i
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 
-EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
+EMPTY = {"set": ListT(UNKNOWN, kind=SET), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind=DICT)}
 
 
 def kind_of(value: Any) -> str:
@@ -43,7 +42,7 @@ def kind_of(value: Any) -> str:
 def default_of(f: Frame, whole: Any) -> Value | None:
     """The default of a `defaultdict` or `Counter` for missing keys; None for a dictionary where these are an error."""
     t = type_or_none(whole)
-    match word_of_missing(t.kind).removeprefix(GIVEN) if isinstance(t, ListT) else "":
+    match t.kind.missing.maker if isinstance(t, ListT) and t.kind.missing is not None else "":
         case "int" | "count":
             return Static(0)
         case "float":
@@ -55,7 +54,7 @@ def default_of(f: Frame, whole: Any) -> Value | None:
         case "list":
             return f.empty(ListT(UNKNOWN))
         case "counts":
-            return f.empty(replace(EMPTY["dict"], kind="dict:count"))
+            return f.empty(replace(EMPTY["dict"], kind=COUNTER))
         case "set" | "dict" as which:
             return empty_of_kind(f, which)
         case made if made in f.program.factories or made in f.program.datatypes.factories:
@@ -66,10 +65,10 @@ def default_of(f: Frame, whole: Any) -> Value | None:
 
 def items_of(value: Any) -> Dyn:
     """A set or dictionary as the list of its elements or pairs."""
-    return as_kind(value, "list")
+    return as_kind(value, LIST)
 
 
-def of_kind(value: Value, kind: Any) -> Value:
+def of_kind(value: Value, kind: ListKind) -> Value:
     """A list of elements as a set, or of pairs as a dictionary."""
     if is_unknown(value) and not is_container(value):
         return unknown()
@@ -90,7 +89,7 @@ def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
         return unknown()
     if contains_unknown(type_of(whole)):
         return empty_of_kind(f, "set")
-    return of_kind(f.program.call(f, node, sets.distinct, [whole], {}), "set")
+    return of_kind(f.program.call(f, node, sets.distinct, [whole], {}), SET)
 
 
 def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
@@ -101,7 +100,7 @@ def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
     whole = list_of(f, node, [f.program.wrap(x) for x in items])
     if not is_container(whole):
         raise Refused("the elements of this set are of several types", "make a set of each type")
-    return of_kind(whole, "set")
+    return of_kind(whole, SET)
 
 
 def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
@@ -118,7 +117,7 @@ def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
         return unknown()
     if is_never_filled(type_of(pairs)):
         return empty_of_kind(f, "dict")
-    return of_kind(f.program.call(f, node, dictionaries.from_pairs, [pairs], {}), "dict")
+    return of_kind(f.program.call(f, node, dictionaries.from_pairs, [pairs], {}), DICT)
 
 
 def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Value:
@@ -141,7 +140,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
 def enters_missing_keys(value: Value) -> bool:
     """Whether looking up a missing key enters it into the dictionary, as a `defaultdict` does."""
     t = type_or_none(value)
-    return isinstance(t, ListT) and word_of_missing(t.kind) not in ("", "count")
+    return isinstance(t, ListT) and t.kind.missing not in (None, COUNTER.missing)
 
 
 def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
@@ -157,7 +156,8 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
 def keeps_default(f: Frame, whole: Value) -> bool:
     """Whether what a `defaultdict` gives for a missing key is a shared list (`shared_lists`): it has that from then on."""
     t = type_or_none(whole)
-    return isinstance(t, ListT) and isinstance(f.program.factories.get(word_of_missing(t.kind)), SharedFactory)
+    missing = t.kind.missing if isinstance(t, ListT) else None
+    return missing is not None and isinstance(f.program.factories.get(missing.maker), SharedFactory)
 
 
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
@@ -174,13 +174,18 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value, missing: Arm | None
         is_in = contains(f, node, whole, key)
         if isinstance(default, Dyn) and isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT):
             value_type = whole.type.item.items[1]
-            if isinstance(value_type, ListT) and value_type.kind.replace(GIVEN, "") == getattr(default.type, "kind", ""):
+            if isinstance(value_type, ListT) and _as_made(value_type.kind) == getattr(default.type, "kind", None):
                 default = as_kind(default, value_type.kind)
             default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
         if is_unknown(whole):
             return default
         return choose(f, ast.Pass(), is_in, lambda: at_key(f, node, whole, key, True), missing or (lambda: default))
     return at_key(f, node, whole, key)
+
+
+def _as_made(kind: ListKind) -> ListKind:
+    """The kind of a dictionary that the model makes, which gives for missing keys what one of this kind does."""
+    return kind if kind.missing is None else replace(kind, missing=replace(kind.missing, given=False))
 
 
 def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False) -> Value:
@@ -203,7 +208,7 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False)
 
 def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
     """The error of a missing key, which shows the key as Python does."""
-    if type_of(whole).kind == f"dict:{OTHER}":
+    if type_of(whole).kind.missing == OTHER:
         return fail(f, "it is not known what this dictionary gives for a missing key: write `.get(key, default)`")
     parts = f.components(key)
     values = [p for p in parts or [key] if type_of(p) in (INT, BOOL, FLOAT, SYMBOL)]
@@ -216,7 +221,7 @@ def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
     """A dictionary or set as one in which a key is looked up: tuples of one length are such of any length beside one of those,
     as where all keys so far are `()`."""
     keys, own = _type_of_keys(whole), type_of(key)
-    if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.kind != "tuple":
+    if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.container != "tuple":
         return whole
     joined = f.common([keys, own])
     assert isinstance(whole.type, ListT)

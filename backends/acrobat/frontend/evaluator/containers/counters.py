@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from backends.acrobat.core.types import COUNTER
 from backends.acrobat.frontend.evaluator.containers.containers import EMPTY, items_of, kind_of, of_kind
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
@@ -16,8 +17,6 @@ from backends.acrobat.frontend.types import contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Value, guess, unknown
 from backends.acrobat.library import dictionaries, iteration
 
-COUNTER = "dict:count"
-"""The kind of the list of pairs that a Counter is in the program."""
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": dictionaries.counts_added,
     "sub": dictionaries.counts_subtracted,
@@ -28,7 +27,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def is_counter(value: Value) -> bool:
-    return getattr(type_or_none(value), "kind", "") == COUNTER
+    return getattr(type_or_none(value), "kind", None) == COUNTER
 
 
 def counter_of(f: Frame, node: ast.AST, xs: Value) -> Value:

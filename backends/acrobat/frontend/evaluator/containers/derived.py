@@ -22,7 +22,7 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import ListT
-from backends.acrobat.frontend.derived_containers import container_of, kind_of_class, own_init, replaced, without_class
+from backends.acrobat.frontend.derived_containers import container_of, own_init, replaced
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -54,7 +54,7 @@ def made_derived(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: 
         raise Refused(f"a `{cls.__name__}` of {of} is not in the language", "make it empty, and put the values into it")
     t = type_of(value)
     assert isinstance(t, ListT)
-    kind = kind_of_class(without_class(t.kind), _name_of(f, BARE.get(cls, cls)))
+    kind = replace(t.kind, cls=_name_of(f, BARE.get(cls, cls)))
     return f.empty(replace(t, kind=kind)) if is_unknown(value) else as_kind(value, kind)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from backends.acrobat.core.types import INT, DataT, TupleT
+from backends.acrobat.core.types import INT, LIST, DataT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -31,7 +31,7 @@ def _as_result(f: Frame, value: Value) -> Value | None:
     if is_unknown(value) or is_shared(f.without_none(t)) and not as_tree or not has_numbers(f, t):
         return None
     if kind(value) in ("dict", "set"):
-        parts = mapped(f, [as_kind(value, "list")], lambda x: as_result(f, x))
+        parts = mapped(f, [as_kind(value, LIST)], lambda x: as_result(f, x))
         return parts if is_unknown(parts) else as_kind(parts, t.kind)
     if not isinstance(t, DataT) or f.mixed(f.without_none(t)) and not as_tree:
         return None

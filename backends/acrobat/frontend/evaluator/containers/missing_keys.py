@@ -18,8 +18,7 @@ import ast
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from backends.acrobat.core.types import ListT, TupleT
-from backends.acrobat.frontend.derived_containers import word_of_missing
+from backends.acrobat.core.types import COUNTER, ListT, TupleT
 from backends.acrobat.frontend.evaluator.containers.containers import enters_missing_keys, has_uses_beyond_lookup
 from backends.acrobat.frontend.evaluator.containers.same_dictionary import may_be_one
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
@@ -155,7 +154,7 @@ def _inside(t: Any) -> set[Any]:
     """The types of those dictionaries into which a look-up enters a missing key that values of a type are, or have in them."""
     match t:
         case ListT(item):
-            own = {t} if word_of_missing(t.kind) not in ("", "count") else set()
+            own = {t} if t.kind.missing not in (None, COUNTER.missing) else set()
             return own | _inside(item)
         case TupleT(items):
             return {d for item in items for d in _inside(item)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.acrobat.core.types import ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import LIST, TUPLE, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.types import SymbolT
 
 
@@ -41,5 +41,5 @@ def _family(type: Any) -> str:
         case TupleT():
             return "items"
         case ListT(container=container, kind=kind):
-            return "items" if kind in ("list", "tuple") else container
+            return "items" if kind in (LIST, TUPLE) else container
     return ""

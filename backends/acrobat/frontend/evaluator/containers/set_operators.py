@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from backends.acrobat.core.types import SET
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, items_of, kind_of, of_kind
@@ -43,13 +44,13 @@ def of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | N
     if is_unknown(a) or is_unknown(b) or name not in functions:
         return unknown() if name in functions else None
     result = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
-    return result if name == "le" else of_kind(result, "set")
+    return result if name == "le" else of_kind(result, SET)
 
 
 def _operand(f: Frame, written: ast.AST, value: Value) -> Value:
     match written:
         case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if is_list(value):  # which no operator takes as lists
-            return of_kind(value, "set")
+            return of_kind(value, SET)
         case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if isinstance(known(value)[1], list):
             value = Static(frozenset(known(value)[1]))  # of a dictionary that is known at compile time
     return as_set(f, written, value)

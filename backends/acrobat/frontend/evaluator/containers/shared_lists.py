@@ -41,7 +41,7 @@ from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
-from backends.acrobat.frontend.types import UNKNOWN, is_shared, kind_of_shared
+from backends.acrobat.frontend.types import UNKNOWN, container_of_shared, is_shared
 from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.library import results
 
@@ -223,7 +223,7 @@ def without_sharing(f: Frame, node: ast.AST, value: Value) -> Value:
 def kind_inside(f: Frame, value: Value) -> str:
     """ "list", "set" or "dict" for a shared one, which may be None, else ""."""
     t = f.without_none(type_or_none(value))
-    return kind_of_shared(t) if is_shared(t) else ""
+    return container_of_shared(t) if is_shared(t) else ""
 
 
 # ---- results

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import INT, SET, ListT
 from backends.acrobat.frontend.evaluator.containers.containers import items_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import no_order
@@ -14,7 +14,7 @@ from backends.acrobat.frontend.kinds import is_unknown, kind, type_or_none, vari
 from backends.acrobat.frontend.values import Dyn, Value, is_empty, unknown
 from backends.acrobat.library import set_order
 
-OF_INTS = ListT(INT, kind="set")
+OF_INTS = ListT(INT, kind=SET)
 
 
 def note_made(f: Frame, made: Value, of: Value) -> Value:

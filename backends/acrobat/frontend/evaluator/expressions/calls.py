@@ -51,7 +51,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.types import contains_unknown, is_iterator_type
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 
 
@@ -274,8 +274,8 @@ def _may_hold(f: Frame, whole: Any, part: Any) -> bool:
     if whole is None or part is None or contains_unknown(whole) or contains_unknown(part):
         return True
     inside = changeable_types(f, [whole])
-    if getattr(part, "kind", "") == "iterator":  # a list may have its items, but is not the iterator
-        return any(getattr(t, "kind", "") == "iterator" for t in inside)
+    if is_iterator_type(part):  # a list may have its items, but is not the iterator
+        return any(map(is_iterator_type, inside))
     return may_share(f, inside, [part])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, DataT, ListT
+from backends.acrobat.core.types import INT, LIST, DataT, ListT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
@@ -273,7 +273,7 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 
 @handles(SUBSCRIPTS, "varying tuple")
 def _of_varying_tuple(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    result = _of_list(f, node, as_kind(value, "list"), index)
+    result = _of_list(f, node, as_kind(value, LIST), index)
     return as_tuple(result) if isinstance(index, ast.Slice) else result
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListKind, ListT, TupleT, Type
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
@@ -117,7 +117,7 @@ class CoercingFrame(CoveringFrame):
                 return have
             case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
                 return have
-            case ListT(rows=None), ListT(rows=None) if wanted.kind in (have.kind, have.container):
+            case ListT(rows=None), ListT(rows=None) if wanted.kind in (have.kind, ListKind(have.container)):
                 return replace(wanted, item=self.as_annotated(wanted.item, have.item), kind=have.kind)
             case TupleT(items), TupleT(there) if len(items) == len(there):
                 return replace(wanted, items=tuple(map(self.as_annotated, items, there)))

@@ -6,7 +6,6 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import ListT
-from backends.acrobat.frontend.derived_containers import class_name
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import as_kind, is_container, type_or_none
 from backends.acrobat.frontend.values import Value
@@ -15,13 +14,13 @@ from backends.acrobat.frontend.values import Value
 def derived_class(f: Frame, value: Any) -> type | None:
     """The class of the source of which a list or dictionary is; None for other values."""
     t = type_or_none(value)
-    return f.program.derived.get(class_name(t.kind)) if isinstance(t, ListT) else None
+    return f.program.derived.get(t.kind.cls) if isinstance(t, ListT) else None
 
 
 def of_class_of(whole: Any, value: Value) -> Value:
     """What a change in place has made of a list or dictionary, `whole`: it is of the same class of the source still."""
     t = type_or_none(whole)
-    is_one = isinstance(t, ListT) and bool(class_name(t.kind)) and is_container(value)
+    is_one = isinstance(t, ListT) and bool(t.kind.cls) and is_container(value)
     return as_kind(value, t.kind) if is_one else value
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import TUPLE, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -49,7 +49,7 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
 def of_any_length(f: TypesOfFrame, *tuples: Any) -> Any:
     """The type of tuples whose length varies, with elements like those of tuples of these types; of empty ones with elements of
     which nothing is known. Raises Mismatch."""
-    return ListT(_element(f, [x for t in tuples for x in _inside(t)]), kind="tuple")
+    return ListT(_element(f, [x for t in tuples for x in _inside(t)]), kind=TUPLE)
 
 
 def part_by_part(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:

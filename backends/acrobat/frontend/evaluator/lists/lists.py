@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, INT, LIST, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import is_function, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -53,7 +53,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     if any(new is not v for new, v in zip(objects, items, strict=True)):
         return list_of(f, node, objects, hint)
     learnt = f.learnt(f.span)
-    if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == "list":
+    if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == LIST:
         t = learnt.item
     if contains_unknown(t):
         return f.not_yet(ListT(t)) if isinstance(t, (ListT, TupleT)) else unknown()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, INT, LIST, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -158,7 +158,7 @@ def flattened(f: Frame, xs: Array) -> Dyn:
     if is_unknown(xs):
         return unknown()
     whole = type_of(xs)  # the tuples in the lists stay as they are
-    xs = retyped(xs, replace(whole, kind="list", item=replace(whole.item, kind="list")))
+    xs = retyped(xs, replace(whole, kind=LIST, item=replace(whole.item, kind=LIST)))
     t = item_type(xs)
     item, so_far = f.var("item", t), f.var("all", t)
     with f.branch() as b:

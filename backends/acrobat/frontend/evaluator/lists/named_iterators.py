@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeGuard
 
-from backends.acrobat.core.types import BOOL
+from backends.acrobat.core.types import BOOL, ITERATOR, LIST
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
@@ -223,13 +223,13 @@ def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:
         return unknown()
     if not is_list(items):
         raise Refused(HELD["iterator"])
-    return retyped(items, replace(type_of(items), kind="iterator"))  # type: ignore[arg-type]
+    return retyped(items, replace(type_of(items), kind=ITERATOR))  # type: ignore[arg-type]
 
 
 @handles(ITERATION, "iterator")
 def _walked(f: Frame, value: Dyn) -> Value:
     if _is_used_up(f, value):
-        return as_kind(value, "list")
+        return as_kind(value, LIST)
     raise Refused("an iterator that has a name and several uses is used by `next` alone", "write list(...) where it is made")
 
 

@@ -6,7 +6,7 @@ import ast
 from enum import EnumType
 from functools import partial
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import INT, LIST, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import among
 from backends.acrobat.frontend.evaluator.choices.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -75,7 +75,7 @@ def _components(f: Frame, value: Dyn) -> Value:
 
 @handles(ITERATION, "varying tuple")
 def _items_of_varying(f: Frame, value: Dyn) -> Value:
-    return as_kind(value, "list")
+    return as_kind(value, LIST)
 
 
 def no_order() -> Refused:

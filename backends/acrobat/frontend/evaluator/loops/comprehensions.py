@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import DICT, INT, ListT
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
@@ -251,7 +251,7 @@ def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
     if isinstance(pairs, TupleV) and (record := _with_names(f, node, pairs.items)) is not None:
         return record
     if not nothing_known(pairs) and contains_unknown(type_of(pairs)):
-        return f.not_yet(replace(type_of(pairs), kind="dict"))
+        return f.not_yet(replace(type_of(pairs), kind=DICT))
     return containers.dict_of_pairs(f, node, pairs)
 
 

@@ -38,6 +38,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
+from backends.acrobat.frontend.types import is_iterator_type
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.library import sets
 
@@ -143,7 +144,7 @@ def _apart(f: Frame, s: ast.For, found: Changes) -> bool:
     names = {c.name for c in changed}
     read = {x for x in names_in(s.body, ast.Load) if x in f.env} - {c.name for c in found.found} - found.local
     read -= {*names_in(s.target)}
-    if any(holds_iterator(f.env[x]) or getattr(type_or_none(f.env[x]), "kind", "") == "iterator" for x in read):
+    if any(holds_iterator(f.env[x]) or is_iterator_type(type_or_none(f.env[x])) for x in read):
         return False
     callees = _callees(f, s, found)
     if any(_seen_by_functions(f, c.name) for c in found.found) and not all(map(_is_of_python, callees)):

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.exact import exactly
-from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT
+from backends.acrobat.core.types import COUNTER, DICT, IDENTITY, INT, SET, DataT, ListT
 from backends.acrobat.frontend.evaluator.choices.choice import among, are_functions, at_index, choose, fail
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -41,7 +41,7 @@ CONTAINERS: dict[type, str] = {
     dict: "dict",
     OrderedDict: "dict",
     defaultdict: "dict",  # a missing key is an error of the instance: in Python the model would have it from then on
-    Counter: "dict:count",
+    Counter: "Counter",
 }
 """The types of values that are made where they are read, with the kinds of their types in the program."""
 Column = Mapping[int, Any]
@@ -184,7 +184,7 @@ def _kind(f: Frame, v: Any) -> Any:
 
 
 def _of_kind(f: Frame, node: ast.AST, kind: Any, column: Column, at: Value) -> Value:
-    if kind in ("list", "set", "dict", "dict:count") and not any(map(len, column.values())):
+    if kind in ("list", "set", "dict", "Counter") and not any(map(len, column.values())):
         return Static(next(iter(column.values())))
     match kind:
         case "none":
@@ -202,9 +202,15 @@ def _of_kind(f: Frame, node: ast.AST, kind: Any, column: Column, at: Value) -> V
             return list_at(f, node, column, at, ListT)
         case "set":
             in_order = {i: sorted(v, key=repr) for i, v in column.items()}
-            return list_at(f, node, in_order, at, partial(ListT, kind="set"))
-        case "dict" | "dict:count":
-            return list_at(f, node, {i: list(v.items()) for i, v in column.items()}, at, partial(ListT, kind=kind))
+            return list_at(f, node, in_order, at, partial(ListT, kind=SET))
+        case "dict" | "Counter":
+            return list_at(
+                f,
+                node,
+                {i: list(v.items()) for i, v in column.items()},
+                at,
+                partial(ListT, kind=DICT if kind == "dict" else COUNTER),
+            )
     return _others(f, node, column, at)
 
 

@@ -47,7 +47,7 @@ def alike(key: Value, constant: Any) -> bool:
             return is_number and (t != INT or constant == constant // 1 and -(2**63) <= constant < 2**63)
         case TupleT(items):
             return isinstance(constant, tuple) and len(constant) == len(items)
-        case ListT(kind="tuple"):
+        case ListT(container="tuple"):
             return isinstance(constant, tuple)
         case ListT():
             return isinstance(constant, (list, set, frozenset, dict))

@@ -65,7 +65,7 @@ def changeable(f: Frame, t: Any) -> bool:
 
 def _changeable(f: Frame, t: Any, asked: set[str]) -> bool:
     match t:
-        case ListT(item, kind="tuple"):
+        case ListT(item, container="tuple"):
             return _changeable(f, item, asked)
         case ListT():
             return t.rows is None
@@ -108,7 +108,7 @@ def holds_parts(f: Frame, value: Any) -> bool:
 def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None:
     """Note that a list, set or dictionary of a type `t` is changed while other names may refer to it. The next build may have
     such lists as shared ones (`shared_lists`): those that `written` may be, if the source tells which these are."""
-    if not isinstance(t, ListT) or t.rows is not None or t.kind in ("tuple", "iterator"):
+    if not isinstance(t, ListT) or t.rows is not None or t.container in ("tuple", "iterator"):
         return
     known = written is not None and f.definition is not None
     places = origins(f.definition, written, lambda call: _fields_of(f, call)) if known else ()  # type: ignore[arg-type]

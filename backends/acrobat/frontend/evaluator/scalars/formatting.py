@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, LIST, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
@@ -105,7 +105,7 @@ def shown(f: Frame, part: Shown) -> Value | None:
 def _of_elements(f: Frame, value: Value) -> Value:
     """The text of a list or a tuple: those of its elements as `repr` gives them. Raises Refused."""
     t = type_of(value)
-    left, right = ("[", "]") if getattr(t, "listed", False) or getattr(t, "kind", "") == "list" else ("(", ")")
+    left, right = ("[", "]") if getattr(t, "listed", False) or getattr(t, "kind", None) == LIST else ("(", ")")
     if is_never_filled(t):
         return Static(left + right)
     if isinstance(t, TupleT):
@@ -113,7 +113,7 @@ def _of_elements(f: Frame, value: Value) -> Value:
         parts: list[Value] = [Static(", ")] * (2 * len(items) - 1)
         parts[::2] = [_text_of_element(f, v) for v in items]
         return concatenation(f, ast.Pass(), [Static(left), *parts, Static(",)" if len(items) == 1 and right == ")" else right)])
-    whole = as_kind(value, "list")
+    whole = as_kind(value, LIST)
     texts = mapped(f, [whole], lambda x: _text_of_element(f, x))
     inside = f.program.call(f, ast.Pass(), strings.join, [Static(", "), texts], {})
     if is_unknown(inside):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, LIST, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
@@ -176,7 +176,7 @@ def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if type_or_none(times) == INT:
-                return as_tuple(_repeated(f, node, as_kind(whole, "list"), times))
+                return as_tuple(_repeated(f, node, as_kind(whole, LIST), times))
     types = [type_of(v) for v in (a, b)]
     if name == "add" and all(map(is_tuple_type, types)):
         t = f.common(types)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import DICT, LIST, TUPLE, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -153,7 +153,7 @@ def _has_next(f: Frame, node: ast.AST, owner: ast.expr) -> ast.expr:
         if nothing_known(value):
             return CompiledNode(unknown())  # a later round knows
         raise Refused(f"it is not known how `{ast.unparse(node)}` fails in this `try`", ADVICE)
-    left = retyped(value, replace(type_of(value), kind="list"))  # type: ignore[arg-type]
+    left = retyped(value, replace(type_of(value), kind=LIST))  # type: ignore[arg-type]
     return ast.Compare(ast.Call(CompiledNode(Static(len)), [CompiledNode(left)], []), [ast.Gt()], [ast.Constant(0)])
 
 
@@ -166,9 +166,11 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
     if isinstance(value, Static):
         return "dict" if type(value.value) is dict else "list" if isinstance(value.value, (list, tuple, str)) else "unclear"
     match type_or_none(value):
-        case ListT(kind="dict", rows=None):
+        case ListT(rows=None, kind=kind) if kind == DICT:
             return "dict"
-        case ListT(kind="list" | "tuple", rows=None) | TupleT():
+        case ListT(rows=None, kind=kind) if kind in (LIST, TUPLE):
+            return "list"
+        case TupleT():
             return "list"
         case ListT(container="dict", rows=None):
             return "sure"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, DICT, FLOAT, INT, SET, TUPLE, DataT, ListKind, ListT, MissingKeys, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.containers.same_dictionary import may_be_one
 from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNKNOWN, HeldT
 
@@ -16,7 +16,7 @@ PAIR = TupleT((INT, INT))
 
 def of(item: Any) -> ListT:
     """A `defaultdict(list)` whose keys are ints."""
-    return ListT(TupleT((INT, ListT(item))), kind="dict:list")
+    return ListT(TupleT((INT, ListT(item))), kind=ListKind("dict", missing=MissingKeys("list")))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def of(item: Any) -> ListT:
         (BOOL, INT),
         (VECTOR, ROWS),
         (PAIR, TupleT((FLOAT, INT))),
-        (PAIR, ListT(INT, kind="tuple")),
-        (TupleT(()), ListT(INT, kind="tuple")),
+        (PAIR, ListT(INT, kind=TUPLE)),
+        (TupleT(()), ListT(INT, kind=TUPLE)),
         (PAIR, DataT("Optional_pair")),
         (DataT("Leaf"), DataT("Leaf_or_Node")),
         (DataT("Met"), SYMBOL),
@@ -36,7 +36,7 @@ def of(item: Any) -> ListT:
         (NEVER, PAIR),
         (NONE, PAIR),
         (HeldT("mask", VECTOR), VECTOR),
-        (ListT(INT, kind="set"), ListT(FLOAT, kind="set")),
+        (ListT(INT, kind=SET), ListT(FLOAT, kind=SET)),
     ],
 )
 def test_types_that_may_become_each_other(one: Any, other: Any) -> None:
@@ -54,9 +54,9 @@ def test_types_that_may_become_each_other(one: Any, other: Any) -> None:
         (SYMBOL, PAIR),
         (PAIR, TupleT((INT, INT, INT))),
         (PAIR, TupleT((INT, SYMBOL))),
-        (PAIR, ListT(SYMBOL, kind="tuple")),
-        (ListT(INT), ListT(INT, kind="set")),
-        (ListT(PAIR, kind="dict"), ListT(PAIR, kind="set")),
+        (PAIR, ListT(SYMBOL, kind=TUPLE)),
+        (ListT(INT), ListT(INT, kind=SET)),
+        (ListT(PAIR, kind=DICT), ListT(PAIR, kind=SET)),
         (ListT(PAIR), ListT(VECTOR)),
     ],
 )
